@@ -1,0 +1,83 @@
+# Every target sets up what it needs: a machine with Python >= 3.11 and make is enough.
+PYTHON ?= python3
+VENV ?= .venv/$(notdir $(PYTHON))
+LOWEST := $(VENV)-lowest
+WHEEL := $(VENV)-wheel
+BIN := $(VENV)/bin
+VERDICTS := build/demo.jsonl
+
+export DEEPEVAL_TELEMETRY_OPT_OUT := 1
+
+.PHONY: demo test test-lowest lint types bench format clean
+
+demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
+	@mkdir -p build
+	@$(BIN)/groundjudge run examples/cases.jsonl --model offline --out $(VERDICTS) --overwrite \
+	  $(foreach case,$(SHOWN),--full $(case))
+
+test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
+	$(BIN)/python -m pytest -n auto
+
+test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed
+	$(LOWEST)/bin/python -m pytest -n auto
+
+lint: $(VENV)/lint.installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: $(VENV)/lint.installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over the checkout and over the installed wheel
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
+	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
+
+bench: $(VENV)/test.installed
+	$(BIN)/python tests/bench/bench.py
+
+clean:
+	rm -rf .venv build dist
+
+# --- setting up -------------------------------------------------------------------------------
+
+SHOWN := rag-number-changed
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python >= 3.11 is needed, say PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+	$@ -m pip install --quiet --upgrade pip
+
+$(VENV)/demo.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/test.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group test
+	@touch $@
+
+$(VENV)/lint.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --group lint
+	@touch $@
+
+$(VENV)/types.installed: pyproject.toml $(VENV)/test.installed
+	$(BIN)/python -m pip install --quiet --group types
+	@touch $@
+
+# What users install: the wheel alone, with the extras, and nothing of the checkout.
+$(WHEEL)/types.installed: pyproject.toml $(shell find src adapters prompts -type f -name '*.p*y*') $(VENV)/types.installed
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m build --wheel --outdir $(WHEEL)/dist .
+	$(WHEEL)/bin/python -m pip install --quiet "$$(echo $(WHEEL)/dist/*.whl)[all]" --group types
+	@touch $@
+
+$(LOWEST)/test.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	  --editable '.[all]' --group test
+	@touch $@

@@ -1,0 +1,45 @@
+"""groundjudge: LLM judges of grounding and hallucination, one core behind every evaluation framework."""
+
+import logging
+
+from groundjudge.case import Case, Document, Message
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PromptError, ReplyError
+from groundjudge.judge import Judge, load, names
+from groundjudge.model import Model, Reply, Request
+from groundjudge.prompt import Prompt
+from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
+from groundjudge.verdict import Evidence, Failure, Part, PromptId, Scale, Usage, Verdict
+from groundjudge.version import __version__
+
+__all__ = [
+    "Adjacent",
+    "Banded",
+    "Case",
+    "CaseError",
+    "Document",
+    "Evidence",
+    "Failure",
+    "GroundjudgeError",
+    "Json",
+    "Judge",
+    "Message",
+    "Model",
+    "ModelError",
+    "Part",
+    "Prompt",
+    "PromptError",
+    "PromptId",
+    "Reply",
+    "ReplyError",
+    "Request",
+    "Scale",
+    "Scorecard",
+    "Tags",
+    "Usage",
+    "Verdict",
+    "__version__",
+    "load",
+    "names",
+]
+
+logging.getLogger("groundjudge").addHandler(logging.NullHandler())

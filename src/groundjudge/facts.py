@@ -1,0 +1,234 @@
+"""The details that decide whether two texts say the same: their numbers and their negations."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _table(rows: Mapping[int, str]) -> Mapping[str, int]:
+    return MappingProxyType({word: number for number, words in rows.items() for word in words.split()})
+
+
+UNITS = _table(
+    {
+        0: "zero",
+        2: "two zwei deux dois twee",
+        3: "three drei trois tres três drie",
+        4: "four vier quatre cuatro quattro quatro",
+        5: "five fünf cinq cinco cinque vijf",
+        6: "six sechs seis",
+        7: "seven sieben sept siete sette zeven",
+        8: "eight acht huit ocho otto oito",
+        9: "nine neun neuf nueve nove negen",
+        10: "ten zehn dix diez dieci dez tien",
+        11: "eleven undici",
+        12: "twelve zwölf douze doce dodici twaalf",
+        13: "thirteen",
+        14: "fourteen",
+        15: "fifteen",
+        16: "sixteen",
+        17: "seventeen",
+        18: "eighteen",
+        19: "nineteen",
+    }
+)
+"""Number words. Left out are those that are another word too: one, once (Spanish), sei (Italian)."""
+
+TENS = _table(
+    {
+        20: "twenty zwanzig vingt veinte venti vinte twintig",
+        30: "thirty dreißig dreissig trente treinta trenta trinta dertig",
+        40: "forty vierzig quarante cuarenta quaranta quarenta veertig",
+        50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta vijftig",
+        60: "sixty sechzig soixante sesenta sessanta sessenta zestig",
+        70: "seventy siebzig setenta settanta zeventig",
+        80: "eighty achtzig ochenta ottanta oitenta tachtig",
+        90: "ninety neunzig noventa novanta negentig",
+    }
+)
+
+POWERS = _table(
+    {
+        2: "hundred hundreds",
+        3: "thousand thousands tausend mille mil mila duizend",
+        6: "million millions millionen mio millones millón milioni milione milhões milhão miljoen",
+        9: "billion billions bn milliarde milliarden mrd milliard milliards miliardi miliardo miljard",
+        12: "trillion trillions billionen billones",
+    }
+)
+"""Words that multiply the number before them, by their power of ten."""
+
+POWER_SIGNS = MappingProxyType({"千": 3, "万": 4, "萬": 4, "亿": 8, "億": 8})
+CHINESE_DIGITS = MappingProxyType(dict(zip("〇零一二两兩三四五六七八九", "0012223456789", strict=True)))
+CHINESE_TENS = MappingProxyType({"十": 10, "百": 100})
+
+NEGATIONS = frozenset(
+    word
+    for words in (
+        # English, also as it is typed in haste
+        "not no none nobody nothing nowhere never neither nor without cannot cant dont doesnt didnt isnt",
+        "arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint",
+        # German, Dutch
+        "nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts",
+        "ohne weder nirgends nein niet geen nooit niets zonder nergens",
+        # French, of whose two parts the second one tells; Italian
+        "pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza né neanche",
+        # Spanish, Portuguese
+        "nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém",
+        # Scandinavian, Turkish, Russian
+        "inte ikke ingen değil yok не нет ни без никогда никто ничего нельзя",
+        # Arabic, Hebrew, Persian
+        "لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون دون לא אין בלי نیست نه",
+    )
+    for word in words.split()
+)
+"""Negations that are words of their own."""
+
+_NEGATED_INSIDE = re.compile(
+    r"""
+    [不没沒无無未](?![仅僅但过過断斷来來])   # 不但, 不过, 未来 and their like deny nothing
+  | 非(?![常洲])                             # 非常 is "very", 非洲 is Africa
+  | 别(?=[再去说動动])
+  | (?<!少)な(?:い|かった|く) | ません
+  | 않 | 없 | 아니
+  | नहीं | बिना
+  | \bn['’](?:\w+\W+){1,3}plus\b | \bne\W+(?:\w+\W+){1,3}plus\b
+    """,
+    re.VERBOSE,
+)
+"""Negations in scripts without spaces or with vowel signs, and the one of French that takes two words."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NOT_ONLY = re.compile(r"\bnot\s+only\b")
+_IN_THE = re.compile(r"\bno\b")
+_PORTUGUESE = re.compile(r"[ãõ]|\b(?:uma|pel[ao]s?|às?)\b")
+
+_DIGITS = r"""
+    (?=[-−\d]) (?P<sign>(?<![^\s(\[])[-−])?                    # the lookahead only saves time
+    (?P<digits>
+        (?<!\d)(?<!\d[.,])                                      # never from inside a date or a version
+        (?:
+            (?!0)\d{1,3}(?:(?P<mark>[.,٬'’\u00a0\u2009\u202f])\d{3})(?:(?P=mark)\d{3})*
+                (?:(?!(?P=mark))[.,٫]\d+)?(?![.,]?\d)          # 1,234,567.8 and 1.234.567,8
+          | (?!0)\d\d?(?:,\d\d)+,\d{3}(?![.,]?\d)               # 12,34,567
+          | \d+[.,٫]\d+(?![.,]?\d)                              # 0.5 and 0,5
+        )
+      | \d+
+    )"""
+
+
+def _any(*tables: Mapping[str, int]) -> str:
+    return "|".join(sorted(chain.from_iterable(tables), key=len, reverse=True))
+
+
+_NUMBER = re.compile(
+    rf"""
+    (?: {_DIGITS}
+      | \b(?:
+            (?P<word>{_any(UNITS)})\b
+          | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|{_any(UNITS)})\b|\b)
+          | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
+        )
+      | (?P<chinese>[〇零一二两兩三四五六七八九十百]+)
+    )
+    (?P<powers>(?:[\s-]?(?:(?:{_any(POWERS)})\b|[{"".join(POWER_SIGNS)}]))*)
+    """,
+    re.VERBOSE,
+)
+_WIDE_MARK = re.compile("(?<=[０-９])[，．](?=[０-９])")
+_POWER = re.compile(rf"[{''.join(POWER_SIGNS)}]|\w+")
+
+
+def numbers(text: str) -> tuple[str, ...]:
+    """The numbers in a text, in order, each in one spelling: "1,000", "1.000", "١٠٠٠" are "1000".
+
+    Thousands separators go, a decimal comma becomes a point, zeros that mean nothing go, digits of
+    any script become 0-9, "two million" is "2000000", "三十" is "30". A percent sign is no part of a
+    number, a minus sign is. A point before exactly three digits counts as a thousands separator.
+    """
+    if not text.isascii():
+        text = _WIDE_MARK.sub(lambda mark: "," if mark[0] == "，" else ".", text)
+    found = (_number(match) for match in _NUMBER.finditer(text.casefold()))
+    return tuple(number for number in found if number)
+
+
+def negations(text: str) -> int:
+    """How many negations a text holds: not, n't, kein, jamais, sin, não, 不, ません, ليس and the like."""
+    return len(negated_at(text))
+
+
+def negated_at(text: str) -> list[int]:
+    """Where the negations of a text stand: the offset of each in `text.casefold()`, in no order."""
+    text = text.casefold()
+    skipped = {match.start() for match in _NOT_ONLY.finditer(text)} if "not" in text else set[int]()
+    if _PORTUGUESE.search(text):
+        skipped.update(match.start() for match in _IN_THE.finditer(text))
+    found = [
+        match.start()
+        for match in _WORD.finditer(text)
+        if (match[0] in NEGATIONS or match[0].endswith(("n't", "n’t"))) and match.start() not in skipped
+    ]
+    if not text.isascii() or "plus" in text:
+        found.extend(match.start() for match in _NEGATED_INSIDE.finditer(text))
+    return found
+
+
+def _number(match: re.Match[str]) -> str:
+    whole, fraction = _spelled(match) if match["digits"] is None else _written(match["digits"])
+    if not whole:
+        return ""
+    for power in _POWER.findall(match["powers"]):
+        zeros = POWERS.get(power) or POWER_SIGNS[power]
+        fraction = fraction.ljust(zeros, "0")
+        whole, fraction = whole + fraction[:zeros], fraction[zeros:]
+    if fraction or match["powers"] or len(whole) == 2:  # noqa: PLR2004  the 03 of a date, not the id 0003
+        whole = whole.lstrip("0") or "0"
+    fraction = fraction.rstrip("0")
+    return f"{'-' if match['sign'] else ''}{whole}{'.' if fraction else ''}{fraction}"
+
+
+def _written(digits: str) -> tuple[str, str]:
+    """Whole part and fraction of a number in digits."""
+    *groups, last = re.split(r"\D", digits if digits.isascii() else _ascii(digits))
+    marks = re.findall(r"\D", digits)
+    is_fraction = groups and (len(last) != 3 or groups[0][0] == "0" or len(groups[0]) > 3)  # noqa: PLR2004
+    if is_fraction or (len(marks) > 1 and marks[-1] != marks[0]):
+        return "".join(groups), last
+    return "".join((*groups, last)), ""
+
+
+def _ascii(digits: str) -> str:
+    return "".join(str(int(sign)) if sign.isdecimal() else sign for sign in digits)
+
+
+def _spelled(match: re.Match[str]) -> tuple[str, str]:
+    """Whole part of a number in words; "" where the word is more likely none."""
+    if match["tens"]:
+        unit = match["unit"]
+        return str(TENS[match["tens"]] + (UNITS.get(unit, 1) if unit else 0)), ""
+    if match["word"]:
+        return str(UNITS[match["word"]]), ""
+    if match["one"]:
+        return ("1" if match["powers"] else ""), ""
+    return _chinese(match["chinese"], multiplied=bool(match["powers"])), ""
+
+
+def _chinese(signs: str, *, multiplied: bool) -> str:
+    if len(signs) == 1 and signs in "一十百〇零" and not multiplied:  # parts of too many other words
+        return ""
+    if not any(sign in CHINESE_TENS for sign in signs):
+        return "".join(CHINESE_DIGITS[sign] for sign in signs)
+    total = digit = 0
+    for sign in signs:
+        if sign in CHINESE_TENS:
+            total += (digit or 1) * CHINESE_TENS[sign]
+            digit = 0
+        else:
+            digit = int(CHINESE_DIGITS[sign])
+    return str(total + digit)

@@ -1,0 +1,1 @@
+"""Models that answer requests: an OpenAI-compatible endpoint, and none at all."""

@@ -1,0 +1,201 @@
+"""Verdicts as one JSON object: `{"reasoning": "why", "score": 0.8}`.
+
+Valid JSON is taken as it is. Only what is no valid JSON is repaired, by the json_repair library,
+and a repair never makes a score: its digits must stand in the raw reply, in the score's place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from groundjudge.errors import ReplyError
+from groundjudge.model import Reply
+from groundjudge.replies.reading import Reading
+from groundjudge.replies.text import fold, is_placeholder, number, on_scale, opened, unread
+from groundjudge.verdict import Scale
+
+OBJECT = re.compile(r"\{")
+FENCE = re.compile(r"\s*```[\w-]*[^\S\n]*\n(.*?)\s*```\s*", re.DOTALL)
+STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+MOST_FALSE_STARTS = 50
+"""So many opening braces are tried that turn out to close nowhere; then the reply is given up."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An object of the reply that has the score's key: what stands there, and where the object ends."""
+
+    score: object
+    reason: str
+    start: int
+    end: int
+    raw: str | None = None
+    doubled: bool = False
+
+
+@dataclass(frozen=True)
+class Json:
+    """Reads the number under the key `value` and the explanation under the key `reason`."""
+
+    value: str = "score"
+    reason: str = "reasoning"
+
+    def read(self, reply: Reply, scale: Scale) -> Reading:
+        """Read a reply; the last object with a score counts, if nothing is written after it.
+
+        Raises:
+            ReplyError: there is no such object, or its score cannot be read.
+        """
+        folded = opened(reply, OBJECT)
+        text = folded.slice(0)
+        candidates = [one for one in self._candidates(text) if not _is_echo(one.score)]
+        rest = text[candidates[-1].end :] if candidates else text
+        if self._begins(rest):  # an object that breaks off would have been the last verdict
+            raise unread(reply)
+        if not candidates:
+            raise unread(reply)
+        *earlier, last = candidates
+        value = self._number(last, scale, reply)
+        differ = last.doubled or any(self._differs(one, value, scale, reply) for one in earlier)
+        if differ and rest.strip(" \t\r\n`"):
+            raise ReplyError("ambiguous", reply.text)
+        return Reading(value, last.reason, warnings=("several_verdicts",) if differ else ())
+
+    def _candidates(self, text: str) -> Iterator[Candidate]:
+        whole = self._candidate(FENCE.sub(r"\1", text, count=1), 0, len(text), repair=False)
+        if whole:
+            yield whole
+            return
+        for start, end in _objects(text):
+            candidate = self._candidate(text[start:end], start, end, repair=True)
+            if candidate:
+                yield candidate
+
+    def _candidate(self, written: str, start: int, end: int, *, repair: bool) -> Candidate | None:
+        pairs = _strictly(written)
+        raw = None
+        if pairs is None and repair:
+            pairs, raw = _repaired(written), written
+        if pairs is None:
+            return None
+        keys = [key for key, _ in pairs]
+        key = _key(keys, self.value)
+        if key is None:
+            return None
+        found = dict(pairs)
+        reason = found.get(_key(keys, self.reason) or self.reason, "")
+        return Candidate(
+            found[key],
+            reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, default=str),
+            start,
+            end,
+            raw,
+            doubled=len({json.dumps(value, default=str) for other, value in pairs if other == key}) > 1,
+        )
+
+    def _number(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
+        """The candidate's score; of a repaired object the one that its raw characters spell."""
+        if candidate.raw is None:
+            return _strict_number(candidate.score, scale, reply)
+        values = {
+            number(match["string"] if match["string"] is not None else match["bare"], scale, reply)
+            for match in self._place.finditer(fold(candidate.raw).text)
+        }
+        if len(values) != 1:
+            raise ReplyError("ambiguous" if values else "no_verdict", reply.text)
+        return values.pop()
+
+    @property
+    def _place(self) -> re.Pattern[str]:
+        """The score's key and what stands after its colon, quoted in any way or bare."""
+        key = re.escape(self.value)
+        return re.compile(
+            rf"(?<![\w])[\"'“”]?{key}[\"'“”]?\s*[:=]\s*(?:[\"'“](?P<string>[^\"'”\n]*)[\"'”]|(?P<bare>[^,}}\n]*))",
+            re.IGNORECASE,
+        )
+
+    def _differs(self, candidate: Candidate, value: float, scale: Scale, reply: Reply) -> bool:
+        try:
+            return self._number(candidate, scale, reply) != value
+        except ReplyError:
+            return True
+
+    def _begins(self, rest: str) -> bool:
+        """Whether an object with a score begins in a text and does not end there."""
+        opening = rest.find("{")
+        return opening >= 0 and bool(self._place.search(rest, opening))
+
+
+def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
+    """A number of valid JSON as it is; a text by the grammar of numbers."""
+
+    def error(code: str) -> ReplyError:
+        return ReplyError(
+            code, reply.text, f"the score must be one number on {scale}, not {str(value)[:80]!r}"
+        )
+
+    if isinstance(value, str):
+        return number(fold(value).text, scale, reply)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise error("not_a_number")
+    return on_scale(value, scale, error)
+
+
+def _strictly(text: str) -> list[tuple[str, Any]] | None:
+    """The pairs of the object that a text is, or None."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        return None
+    return list(pairs) if isinstance(pairs, _Pairs) else None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object with its doubled keys, told apart from a JSON list."""
+
+
+def _repaired(text: str) -> list[tuple[str, Any]] | None:
+    from json_repair import repair_json  # noqa: PLC0415  needed for broken replies only
+
+    try:
+        repaired = repair_json(text, return_objects=True, skip_json_loads=True)
+    except Exception:  # noqa: BLE001  whatever a repair stumbles over, the reply is not readable
+        return None
+    return list(repaired.items()) if isinstance(repaired, dict) else None
+
+
+def _objects(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of the top-level balanced objects, braces inside their strings left aside."""
+    start, false_starts = text.find("{"), 0
+    while start >= 0 and false_starts < MOST_FALSE_STARTS:
+        end = _closing(text, start)
+        if end is None:
+            false_starts += 1
+            start = text.find("{", start + 1)
+        else:
+            yield start, end
+            start = text.find("{", end)
+
+
+def _closing(text: str, start: int) -> int | None:
+    depth = 0
+    for match in STRING_OR_BRACE.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return None
+
+
+def _key(keys: list[str], wanted: str) -> str | None:
+    """The wanted key, or one that differs from it in case only."""
+    if wanted in keys:
+        return wanted
+    return next((key for key in keys if key.casefold() == wanted.casefold()), None)
+
+
+def _is_echo(score: object) -> bool:
+    return isinstance(score, str) and is_placeholder(score)

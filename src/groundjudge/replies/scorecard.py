@@ -1,0 +1,101 @@
+"""Verdicts in blocks of three lines, one block a sentence: the sentence, its evidence, its score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from statistics import fmean
+
+from groundjudge.errors import ReplyError
+from groundjudge.model import Reply
+from groundjudge.replies.reading import PartReading, Reading
+from groundjudge.replies.text import (
+    Field,
+    Folded,
+    fields,
+    first_line,
+    is_cut_off,
+    is_placeholder,
+    label_pattern,
+    number,
+    opened,
+    unread,
+)
+from groundjudge.verdict import Scale
+
+LABELS = label_pattern(
+    {
+        # `Criteria` is what later versions of the format call the sentence.
+        "sentence": ("Statement Sentence", "Statement", "Criteria"),
+        "evidence": ("Supporting Evidence",),
+        "score": ("Score",),
+    }
+)
+NOTHING = re.compile(
+    r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
+)
+QUOTES = re.compile(r"^[\"“”„«'‘’]|[\"“”»'‘’]$")
+
+
+@dataclass(frozen=True)
+class Scorecard:
+    """Reads the score and the quoted evidence of every sentence; the value is their mean."""
+
+    def read(self, reply: Reply, scale: Scale) -> Reading:
+        """Read a reply; of two blocks for one sentence the last counts.
+
+        Raises:
+            ReplyError: `truncated` whenever the reply was cut off, `missing_score` for a block
+                without one, or a score that cannot be read.
+        """
+        folded = opened(reply, LABELS)
+        if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would tell
+            raise ReplyError("truncated", reply.text)
+        parts: dict[str, PartReading] = {}
+        warnings: tuple[str, ...] = ()
+        for block in _blocks(fields(folded.text, LABELS)):
+            part = _part(folded, block, scale, reply)
+            if part is None:
+                continue
+            key = " ".join(part.name.casefold().split())
+            if key in parts and parts[key].value != part.value:
+                warnings = ("several_verdicts",)
+            parts[key] = part
+        if not parts:
+            raise unread(reply)
+        return Reading(
+            fmean(part.value for part in parts.values()), parts=tuple(parts.values()), warnings=warnings
+        )
+
+    def headline(self, scores: Sequence[float]) -> float:
+        """The mean over the sentences."""
+        return fmean(scores)
+
+
+def _blocks(found: Sequence[Field]) -> list[list[Field]]:
+    """The fields, a list for each sentence; what comes ahead of the first sentence is no block."""
+    starts = [index for index, field in enumerate(found) if field.label == "sentence"]
+    return [list(found[start:end]) for start, end in zip_longest(starts, starts[1:])]
+
+
+def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) -> PartReading | None:
+    """One block; None where it only repeats the prompt's placeholders."""
+    content = {field.label: folded.slice(field.start, field.end).strip() for field in block}
+    sentence = content["sentence"]
+    if "score" not in content:
+        raise ReplyError(
+            "missing_score", reply.text, f"the block of the sentence {sentence[:80]!r} has no score"
+        )
+    score = next(field for field in reversed(block) if field.label == "score")
+    place = first_line(folded.text[score.start : score.end])
+    if is_placeholder(place):
+        return None
+    evidence = content.get("evidence", "")
+    return PartReading(
+        name=sentence,
+        value=number(place, scale, reply, sentence),
+        reason=evidence,
+        quotes=() if NOTHING.fullmatch(evidence) else (evidence,),
+    )

@@ -1,0 +1,78 @@
+"""Verdicts between tags: `<S1>why</S1><S2>4</S2>`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
+
+from groundjudge.errors import ReplyError
+from groundjudge.model import Reply
+from groundjudge.replies.reading import Reading
+from groundjudge.replies.text import Folded, is_cut_off, is_placeholder, number, opened, same_number, unread
+from groundjudge.verdict import Scale
+
+
+class Place(NamedTuple):
+    """What stands after an opening tag, up to the next tag of that name."""
+
+    begin: int
+    start: int
+    end: int
+    closed: bool
+
+
+@dataclass(frozen=True)
+class Tags:
+    """Reads the number in the tag `value` and the explanation in the tag `reason`."""
+
+    value: str = "S2"
+    reason: str = "S1"
+
+    def read(self, reply: Reply, scale: Scale) -> Reading:
+        """Read a reply; the last verdict counts.
+
+        Raises:
+            ReplyError: there is no verdict, or its number cannot be read.
+        """
+        text = opened(reply, _tag(f"(?:{re.escape(self.value)}|{re.escape(self.reason)})"))
+        places = [
+            place
+            for place in _places(text, self.value)
+            if not is_placeholder(text.text[place.start : place.end])
+        ]
+        if not places:
+            raise unread(reply)
+        *earlier, last = places
+        if not last.closed and is_cut_off(reply):
+            raise ReplyError("truncated", reply.text)
+        value = number(text.text[last.start : last.end], scale, reply)
+        warnings: list[str] = []
+        if not all(same_number(text.text[place.start : place.end], value, scale, reply) for place in earlier):
+            warnings.append("several_verdicts")
+        if not last.closed:
+            warnings.append("unclosed_tag")
+        return Reading(value, self._reason(text, last.begin), warnings=tuple(warnings))
+
+    def _reason(self, text: Folded, verdict: int) -> str:
+        """The last explanation ahead of the verdict, or after it where there is none ahead."""
+        places = _places(text, self.reason)
+        if not places:
+            return ""
+        place = next((place for place in reversed(places) if place.begin < verdict), places[-1])
+        end = place.end if place.closed or place.begin > verdict else min(place.end, verdict)
+        return text.slice(place.start, end).strip()
+
+
+def _tag(name: str) -> re.Pattern[str]:
+    return re.compile(rf"<\s*(/?)\s*{name}\s*>", re.IGNORECASE)
+
+
+def _places(text: Folded, name: str) -> list[Place]:
+    tags = list(_tag(re.escape(name)).finditer(text.text))
+    return [
+        Place(tag.start(), tag.end(), after.start() if after else len(text.text), bool(after and after[1]))
+        for tag, after in zip_longest(tags, tags[1:])
+        if not tag[1]
+    ]

@@ -1,0 +1,158 @@
+"""What a judge says of a case: a score that can be traced, or the reason why there is none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+
+from groundjudge.version import __version__
+
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Frozen(BaseModel):
+    """A value that does not change once it is made."""
+
+    # Validators are built when a class is first used, which halves the time that importing takes.
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+
+class Scale(Frozen):
+    """The numbers a judge may give. `best` may be the smaller of the two.
+
+    Raises:
+        ValidationError: worst and best are the same number, or none.
+    """
+
+    worst: Finite
+    best: Finite
+    integer: bool = False
+
+    @model_validator(mode="after")
+    def _has_two_ends(self) -> Scale:
+        if self.worst == self.best:
+            message = "worst and best are the same number"
+            raise ValueError(message)
+        return self
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies on the scale, its ends included."""
+        return min(self.worst, self.best) <= value <= max(self.worst, self.best)
+
+    def score(self, value: float) -> float:
+        """The value as a score: 0 at the scale's worst end, 1 at its best."""
+        return (value - self.worst) / (self.best - self.worst)
+
+    def __str__(self) -> str:
+        return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
+
+
+class Usage(Frozen):
+    """Tokens as the endpoint counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+class Evidence(Frozen):
+    """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
+
+    `exact` says that quote and source are equal but for white space, quotation marks and case;
+    otherwise they are at least 90 % alike, with the same numbers and the same negations.
+    """
+
+    quote: str
+    document: int
+    start: int
+    end: int
+    exact: bool
+
+
+class Part(Frozen):
+    """One of several scores in a verdict: "recall", or a sentence of the response."""
+
+    name: str
+    value: Finite
+    score: Score
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Failure(Frozen):
+    """Why a row has no score: the code and the message of the error."""
+
+    code: str
+    message: str
+
+
+class PromptId(Frozen):
+    """Which prompt was used: its name and version, and the hash of the whole file."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+class Verdict(Frozen):
+    """What one judge says of one case.
+
+    Attributes:
+        judge: the judge's name.
+        status: "ok"; "not_applicable" (nothing to judge, no score); "error" (see `error`, no score).
+        score: 0..1, 1 is best (grounded, complete, no hallucination); None unless status is "ok".
+        value: the number on the judge's own scale, where it has a single one.
+        label: the name of the level or band, where the judge names them.
+        passed: whether the score reaches the threshold; None where nothing was judged.
+        reason: the judge's explanation, as the model wrote it.
+        parts: the scores that make up the headline score.
+        warnings: codes of what looked odd in the reply; they never change the score.
+        usage: tokens of all attempts together; None when the model reported none.
+        attempts: how many times the model was asked.
+        retries: how many requests were sent again, after a rate limit, a fault or a cut connection.
+        latency_s: seconds from the first request to the last reply.
+        model: the name of the model that answered.
+        reply: the raw text of the last reply.
+        key: who judged what: the judge's `identity`, and a hash of the case without its metadata.
+        library: the version of groundjudge.
+    """
+
+    judge: str
+    status: Literal["ok", "not_applicable", "error"]
+    score: Score | None = None
+    value: Finite | None = None
+    label: str | None = None
+    passed: bool | None = None
+    reason: str = ""
+    parts: tuple[Part, ...] = ()
+    warnings: tuple[str, ...] = ()
+    error: Failure | None = None
+    usage: Usage | None = None
+    attempts: int = 0
+    retries: int = 0
+    latency_s: Finite = 0.0
+    model: str | None = None
+    prompt: PromptId | None = None
+    reply: str | None = None
+    case_id: str | None = None
+    key: str | None = None
+    library: str = __version__
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
+    @property
+    def signature(self) -> str:
+        """What the score must be quoted with, so that somebody else can get the same one."""
+        prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}" if self.prompt else "?|sha:?"
+        return f"{self.judge}@{prompt}|model:{self.model or '?'}|groundjudge:{self.library}"

@@ -1,0 +1,17 @@
+"""The tests run without a key and without a network: loopback is all they may reach."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# Before any framework is imported: several of them read the environment once and keep it.
+for name in [*os.environ]:
+    if name.startswith(("OPENAI_", "AZURE_OPENAI_", "LANGSMITH_", "LANGCHAIN_", "DEEPEVAL_", "CONFIDENT_")):
+        del os.environ[name]
+os.environ["LANGSMITH_TRACING"] = "false"
+os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no failing test
+settings.load_profile("patient")

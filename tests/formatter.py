@@ -1,0 +1,53 @@
+"""Writes replies as a flawless model would, to be read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+
+def tags(value: float, reason: str) -> str:
+    return f"<S0>Let me think.</S0>\n<S1>{reason}</S1>\n<S2>{value:g}</S2>"
+
+
+def json_object(value: float, reason: str) -> str:
+    return json.dumps({"reasoning": reason, "score": value})
+
+
+def banded(value: float, reason: str) -> str:
+    return f"Analysis: {reason}\nLevel: as the score says\nScore: {value:g}"
+
+
+def scorecard(blocks: Sequence[tuple[str, str, float]]) -> str:
+    """Sentence, evidence and score of each block; sentence and evidence are folded to one line."""
+    return "\n\n".join(
+        f"Statement Sentence: {one_line(sentence)}\n"
+        f"Supporting Evidence: {one_line(evidence)}\n"
+        f"Score: {score:g}"
+        for sentence, evidence, score in blocks
+    )
+
+
+def adjacent(recall: tuple[int, float], precision: tuple[int, float], reason: str) -> str:
+    """Lower score and its share for each; the reasons are the same."""
+    return "\n".join(
+        f"{name}_Reasoning: {reason}\n{name}_Formula: {formula(*pair)}\n"
+        f"{name}_Weighted_Summed_Score: {weighted(*pair):g}"
+        for name, pair in (("RECALL", recall), ("PRECISION", precision))
+    )
+
+
+def formula(lower: int, share: float) -> str:
+    return f"({lower} * {share:g}) + ({lower + 1} * {1 - share:g})"
+
+
+def weighted(lower: int, share: float) -> float:
+    return lower * share + (lower + 1) * (1 - share)
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+SINGLE: dict[str, Callable[[float, str], str]] = {"tags": tags, "json": json_object, "banded": banded}
+"""The formats whose verdict is a single value with a reason."""

@@ -1,0 +1,27 @@
+"""A model for tests: it says what it is told to say."""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+
+from groundjudge.model import Reply, Request
+
+
+class Says:
+    """Answers the replies in turn and the last one for ever; one that is an exception is raised."""
+
+    name = "says"
+
+    def __init__(self, *replies: str | Reply | Exception) -> None:
+        self.asked: list[Request] = []
+        self._replies = chain(replies, repeat(replies[-1]))
+
+    def complete(self, request: Request) -> Reply:
+        self.asked.append(request)
+        reply = next(self._replies)
+        if isinstance(reply, Exception):
+            raise reply
+        return Reply(reply) if isinstance(reply, str) else reply
+
+    async def acomplete(self, request: Request) -> Reply:
+        return self.complete(request)

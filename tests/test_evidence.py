@@ -1,0 +1,146 @@
+"""Quotes are looked up: found with offsets, or said not to be there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge.case import Document
+from groundjudge.evidence import find, unlisted
+
+LIBRARY = (
+    "The library opens at 9:00 on weekdays.\nIt does not open on Sundays, and “guided tours” cost 4.50 euros."
+)
+SHOP = "Returns are accepted within 30 days of delivery. Shoes that were worn are not accepted."
+STRASSE = "Die Straße ist von November bis April für Lastwagen über 7,5 Tonnen gesperrt."
+CHINESE = "该博物馆每周一闭馆，成人票价为八十元，儿童免费参观。"
+DOCUMENTS = [Document(content=text) for text in (LIBRARY, SHOP, STRASSE, CHINESE)]
+
+FOUND = [
+    # what the judge gave, the source's own text, exact
+    ("The library opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", True),
+    ("  the LIBRARY opens at\n9:00  on weekdays. ", "The library opens at 9:00 on weekdays.", True),
+    ("on weekdays. It does not open", "on weekdays.\nIt does not open", True),
+    ('"guided tours" cost', "“guided tours” cost", True),
+    (
+        '"Returns are accepted within 30 days of delivery."',
+        "Returns are accepted within 30 days of delivery.",
+        True,
+    ),
+    ("Die STRASSE ist von November bis April", "Die Straße ist von November bis April", False),
+    ("成人票价为八十元", "成人票价为八十元", True),
+    (
+        "Returns were accepted within 30 days of a delivery.",
+        "Returns are accepted within 30 days of delivery.",
+        False,
+    ),
+    ("- Shoes that were worn are not accepted.", "Shoes that were worn are not accepted.", True),
+]
+
+
+@pytest.mark.parametrize(("quote", "source", "exact"), FOUND)
+def test_quote_is_found_where_it_stands(quote: str, source: str, exact: bool) -> None:  # noqa: FBT001
+    (evidence,), warnings = find([quote], DOCUMENTS)
+    assert DOCUMENTS[evidence.document].content[evidence.start : evidence.end] == source
+    assert evidence.exact is exact
+    assert warnings == ()
+
+
+def sources(quote: str) -> list[str]:
+    found, _ = find([quote], DOCUMENTS)
+    return [DOCUMENTS[one.document].content[one.start : one.end] for one in found]
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "The library opens at 9:00 ... Returns are accepted within 30 days",
+        "The library opens at 9:00 [...] Returns are accepted within 30 days",
+        "The library opens at 9:00 … returns are accepted within 30 days",
+        '"The library opens at 9:00", "Returns are accepted within 30 days"',
+        "- The library opens at 9:00\n- Returns are accepted within 30 days",
+        "1. The library opens at 9:00\n2. Returns are accepted within 30 days",
+    ],
+)
+def test_joined_and_listed_quotes_are_looked_up_one_by_one(quote: str) -> None:
+    assert sources(quote) == ["The library opens at 9:00", "Returns are accepted within 30 days"]
+
+
+def test_quote_with_dots_of_its_own_is_one_quote() -> None:
+    document = Document(content="He paused ... and went on.")
+    (evidence,), _ = find(["He paused ... and went on."], [document])
+    assert (evidence.start, evidence.end) == (0, len(document.content))
+
+
+@pytest.mark.parametrize(
+    ("quote", "warning"),
+    [
+        ("Returns are accepted within 60 days of delivery.", "evidence_altered"),
+        ("Shoes that were worn are now accepted.", "evidence_altered"),
+        ("The library opens at 9:30 on weekdays.", "evidence_altered"),
+        ("The museum is closed on Mondays all year round.", "evidence_not_found"),
+        ("Sixty days is what the law of the land demands.", "evidence_not_found"),
+    ],
+)
+def test_quote_that_says_something_else_is_no_evidence(quote: str, warning: str) -> None:
+    assert find([quote], DOCUMENTS) == ((), (warning,))
+
+
+def test_what_is_found_is_kept_beside_what_is_not() -> None:
+    found, warnings = find(
+        ["Returns are accepted within 30 days ... and the moon is made of cheese"], DOCUMENTS
+    )
+    assert len(found) == 1
+    assert warnings == ("evidence_not_found",)
+
+
+def test_empty_sources_hold_nothing() -> None:
+    assert find(["A quote of some length."], []) == ((), ("evidence_not_found",))
+    assert find(["A quote of some length."], [Document(content="")]) == ((), ("evidence_not_found",))
+    assert find([" \n"], DOCUMENTS) == ((), ())
+
+
+@given(st.text(min_size=1), st.text(), st.text())
+def test_any_verbatim_slice_is_found(quote: str, before: str, after: str) -> None:
+    found, warnings = find([quote], [Document(content=before + quote + after)])
+    if quote.strip():
+        assert found[0].exact
+        assert not warnings
+
+
+@given(st.lists(st.text(), max_size=3), st.lists(st.text(), max_size=3))
+def test_offsets_always_lie_in_their_document(quotes: list[str], contents: list[str]) -> None:
+    found, _ = find(quotes, [Document(content=content) for content in contents])
+    assert all(0 <= one.start < one.end <= len(contents[one.document]) for one in found)
+
+
+RESPONSE = "The library opens at nine. Tours cost 4.50 euros! Is it open on Sundays? No."
+SENTENCES = ["The library opens at nine.", "Tours cost 4.50 euros!", "Is it open on Sundays?", "No."]
+
+
+@pytest.mark.parametrize(
+    ("sentences", "response", "warnings"),
+    [
+        (SENTENCES, RESPONSE, ()),
+        ([sentence.upper() for sentence in SENTENCES], RESPONSE, ()),
+        (SENTENCES[:-1], RESPONSE, ()),
+        (
+            [*SENTENCES[1:], "The library opens at 9."],
+            RESPONSE,
+            ("statement_not_in_response", "statement_missing"),
+        ),
+        (SENTENCES[:2], RESPONSE + " And there is a café on the ground floor.", ("statement_missing",)),
+        ([*SENTENCES, "The café is on the roof."], RESPONSE, ("statement_not_in_response",)),
+        ([], "The café is on the ground floor.", ("statement_missing",)),
+        (["Twice said."], "Twice said. Twice said. Twice said. Twice said.", ()),
+        (["该博物馆每周一闭馆。"], "该博物馆每周一闭馆。", ()),
+        (["该博物馆每周一闭馆。"], f"该博物馆每周一闭馆。{CHINESE}", ("statement_missing",)),
+        (["“Tours” cost\n4.50 euros"], "'Tours' cost 4.50 euros", ()),
+        (["“Tours” cost\n4.50 euros"], '"Tours" cost 4.50 euros', ()),
+    ],
+)
+def test_blocks_are_compared_with_the_response(
+    sentences: list[str], response: str, warnings: tuple[str, ...]
+) -> None:
+    assert unlisted(sentences, response) == warnings

@@ -1,0 +1,491 @@
+"""A judge asks, reads, asks again where it must, and gives a verdict that can be traced."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+from says import Says
+
+from groundjudge import (
+    Case,
+    CaseError,
+    GroundjudgeError,
+    Judge,
+    ModelError,
+    PromptError,
+    Reply,
+    ReplyError,
+    Usage,
+    Verdict,
+    __version__,
+    load,
+    names,
+)
+from groundjudge.model import Model
+
+RAG: Mapping[str, Any] = {
+    "id": "rag",
+    "query": "When does the library open?",
+    "context": ["The library opens at 9:00 on weekdays. It is closed on Sundays."],
+    "response": "It opens at 9:00. It is closed on Sundays.",
+    "reference": "The library opens at 9:00 on weekdays.",
+}
+PLAY: Mapping[str, Any] = {
+    "agent_name": "Mira",
+    "profile": "Mira keeps the lighthouse of Vessa.",
+    "conversation": [{"role": "user", "content": "Who are you?"}],
+    "response": "I keep the lighthouse.",
+}
+CASES = {name: PLAY if name == "knowledge_hallucination" else RAG for name in names()}
+GOOD = {
+    "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
+    "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
+    "statement_groundedness": (
+        "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:00\nScore: 10\n"
+        "Statement Sentence: It is closed on Sundays.\n"
+        "Supporting Evidence: It is closed on Sundays.\nScore: 5"
+    ),
+    "passage_quality": (
+        "RECALL_Reasoning: r\nRECALL_Formula: (5 * 1.0)\nRECALL_Weighted_Summed_Score: 5\n"
+        "PRECISION_Reasoning: p\nPRECISION_Formula: (2 * 1.0)\nPRECISION_Weighted_Summed_Score: 2"
+    ),
+    "knowledge_hallucination": "Analysis: why\nLevel: Mild\nScore: 75",
+}
+SCORES = {
+    "groundedness": (4, 0.75, "incomplete"),
+    "confidence_grounding": (0.75, 0.75, None),
+    "statement_groundedness": (7.5, 0.75, None),
+    "passage_quality": (None, 0.4, None),
+    "knowledge_hallucination": (75, 0.75, "mild"),
+}
+
+
+class Waits:
+    """A model that answers like `Says`, but only in acomplete, after giving way to others."""
+
+    name = "says"
+
+    def __init__(self, says: Says) -> None:
+        self.says = says
+
+    def complete(self, request: Any) -> Reply:
+        raise AssertionError(request)
+
+    async def acomplete(self, request: Any) -> Reply:
+        await asyncio.sleep(0)
+        return self.says.complete(request)
+
+
+def settled(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
+    """The verdict, also of a row that failed, by `judge` or `ajudge`."""
+    try:
+        return judge.judge(case) if by == "judge" else asyncio.run(judge.ajudge(case))
+    except GroundjudgeError as error:
+        return told(error)
+
+
+def told(error: GroundjudgeError) -> Verdict:
+    """The verdict that an error carries, which tells the same."""
+    assert error.verdict is not None
+    assert error.verdict.error is not None
+    assert (error.verdict.error.code, error.verdict.error.message) == (error.code, error.message)
+    return error.verdict
+
+
+def both_ways(
+    name: str, *replies: str | Reply | Exception, case: Mapping[str, Any] | None = None
+) -> tuple[Verdict, Says]:
+    """The verdict by `judge`, which `ajudge` must give too."""
+    models = Says(*replies), Says(*replies)
+    sync, async_ = (
+        settled(load(name, model=model), case or CASES[name], by=by)
+        for model, by in ((models[0], "judge"), (Waits(models[1]), "ajudge"))
+    )
+    assert sync.model_copy(update={"latency_s": 0.0}) == async_.model_copy(update={"latency_s": 0.0})
+    assert [request.messages for request in models[0].asked] == [
+        request.messages for request in models[1].asked
+    ]
+    return sync, models[0]
+
+
+@pytest.mark.parametrize("name", names())
+def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
+    verdict, model = both_ways(name, GOOD[name])
+    assert (verdict.status, verdict.attempts, len(model.asked)) == ("ok", 1, 1)
+    value, score, label = SCORES[name]
+    assert (verdict.value, verdict.label) == (value, label)
+    assert verdict.score == pytest.approx(score)
+    assert verdict.error is None
+    assert verdict.reply == GOOD[name]
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    ("replies", "code", "attempts"),
+    [
+        (["hm", None], None, 2),
+        (["", None], None, 2),
+        (["I'm sorry, I can't do that.", None], None, 2),
+        ([Reply("<S1>thi", finish_reason="length"), None], None, 2),
+        ([Reply("", finish_reason="length"), "hm", None], None, 3),
+        (["hm", "hm"], "no_verdict", 2),
+        (["hm", Reply("", finish_reason="content_filter")], "refused", 2),
+        (["hm", Reply("", finish_reason="length"), None], None, 3),
+        (["", ""], "empty", 2),
+        (["I'm sorry, I can't do that."], "refused", 2),
+        ([Reply("<S1>thi", finish_reason="length")], "truncated", 2),
+        ([Reply("", refusal="No.")], "refused", 2),
+        ([ModelError("timeout", "no answer within 2 s")], "timeout", 1),
+        (["hm", ModelError("server", "500")], "server", 2),
+    ],
+)
+def test_unreadable_replies_are_asked_about_once_and_never_a_number(
+    name: str, replies: list[Any], code: str | None, attempts: int
+) -> None:
+    verdict, _ = both_ways(name, *(GOOD[name] if reply is None else reply for reply in replies))
+    assert (verdict.error.code if verdict.error else None, verdict.attempts) == (code, attempts)
+    assert (verdict.score is None, verdict.passed is None) == (code is not None, code is not None)
+    assert verdict.status == ("error" if code else "ok")
+
+
+def test_asking_again_quotes_the_reply_and_what_was_wrong() -> None:
+    verdict, model = both_ways("groundedness", "<S2>7</S2>", GOOD["groundedness"])
+    first, second = model.asked
+    assert second.messages[: len(first.messages)] == first.messages
+    said, told = second.messages[len(first.messages) :]
+    assert said == {"role": "assistant", "content": "<S2>7</S2>"}
+    assert "1..5" in told["content"]
+    assert "'7'" in told["content"]
+    assert verdict.value == 4
+
+
+def test_reasks_can_be_more_or_none() -> None:
+    with pytest.raises(ReplyError):
+        load("groundedness", model=Says("hm", GOOD["groundedness"]), reasks=0).judge(RAG)
+    assert (
+        load("groundedness", model=Says("hm", "hm", GOOD["groundedness"]), reasks=2).judge(RAG).attempts == 3
+    )
+
+
+def test_truncated_reply_gets_twice_the_room_once() -> None:
+    cut = Reply("<S1>thi", finish_reason="length")
+    verdict, model = both_ways("groundedness", cut, cut, GOOD["groundedness"])
+    assert [request.parameters["max_tokens"] for request in model.asked] == [2000, 4000]
+    assert model.asked[0].messages == model.asked[1].messages
+    assert verdict.error is not None
+    assert verdict.error.code == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "usage", "room"),
+    [
+        ({"max_completion_tokens": 100}, None, ("max_completion_tokens", 200)),
+        ({"max_tokens": None}, Usage(completion_tokens=300), ("max_tokens", 600)),
+        ({"max_tokens": None}, None, ("max_tokens", 4096)),
+    ],
+)
+def test_room_is_doubled_by_whatever_limit_there_is(
+    parameters: dict[str, Any], usage: Usage | None, room: tuple[str, int]
+) -> None:
+    model = Says(Reply("", finish_reason="length", usage=usage), GOOD["groundedness"])
+    load("groundedness", model=model, parameters=parameters).judge(RAG)
+    assert model.asked[1].parameters[room[0]] == room[1]
+
+
+def test_usage_of_all_attempts_is_added_up() -> None:
+    replies = [
+        Reply("hm", usage=Usage(prompt_tokens=10, completion_tokens=2)),
+        Reply(GOOD["groundedness"], usage=Usage(prompt_tokens=20, completion_tokens=3), model="m-2"),
+    ]
+    verdict, _ = both_ways("groundedness", *replies)
+    assert verdict.usage == Usage(prompt_tokens=30, completion_tokens=5)
+    assert Usage(prompt_tokens=30, completion_tokens=5).total_tokens == 35
+    assert verdict.model == "m-2"
+    failed, _ = both_ways("groundedness", replies[0])
+    assert failed.usage == Usage(prompt_tokens=20, completion_tokens=4)
+    assert failed.reply == "hm"
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("blank", ["", " \n\t", [], [{"role": "assistant", "content": ""}]])
+def test_blank_response_is_not_applicable_without_a_call(name: str, blank: object) -> None:
+    verdict, model = both_ways(name, "hm", case={**CASES[name], "response": blank})
+    assert (verdict.status, verdict.label, verdict.score, verdict.passed) == (
+        "not_applicable",
+        "empty_response",
+        None,
+        None,
+    )
+    assert (model.asked, verdict.attempts) == ([], 0)
+
+
+@pytest.mark.parametrize("name", names())
+def test_missing_field_is_named_without_a_call(name: str) -> None:
+    judge = load(name, model=Says("hm"))
+    for each in judge.prompt.inputs:
+        if not each.required:
+            continue
+        for change in (
+            ({}, {each.field: None}) if each.may_be_empty else ({}, {each.field: None}, {each.field: " "})
+        ):
+            if each.field == "response" and change.get("response") == " ":
+                continue
+            row = {key: value for key, value in CASES[name].items() if key != each.field} | change
+            with pytest.raises(CaseError, match=each.field) as caught:
+                judge.judge(row)
+            assert (caught.value.code, caught.value.subject) == ("missing_field", each.field)
+            assert told(caught.value).attempts == 0
+
+
+def test_misspelt_context_is_missing_and_not_empty() -> None:
+    row = {"query": "q", "response": "r", "contxt": ["c"]}
+    for name in ("groundedness", "confidence_grounding"):
+        with pytest.raises(CaseError, match=r"context.*contxt"):
+            load(name, model=Says("hm")).judge(row)
+
+
+def test_level_three_has_nothing_to_ground() -> None:
+    judge = load("groundedness", model=Says("<S1>a question back</S1><S2>3</S2>"), threshold=0.99)
+    verdict = judge.judge(RAG)
+    assert (verdict.status, verdict.value, verdict.score, verdict.label, verdict.passed) == (
+        "not_applicable",
+        3,
+        None,
+        "nothing_to_ground",
+        True,
+    )
+    assert verdict.reason == "a question back"
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "score", "label"),
+    [
+        *(
+            ("groundedness", f"<S2>{level}</S2>", (level - 1) / 4, label)
+            for level, label in ((1, "ungrounded"), (2, "incorrect"), (4, "incomplete"), (5, "grounded"))
+        ),
+        *(
+            ("knowledge_hallucination", f"Score: {value}", value / 100, label)
+            for value, label in (
+                (0, "severe"),
+                (20, "severe"),
+                (20.5, "great"),
+                (40, "great"),
+                (41, "moderate"),
+                (60, "moderate"),
+                (80, "mild"),
+                (80.1, "none"),
+                (100, "none"),
+            )
+        ),
+    ],
+)
+def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float, label: str) -> None:
+    verdict = load(name, model=Says(reply)).judge(CASES[name])
+    assert verdict.score == pytest.approx(score)
+    assert verdict.label == label
+
+
+@pytest.mark.parametrize(
+    ("level", "warned"),
+    [
+        ("Mild Hallucination", False),
+        ("mild", False),
+        ("Severe", True),
+        ("none", True),
+        ("61-80", False),
+        ("", False),
+    ],
+)
+def test_level_that_names_another_band_is_warned_of(level: str, warned: bool) -> None:  # noqa: FBT001
+    verdict = load("knowledge_hallucination", model=Says(f"Analysis: a\nLevel: {level}\nScore: 72")).judge(
+        PLAY
+    )
+    assert (verdict.value, verdict.label) == (72, "mild")
+    assert verdict.warnings == (("band_mismatch",) if warned else ())
+
+
+@pytest.mark.parametrize(
+    ("threshold", "passed"), [(None, True), (0.75, True), (0.750000001, False), (0.0, True), (1.0, False)]
+)
+def test_threshold_is_on_the_score_and_included(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
+    judge = load("groundedness", model=Says(GOOD["groundedness"]), threshold=threshold)
+    assert judge.judge(RAG).passed is passed
+
+
+def test_threshold_forgives_what_floats_do() -> None:
+    ten_tenths = Says('{"score": 0.30000000000000004}')
+    assert load("confidence_grounding", model=ten_tenths, threshold=0.3).judge(RAG).passed
+    slightly_less = Says('{"score": 0.7999999999999999}')
+    assert load("confidence_grounding", model=slightly_less, threshold=0.8).judge(RAG).passed
+
+
+def test_harmonic_mean_is_no_better_than_its_weaker_half_allows() -> None:
+    verdict = load("passage_quality", model=Says(GOOD["passage_quality"])).judge(RAG)
+    assert [(part.name, part.value, part.score) for part in verdict.parts] == [
+        ("recall", 5, 1.0),
+        ("precision", 2, 0.25),
+    ]
+    assert verdict.score == pytest.approx(0.4)
+    worst = Says(GOOD["passage_quality"].replace("(2 * 1.0)", "(1 * 1.0)"))
+    assert load("passage_quality", model=worst).judge(RAG).score == 0
+
+
+def test_statement_parts_carry_checked_evidence() -> None:
+    verdict = load("statement_groundedness", model=Says(GOOD["statement_groundedness"])).judge(RAG)
+    first, second = verdict.parts
+    source = RAG["context"][0]
+    assert [source[one.start : one.end] for one in (*first.evidence, *second.evidence)] == [
+        "The library opens at 9:00",
+        "It is closed on Sundays.",
+    ]
+    assert verdict.warnings == ()
+
+
+def test_warnings_never_change_a_score() -> None:
+    reply = (
+        "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:30\nScore: 10\n"
+        "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 5"
+    )
+    case = {**RAG, "response": "It opens at 9:00. On Sundays it stays closed all day."}
+    verdict = load("statement_groundedness", model=Says(reply)).judge(case)
+    assert verdict.score == 0.75
+    assert set(verdict.warnings) == {
+        "evidence_altered",
+        "evidence_not_found",
+        "statement_not_in_response",
+        "statement_missing",
+    }
+
+
+def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
+    judge = load("statement_groundedness", model=Says("hm"))
+    verdict = judge.read(GOOD["statement_groundedness"])
+    assert verdict.score == 0.75
+    assert verdict.warnings == ("evidence_unchecked",)
+    assert all(part.evidence == () for part in verdict.parts)
+
+
+def test_verdict_tells_where_its_score_comes_from() -> None:
+    judge = load("groundedness", model=Says(GOOD["groundedness"]))
+    verdict = judge.judge(RAG)
+    assert verdict.prompt == judge.prompt.id
+    assert verdict.case_id == "rag"
+    assert verdict.signature == (
+        f"groundedness@{judge.prompt.version}|sha:{judge.prompt.sha256[:12]}|model:says|groundjudge:{__version__}"
+    )
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+    assert (
+        json.loads(json.dumps(verdict.model_dump(mode="json"), allow_nan=False))["signature"]
+        == verdict.signature
+    )
+
+
+def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
+    model = Says("hm")
+    judge = load("groundedness", model=model, parameters={"temperature": 0.5, "seed": 7})
+    request = judge.ask(RAG)
+    assert request == judge.ask(Case.from_mapping(RAG))
+    assert request.parameters == {"temperature": 0.5, "top_p": 1, "max_tokens": 2000, "seed": 7}
+    assert [message["role"] for message in request.messages] == ["system", "user"]
+    assert model.asked == []
+
+
+def test_unknown_judge_is_told_which_there_are() -> None:
+    with pytest.raises(PromptError, match=r"fairness.*confidence_grounding.*statement_groundedness"):
+        load("fairness", model=Says("hm"))
+
+
+def test_no_model_is_told_what_can_be_given() -> None:
+    with pytest.raises(ModelError, match=r"offline.*openai:gpt-4o-mini|openai:gpt-4o-mini.*offline"):
+        load("groundedness")
+    with pytest.raises(ModelError, match="int cannot be used as a model"):
+        load("groundedness", model=4)  # type: ignore[arg-type]  # what a user may do all the same
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.5, 3])
+def test_threshold_off_the_score_is_refused(threshold: float) -> None:
+    with pytest.raises(PromptError, match=r"0\.\.1"):
+        load("groundedness", model=Says("hm"), threshold=threshold)
+
+
+class Chatty:
+    """What many client libraries answer: an object with content and metadata."""
+
+    content = GOOD["groundedness"]
+    usage_metadata = {"input_tokens": 7, "output_tokens": 3}  # noqa: RUF012
+    response_metadata = {"finish_reason": "stop", "model_name": "chatty-1"}  # noqa: RUF012
+
+
+async def answers_later(_: object) -> str:
+    await asyncio.sleep(0)
+    return GOOD["groundedness"]
+
+
+class CalledLater:
+    async def __call__(self, request: object) -> str:
+        return await answers_later(request)
+
+
+def answers_with(answer: Any) -> Callable[[object], Any]:
+    return lambda _: answer
+
+
+ANSWERS = [
+    answers_with(GOOD["groundedness"]),
+    answers_with({"content": GOOD["groundedness"]}),
+    answers_with({"choices": [{"message": {"content": GOOD["groundedness"]}, "finish_reason": "stop"}]}),
+    answers_with({"content": [{"type": "text", "text": GOOD["groundedness"]}]}),
+    answers_with(Chatty()),
+    answers_with(Reply(GOOD["groundedness"])),
+    answers_later,
+    partial(answers_later),
+    CalledLater(),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_any_function_is_a_model(answer: Any) -> None:
+    judge = load("groundedness", model=answer)
+    assert isinstance(judge.model, Model)
+    assert judge.judge(RAG).value == 4
+    assert asyncio.run(judge.ajudge(RAG)).value == 4
+
+    async def inside_a_loop() -> Verdict:
+        return judge.judge(RAG)
+
+    assert asyncio.run(inside_a_loop()).value == 4
+
+
+def test_function_may_answer_with_the_verdict_itself() -> None:
+    judge = load("confidence_grounding", model=answers_with({"reasoning": "r", "score": 0.75}))
+    assert judge.judge(RAG).score == 0.75
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ValueError("no"), "failed"),
+        (TypeError("no"), "failed"),
+        (TimeoutError(), "timeout"),
+        (ConnectionError(), "connection"),
+    ],
+)
+def test_what_a_function_raises_is_a_model_error(error: Exception, code: str) -> None:
+    def fails(_: object) -> str:
+        raise error
+
+    verdict, _ = (settled(load("groundedness", model=fails), RAG, by=by) for by in ("judge", "ajudge"))
+    assert verdict.error is not None
+    assert verdict.error.code == code
+    assert verdict.attempts == 1
+
+
+def test_object_without_content_is_a_model_error() -> None:
+    with pytest.raises(ModelError, match=r"must be a text, a mapping or have \.content, not int"):
+        load("groundedness", model=answers_with(4)).judge(RAG)
