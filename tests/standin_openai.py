@@ -1,0 +1,186 @@
+"""A stand-in for an OpenAI-compatible endpoint: real HTTP on the loopback, answers by a script.
+
+    with StandIn(["fine", Status(429, retry_after=0.05), Hang()]) as server:
+        OpenAIModel("m", base_url=server.url)
+
+A script is a list of answers, of which the last one goes on for ever, or a function from the parsed body of a
+request to its answer. A plain str is a Text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
+
+from aiohttp import web
+
+
+@dataclass(frozen=True)
+class Text:
+    """A chat completion. `usage` None leaves the key out; `message` replaces the whole message."""
+
+    text: str | None = "fine"
+    finish_reason: str | None = "stop"
+    usage: tuple[int, int] | None = (10, 5)
+    refusal: str | None = None
+    model: str = "stand-in"
+    message: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """An error in OpenAI's shape; `body` replaces it."""
+
+    status: int
+    message: str = "the stand-in says no"
+    code: str | None = None
+    param: str | None = None
+    type: str | None = None
+    retry_after: float | str | None = None
+    body: Any = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Any body, with status 200."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The connection is cut without an answer."""
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer, ever."""
+
+
+Answer: TypeAlias = str | Text | Status | Raw | Cut | Hang
+Script: TypeAlias = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
+
+
+def refuses(parameter: str, instead: str = "") -> Status:
+    """What OpenAI answers to a parameter that a model does not take."""
+    message = f"Unsupported parameter: '{parameter}' is not supported with this model."
+    message += f" Use '{instead}' instead." if instead else ""
+    return Status(400, message, "unsupported_parameter", parameter, "invalid_request_error")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request as it arrived."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+@dataclass
+class StandIn:
+    """The server, up inside `with`. `latency` is the seconds that it thinks before each answer."""
+
+    script: Script = ("fine",)
+    latency: float = 0.0
+    requests: list[Seen] = field(default_factory=list[Seen])
+    in_flight: int = 0
+    most_in_flight: int = 0
+    port: int = 0
+
+    @property
+    def root(self) -> str:
+        """What an Azure client takes as its azure_endpoint."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """What any other client takes as its base_url."""
+        return f"{self.root}/v1"
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        """The bodies of the requests so far."""
+        return [seen.body for seen in self.requests]
+
+    def __enter__(self) -> Self:
+        up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
+        self._thread.start()
+        if not up.wait(10):
+            raise TimeoutError
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._down.set)
+        self._thread.join(10)
+
+    async def _serve(self, up: threading.Event) -> None:
+        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        app = web.Application(client_max_size=2**26)
+        app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        self.port = runner.addresses[0][1]
+        up.set()
+        await self._down.wait()
+        await runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            body: dict[str, Any] = await request.json()
+            self.requests.append(Seen(request.path, dict(request.query), dict(request.headers), body))
+            answer = self._next(body)
+            await asyncio.sleep(self.latency)
+            return await self._send(request, answer)
+        finally:
+            self.in_flight -= 1
+
+    def _next(self, body: dict[str, Any]) -> Answer:
+        if callable(self.script):
+            return self.script(body)
+        return self.script[min(len(self.requests), len(self.script)) - 1]
+
+    async def _send(self, request: web.Request, answer: Answer) -> web.Response:
+        match answer:
+            case str():
+                return web.json_response(_completion(Text(answer)))
+            case Text():
+                return web.json_response(_completion(answer))
+            case Status():
+                headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+                return web.json_response(_error(answer), status=answer.status, headers=headers)
+            case Raw():
+                return web.Response(body=answer.body, content_type="application/json")
+            case Cut():
+                if request.transport:
+                    request.transport.abort()
+                return web.Response()
+            case Hang():
+                await self._down.wait()
+                return web.Response()
+
+
+def _completion(answer: Text) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
+    choice = {"index": 0, "message": answer.message or message, "finish_reason": answer.finish_reason}
+    completion: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": answer.model}
+    completion["choices"] = [choice]
+    if answer.usage:
+        prompt, text = answer.usage
+        usage = {"prompt_tokens": prompt, "completion_tokens": text, "total_tokens": prompt + text}
+        completion["usage"] = usage
+    return completion
+
+
+def _error(answer: Status) -> Any:
+    said = {"message": answer.message, "type": answer.type, "param": answer.param, "code": answer.code}
+    return {"error": said} if answer.body is None else answer.body
