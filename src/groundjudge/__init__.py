@@ -8,6 +8,8 @@ from groundjudge.judge import Judge, load, names
 from groundjudge.model import Model, Reply, Request
 from groundjudge.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
+from groundjudge.run import arun, run
+from groundjudge.summary import Summary, summarise
 from groundjudge.verdict import Evidence, Failure, Part, PromptId, Scale, Usage, Verdict
 from groundjudge.version import __version__
 
@@ -34,12 +36,16 @@ __all__ = [
     "Request",
     "Scale",
     "Scorecard",
+    "Summary",
     "Tags",
     "Usage",
     "Verdict",
     "__version__",
+    "arun",
     "load",
     "names",
+    "run",
+    "summarise",
 ]
 
 logging.getLogger("groundjudge").addHandler(logging.NullHandler())
