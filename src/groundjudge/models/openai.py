@@ -88,6 +88,11 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
 
+    @property
+    def endpoint(self) -> str:
+        """Where the requests go."""
+        return str(self._given.base_url) if self._given else self._url() or OPENAI
+
     def complete(self, request: Request) -> Reply:
         """Ask the endpoint."""
         if isinstance(self._given, openai.AsyncOpenAI):
@@ -139,8 +144,11 @@ class OpenAIModel:
             return self._given.copy(http_client=openai.DefaultAsyncHttpxClient())
         return self._new(_with_aiohttp)
 
+    def _url(self) -> str | None:
+        return self._base_url or os.environ.get("OPENAI_BASE_URL")
+
     def _new(self, client: Callable[..., T]) -> T:
-        url = self._base_url or os.environ.get("OPENAI_BASE_URL")
+        url = self._url()
         key = self._api_key or os.environ.get("OPENAI_API_KEY") or (url and NO_KEY)
         if not key:
             message = (
