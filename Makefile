@@ -8,7 +8,7 @@ VERDICTS := build/demo.jsonl
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
-.PHONY: demo test test-lowest lint types bench format clean
+.PHONY: demo test test-browser test-lowest lint types bench soak format clean
 
 demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
 	@mkdir -p build
@@ -17,6 +17,9 @@ demo: $(VENV)/demo.installed ## five judges at work on the examples, without a k
 
 test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
 	$(BIN)/python -m pytest -n auto
+
+test-browser: $(VENV)/browser.installed ## the report in a real browser: needs chromium and chromedriver
+	$(BIN)/python -m pytest tests/browser
 
 test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed
 	$(LOWEST)/bin/python -m pytest -n auto
@@ -38,6 +41,9 @@ types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over the chec
 bench: $(VENV)/test.installed
 	$(BIN)/python tests/bench/bench.py
 
+soak: $(VENV)/test.installed ## the tests of kills and faults at full size
+	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest tests/test_resume.py tests/test_hostile.py tests/test_cache.py
+
 clean:
 	rm -rf .venv build dist
 
@@ -56,6 +62,10 @@ $(VENV)/demo.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/test.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group test
+	@touch $@
+
+$(VENV)/browser.installed: pyproject.toml $(VENV)/test.installed
+	$(BIN)/python -m pip install --quiet --group browser
 	@touch $@
 
 $(VENV)/lint.installed: pyproject.toml | $(BIN)/python

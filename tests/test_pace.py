@@ -281,8 +281,9 @@ def test_what_is_in_flight_when_the_tokens_are_spent_is_finished() -> None:
 
 
 def test_what_costs_no_call_is_not_counted() -> None:
-    replies = [Reply(GOOD, cached=True), limited(), Reply(GOOD, cached=True), Reply(GOOD)]
-    found, _ = until_it_stops(run(judge_named("j", Says(*replies)), rows(9), concurrency=1, max_calls=2))
+    cached = Reply(GOOD, cached=True)
+    model = Says(cached, limited(), cached, GOOD)
+    found, _ = until_it_stops(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
     assert len(found) == 4
 
 

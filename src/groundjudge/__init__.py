@@ -2,7 +2,9 @@
 
 import logging
 
+from groundjudge.cache import CachedModel
 from groundjudge.case import Case, Document, Message
+from groundjudge.cost import Estimate, estimate
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PromptError, ReplyError
 from groundjudge.judge import Judge, load, names
 from groundjudge.model import Model, Reply, Request
@@ -16,9 +18,11 @@ from groundjudge.version import __version__
 __all__ = [
     "Adjacent",
     "Banded",
+    "CachedModel",
     "Case",
     "CaseError",
     "Document",
+    "Estimate",
     "Evidence",
     "Failure",
     "GroundjudgeError",
@@ -42,6 +46,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "arun",
+    "estimate",
     "load",
     "names",
     "run",

@@ -44,7 +44,7 @@ class ModelError(GroundjudgeError):
 
     Codes: timeout, connection, rate_limited, quota, auth, bad_request, server (of an endpoint);
     no_model, unknown_model, no_endpoint (of what was passed as a model); failed (a callable raised);
-    budget (a run may ask for nothing more).
+    bad_cache (a file that is none); budget (a run may ask for nothing more).
 
     Attributes:
         retry_after: the seconds that the endpoint asks to be left alone; None if it does not ask.

@@ -313,7 +313,8 @@ def _format(prompt: Prompt) -> Format:
         raise PromptError("unknown_reply_format", message, prompt.path)
     known = [field.name for field in fields(FORMATS[kind])]
     options: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told.items()
+        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
+        for name, value in told.items()
     }
     if not options.keys() <= set(known) or not all(map(_is_text, options.values())):
         message = (

@@ -71,7 +71,8 @@ class Evidence(Frozen):
     """A quote that was found: `case.context[document].content[start:end]` is the source's own text.
 
     `exact` says that quote and source are equal but for white space, quotation marks and case;
-    otherwise they are at least 90 % alike, with the same numbers and the same negations.
+    otherwise they are at least 90 % alike, Markdown's emphasis and invisible characters left aside,
+    with the same numbers and the same negations.
     """
 
     quote: str

@@ -1,0 +1,99 @@
+"""What users install: every prompt and adapter is in it, and importing it is light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import groundjudge
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "src" / "groundjudge"
+FRAMEWORKS = ("langsmith", "deepeval", "langchain_core", "langchain")
+HEAVY = (*FRAMEWORKS, "openai", "yaml", "aiohttp", "rapidfuzz", "json_repair", "rich", "typer")
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout
+
+
+def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)  # noqa: S603  sdist first, wheel from the sdist
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    expected = {
+        f"groundjudge/{file.relative_to(CORE)}" for file in CORE.rglob("*.py") if "adapters" not in file.parts
+    }
+    for folder, pattern in (("prompts", "*.prompty"), ("adapters", "*.py")):
+        found = {f"groundjudge/{folder}/{file.name}" for file in (ROOT / folder).glob(pattern)}
+        assert found, folder
+        expected |= found
+    assert expected <= held
+    assert "groundjudge/py.typed" in held
+    assert not [name for name in held if not name.startswith(("groundjudge/", "groundjudge-"))]
+
+
+def test_importing_loads_no_framework_and_no_client() -> None:
+    found = python(f"import sys, groundjudge; print([name for name in {HEAVY} if name in sys.modules])")
+    assert found.strip() == "[]"
+
+
+@pytest.mark.parametrize("framework", ["langsmith", "deepeval", "langchain_core"])
+def test_core_never_imports_a_framework(framework: str) -> None:
+    assert not [file for file in CORE.rglob("*.py") if _core(file) and framework in _imports(file)]
+
+
+def test_only_one_file_imports_the_openai_client() -> None:
+    importing = [
+        file.relative_to(CORE) for file in CORE.rglob("*.py") if _core(file) and "openai" in _imports(file)
+    ]
+    assert importing == [Path("models/openai.py")]
+
+
+def test_adapters_import_the_public_face_and_not_one_another() -> None:
+    for file in (ROOT / "adapters").glob("*.py"):
+        own = [name for name in _modules(file) if name.startswith("groundjudge")]
+        assert not [name for name in own if name.startswith("groundjudge.adapters")], file
+
+
+def test_prompts_and_replies_do_not_know_each_other() -> None:
+    assert not [name for name in _modules(CORE / "prompt.py") if "replies" in name]
+    for file in (CORE / "replies").glob("*.py"):
+        assert not [
+            name for name in _modules(file) if name.startswith(("groundjudge.prompt", "groundjudge.judge"))
+        ]
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert groundjudge.__all__ == sorted(groundjudge.__all__)
+    assert all(hasattr(groundjudge, name) for name in groundjudge.__all__)
+
+
+def _core(file: Path) -> bool:
+    return "adapters" not in file.relative_to(CORE).parts
+
+
+def _modules(file: Path) -> list[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return [
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    ]
+
+
+def _imports(file: Path) -> set[str]:
+    return {name.split(".")[0] for name in _modules(file)}

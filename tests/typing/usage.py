@@ -1,0 +1,156 @@
+"""Every public name as a user would write it; type checkers read this file, nobody runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, assert_type
+
+from groundjudge import (
+    Adjacent,
+    Banded,
+    CachedModel,
+    Case,
+    CaseError,
+    Document,
+    Estimate,
+    Evidence,
+    Failure,
+    GroundjudgeError,
+    Json,
+    Judge,
+    Message,
+    Model,
+    ModelError,
+    Part,
+    Prompt,
+    PromptError,
+    PromptId,
+    Reply,
+    ReplyError,
+    Request,
+    Scale,
+    Scorecard,
+    Summary,
+    Tags,
+    Usage,
+    Verdict,
+    __version__,
+    arun,
+    estimate,
+    load,
+    names,
+    run,
+    summarise,
+)
+
+
+def a_model(request: Request) -> str:
+    return f"<S2>{len(request.messages)}</S2>"
+
+
+async def an_async_model(request: Request) -> Reply:
+    return Reply(a_model(request), finish_reason="stop", usage=Usage(prompt_tokens=1, completion_tokens=1))
+
+
+class Echo:
+    """The least that is a model."""
+
+    name = "echo"
+
+    def complete(self, request: Request) -> Reply:
+        return Reply(request.messages[-1]["content"])
+
+    async def acomplete(self, request: Request) -> Reply:
+        return self.complete(request)
+
+
+def judges() -> list[Judge]:
+    echo: Model = Echo()
+    return [
+        load("groundedness", model="offline"),
+        load("groundedness", model="openai:gpt-4o-mini", threshold=0.75, reasks=2),
+        load("groundedness", model=a_model, parameters={"temperature": 0.2}),
+        load("groundedness", model=an_async_model),
+        load("groundedness", model=echo),
+        load("groundedness", model=CachedModel(echo, Path("cache.db"), repeat=1)),
+        load("groundedness", model=(object(), "a deployment")),
+        load(
+            Path("mine.prompty"),
+            model=echo,
+            reply=Tags(value="rating", reason="why"),
+            scale=Scale(worst=1, best=5, integer=True),
+            levels={1: "bad", 5: "good"},
+            not_applicable=[3],
+        ),
+        *(load(name, model=echo) for name in names()),
+    ]
+
+
+FORMATS = [Tags(), Json(), Scorecard(), Adjacent(names=("recall", "precision")), Banded()]
+
+CASES = [
+    Case(query="q", response="r", context="c"),
+    Case(query="q", response="r", context=["c", Document(content="d", title="t", kind="tool")]),
+    Case(
+        query=[{"role": "user", "content": "q"}],
+        response=[Message(role="assistant", content="r")],
+        context=[{"title": "t", "content": "c"}],
+        id=7,
+        metadata={"split": "test"},
+    ),
+    Case(agent_name="a", profile="p", conversation="c", answers=["one", "two"], response="r"),
+    Case.from_mapping({"question": "q", "answer": "r", "contexts": ["c"]}),
+    Case.from_exchange({"question": "q"}, {"answer": "r"}, {"answer": "expected"}),
+]
+
+
+def one(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
+    assert_type(judge.ask(case), Request)
+    assert_type(judge.read("<S2>4</S2>", case), Verdict)
+    try:
+        return judge.judge(case)
+    except (CaseError, ModelError, ReplyError) as error:
+        assert_type(error.verdict, Verdict | None)
+        raise LookupError(error.code, error.message, error.subject) from error
+
+
+async def many(judge: Judge) -> list[Summary]:
+    verdicts = [verdict async for verdict in arun(judge, CASES, concurrency=4, ordered=True)]
+    verdicts.append(await judge.ajudge(CASES[0]))
+    verdicts.extend(run([judge], CASES))
+    there = {verdict.key: verdict for verdict in verdicts}
+    verdicts.extend(
+        run(
+            judge,
+            CASES,
+            deadline=60,
+            max_calls=10,
+            max_tokens=10_000,
+            earlier=lambda judge, case: there.get(judge.key(case)),
+        )
+    )
+    return summarise(verdicts)
+
+
+def cost(judge: Judge) -> int:
+    (told,) = estimate(judge, CASES)
+    assert_type(told, Estimate)
+    return told.prompt_tokens + (told.completion_tokens or 0)
+
+
+def told(verdict: Verdict) -> str:
+    assert_type(verdict.score, float | None)
+    assert_type(verdict.parts, tuple[Part, ...])
+    assert_type(verdict.error, Failure | None)
+    assert_type(verdict.prompt, PromptId | None)
+    quotes: list[Evidence] = [found for part in verdict.parts for found in part.evidence]
+    return f"{__version__} {verdict.signature} {quotes}"
+
+
+def prompt(path: Path) -> Prompt:
+    try:
+        return Prompt.read(path)
+    except PromptError as error:
+        known: GroundjudgeError = error
+        raise known from None
