@@ -1,0 +1,100 @@
+"""A stand-in endpoint that is quick enough not to be the bottleneck, in a process of its own.
+
+    python server.py    prints its port, and serves until its stdin is closed
+
+The path says how: /200/groundedness/v1/chat/completions answers after 200 ms with what is a reply for that
+judge. Whatever is asked, the answer is the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+REPLIES = {
+    "groundedness": (
+        "<S0>The user asks for the hours. The response gives them, and both stand in the context; nothing is "
+        "added and nothing that was asked for is missing.</S0>\n<S1>All details agree with the context, and "
+        "the request is answered in full.</S1>\n<S2>5</S2>"
+    ),
+    "statement_groundedness": "\n".join(
+        f"Statement Sentence: This is what the sentence number {number} says about word{number}.\n"
+        f"Supporting Evidence: word{number} word{number + 1} word{number + 2} word{number + 3}\nScore: 9"
+        for number in range(4)
+    ),
+}
+
+
+@cache
+def response(judge: str) -> bytes:
+    """The whole HTTP response for a judge."""
+    message = {"role": "assistant", "content": REPLIES[judge], "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    usage = {"prompt_tokens": 2000, "completion_tokens": 80, "total_tokens": 2080}
+    told = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "stand-in",
+        "choices": [choice],
+    }
+    body = json.dumps({**told, "usage": usage}).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """One connection, kept alive; one request at a time, as clients send them."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.received = b""
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        head, found, body = self.received.partition(b"\r\n\r\n")
+        if not found or len(body) < _length(head):
+            return
+        self.received = b""
+        _, milliseconds, judge, *_ = head.split(b" ", 2)[1].decode().split("/")
+        asyncio.get_running_loop().call_later(int(milliseconds) / 1000, self.send, response(judge))
+
+    def send(self, answer: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(answer)
+
+
+def _length(head: bytes) -> int:
+    _, _, rest = head.lower().partition(b"content-length:")
+    return int(rest.split(b"\r\n", 1)[0])
+
+
+async def serve() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+@contextmanager
+def running(script: str | Path = __file__) -> Generator[str, None, None]:
+    """The server as another process; gives its address."""
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+        assert process.stdout
+        try:
+            yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())
