@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ FOUND = [
         "Returns are accepted within 30 days of delivery.",
         True,
     ),
-    ("Die STRASSE ist von November bis April", "Die Straße ist von November bis April", False),
+    ("Die STRASSE ist von November bis April", "Die Straße ist von November bis April", True),
     ("成人票价为八十元", "成人票价为八十元", True),
     (
         "Returns were accepted within 30 days of a delivery.",
@@ -87,6 +89,55 @@ def test_quote_that_says_something_else_is_no_evidence(quote: str, warning: str)
     assert find([quote], DOCUMENTS) == ((), (warning,))
 
 
+LOOKS = [
+    # source, quote, the source's own text, exact
+    (
+        normalize("NFD", "Oh! O café não abre."),
+        "O café não abre.",
+        normalize("NFD", "O café não abre."),
+        False,
+    ),
+    ("Oh! O café não abre.", normalize("NFD", "O café não abre."), "O café não abre.", False),
+    (normalize("NFD", "서울 박물관"), "박물관", normalize("NFD", "박물관"), False),
+    ("**Opening hours:** 9 to 5", "Opening hours: 9 to 5", "Opening hours:** 9 to 5", False),
+    ("the ground\u200bjudge of\u00a0all", "groundjudge of all", "ground\u200bjudge of\u00a0all", False),
+    ("istanbul İSTANBUL büyük", "İstanbul büyük", "İSTANBUL büyük", True),
+    ("『こんにちは』と言った", "「こんにちは」と言った", "『こんにちは』と言った", True),
+    ("It opens at nine 👍🏽 daily", "Document 2: opens  at NINE 👍🏽", "opens at nine 👍🏽", True),
+    (
+        "The fee is 30 euros for the visitors of the museum. In 1990 it was 5.",
+        "The fee is 30 euros for all the visitors of the museum.",
+        "The fee is 30 euros for the visitors of the museum.",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "quote", "stands", "exact"), LOOKS)
+def test_looks_hide_no_quote(source: str, quote: str, stands: str, exact: bool) -> None:  # noqa: FBT001
+    (evidence,), warnings = find([quote], [Document(content=source)])
+    assert source[evidence.start : evidence.end] == stands
+    assert evidence.exact is exact
+    assert warnings == ()
+
+
+def test_emphasis_left_out_never_changes_a_number() -> None:
+    assert find(["a board of 5*3 metres"], [Document(content="a board of 53 metres")]) == (
+        (),
+        ("evidence_altered",),
+    )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", [" ", "\n", "'", '" "', '",\n', "...", "*", "a ", "1.\n", "- a\n"])
+def test_long_quotes_and_sources_take_time_in_proportion(piece: str) -> None:
+    long = piece * (100_000 // len(piece))
+    find([f'"a"{long}b'], DOCUMENTS)
+    find(["“a quote of 'some' length that is not there"], [Document(content=long)])
+    unlisted([f"a{long}b"], LIBRARY)
+    unlisted(["a sentence of “some” length"], long)
+
+
 def test_what_is_found_is_kept_beside_what_is_not() -> None:
     found, warnings = find(
         ["Returns are accepted within 30 days ... and the moon is made of cheese"], DOCUMENTS
@@ -137,6 +188,9 @@ SENTENCES = ["The library opens at nine.", "Tours cost 4.50 euros!", "Is it open
         (["该博物馆每周一闭馆。"], "该博物馆每周一闭馆。", ()),
         (["该博物馆每周一闭馆。"], f"该博物馆每周一闭馆。{CHINESE}", ("statement_missing",)),
         (["“Tours” cost\n4.50 euros"], "'Tours' cost 4.50 euros", ()),
+        (["Opening hours: 9 to 5", "Closed."], "**Opening hours:** 9 to 5\n\n- *Closed*.", ()),
+        (["**Opening hours:** 9 to 5"], "Opening hours: 9 to 5", ()),
+        (["O café não abre."], normalize("NFD", "O café não abre."), ()),
         (["“Tours” cost\n4.50 euros"], '"Tours" cost 4.50 euros', ()),
     ],
 )

@@ -72,6 +72,11 @@ READ_AS = [
     ("tags", "<S2>4 out of 5</S2>", 4, ()),
     ("tags", "<S2>4.0</S2>", 4, ()),
     ("tags", "<S2>4\nbecause it fits</S2>", 4, ()),
+    ("tags", "<S2>4。</S2>", 4, ()),
+    ("tags", "<S2>4，大部分正确</S2>", 4, ()),
+    ("tags", "<S2>\u200f4\u200e</S2>", 4, ()),
+    ("tags", "<S2>4 (4/5)</S2>", 4, ()),
+    ("tags", "<S2>4, not 5</S2>", 4, ()),
     ("tags", "...<S2>4", 4, ("unclosed_tag",)),
     ("tags", "<think><S2>5</S2></think><S2>2</S2>", 2, ()),
     ("tags", "<thinking>it is <S2>5</S2>\n</thinking>\n<S2>2</S2>", 2, ()),
@@ -93,6 +98,9 @@ READ_AS = [
     ("json", '{"score": "0.8"}', 0.8, ()),
     ("json", '{"score": "0,8"}', 0.8, ()),
     ("json", '{"Score": 0.8}', 0.8, ()),
+    ("json", '{"Score": 0.8, "SCORE": 0.2}', 0.2, ("several_verdicts",)),
+    ("json", '{"reasoning": "r", "score": 0,8}', 0.8, ()),
+    ("json", "{'reasoning': 'a 5\" pipe', 'score': 0.8}", 0.8, ()),
     ("json", '{"score": 1}', 1, ()),
     ("json", "{'reasoning': 'it fits', 'score': 0.8,}", 0.8, ()),
     ("json", '{"reasoning": "line\nbreak", "score": 0.8}', 0.8, ()),
@@ -107,7 +115,21 @@ READ_AS = [
     ("scorecard", block("**Score:** 8"), 8, ()),
     ("scorecard", block("**Score**: 8"), 8, ()),
     ("scorecard", block("- Score: 8"), 8, ()),
+    ("scorecard", block("**Score: 8**"), 8, ()),
+    ("scorecard", block("`Score: 8`"), 8, ()),
+    ("scorecard", block("\u200fScore:\u200f 8"), 8, ()),
     ("scorecard", block("Score:\n8"), 8, ()),
+    ("scorecard", block("Score: 8\nScore: 4"), 4, ("several_verdicts",)),
+    ("scorecard", block("Score: 8\nScore: your Score"), 8, ()),
+    (
+        "scorecard",
+        (
+            "Statement Sentence 1: A\nSupporting Evidence 1: b\nScore 1: 8\n"
+            "Statement Sentence 2: B\nSupporting Evidence 2: c\nScore 2: 3"
+        ),
+        5.5,
+        (),
+    ),
     ("scorecard", block("Score： ８"), 8, ()),
     ("scorecard", block("### Score: 8"), 8, ()),
     ("scorecard", block("Score: 10 (all 3 facts match)"), 10, ()),
@@ -136,6 +158,10 @@ READ_AS = [
     ("adjacent", passage("RECALL_Formula: (3 * 70) + (4 * 30) = 3.3"), [3.3, 5], ()),
     ("adjacent", passage("RECALL_Formula: 4 × 0.5 + 5 × 0.5"), [4.5, 5], ()),
     ("adjacent", passage("RECALL Formula: (5 * 0.2) + (4 * 0.8)"), [4.2, 5], ()),
+    ("adjacent", passage("**RECALL_Formula: (4 * .8) + (5 * .2)**"), [4.2, 5], ()),
+    ("adjacent", passage("RECALL_Formula: ((4 ⋅ 0.8) + (5 ∗ 0.2)) ≈ 4.2"), [4.2, 5], ()),
+    ("adjacent", passage(r"RECALL_Formula: \[ (4 \times 0.8) + (5 \times 0.2) \]"), [4.2, 5], ()),
+    ("adjacent", passage("RECALL_Formula: (5 * 1)", stated="(5 * 1.0) = 5.0"), [5, 5], ()),
     (
         "adjacent",
         passage("RECALL_Formula: (2 * 0.994) + (3 * 0.01)"),
@@ -155,6 +181,8 @@ READ_AS = [
     ("banded", "Score: 85/100", 85, ()),
     ("banded", "**Score:** 85 out of 100 (close to the second answer)", 85, ()),
     ("banded", "Analysis: a\nScore: 10\nOn reflection:\nScore: 30", 30, ("several_verdicts",)),
+    ("banded", "Score: 50 came to mind\n**Score: 80**", 80, ("several_verdicts",)),
+    ("banded", "Score: 60\nFinal Score: 80", 80, ("several_verdicts",)),
 ]
 
 
@@ -184,6 +212,16 @@ ERRORS = [
     ("tags", "<S2>3, maybe 4</S2>", "ambiguous"),
     ("tags", "<S2>3\n4</S2>", "ambiguous"),
     ("tags", "<S2>3*4</S2>", "ambiguous"),
+    ("tags", "<S2>3, or 4</S2>", "ambiguous"),
+    ("tags", "<S2>3: maybe 4</S2>", "ambiguous"),
+    ("tags", "<S2>3 / maybe 4</S2>", "ambiguous"),
+    ("tags", "<S2>3 (or perhaps a 4)</S2>", "ambiguous"),
+    ("tags", "<S2>3 -> 4</S2>", "ambiguous"),
+    ("tags", "<S2>3. No, 4</S2>", "ambiguous"),
+    ("tags", "<S2>３、４</S2>", "ambiguous"),
+    ("tags", "<S2>3 - ٤</S2>", "ambiguous"),
+    ("tags", "<S2>3 (out of 10)</S2>", "out_of_scale"),
+    ("tags", "<S2>3score: 4</S2>", "not_a_number"),
     ("tags", "<S2>4/5 or 5/5</S2>", "ambiguous"),
     ("tags", "I would give it a 4.", "no_verdict"),
     ("tags", "S2: 4", "no_verdict"),
@@ -208,6 +246,7 @@ ERRORS = [
     ("json", '{"score": [0.5]}', "not_a_number"),
     ("json", '{"score": "high"}', "not_a_number"),
     ("json", '{"score": 0.5 or 0.6}', "ambiguous"),
+    ("json", '{"score": 0, 8}', "ambiguous"),
     ("json", '{"score": 0.', "no_verdict"),
     ("json", '{"score": 1.0}\n{"score": 0.', "no_verdict"),
     ("json", "[1,2,3]", "no_verdict"),
@@ -223,6 +262,8 @@ ERRORS = [
     ("scorecard", block("Score: 7-8"), "ambiguous"),
     ("scorecard", block("Score: 2 or 3"), "ambiguous"),
     ("scorecard", block("Score: 8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c", "missing_score"),
+    ("scorecard", block("Score: 8") + "\n\nSentence: B\nSupporting Evidence: c\nScore: 4", "ambiguous"),
+    ("scorecard", block("Score:\n1. The evidence says so."), "not_a_number"),
     ("scorecard", "Score: 8", "no_verdict"),
     ("scorecard", "The statement is fully supported, 10/10.", "no_verdict"),
     ("adjacent", passage("RECALL_Formula: (2 * 0.5) + (4 * 0.5)"), "not_adjacent"),
@@ -239,6 +280,7 @@ ERRORS = [
     ("banded", "Score: 85/10", "out_of_scale"),
     ("banded", "Score: 101", "out_of_scale"),
     ("banded", "Score: 60-80", "ambiguous"),
+    ("banded", "Score: 1,000", "ambiguous"),
     ("banded", "Score: high", "not_a_number"),
     ("banded", "Score: 80\nScore: none", "not_a_number"),
     ("banded", "Analysis: the score is 80.", "no_verdict"),
@@ -265,6 +307,7 @@ CUT_OFF = [
     ("json", '{"reasoning": "r", "score": 0.5', "truncated"),
     ("json", '{"reasoning": "r", "sc', "truncated"),
     ("json", '{"score": 0.5} {"reasoning": "r", "score": 0.', "truncated"),
+    ("json", '{"score": 0.5} {"reasoning": "on second thoug', "truncated"),
     ("scorecard", block("Score: 8") + "\n", "truncated"),
     ("scorecard", block("Score: 8 (all of it)\n\n"), "truncated"),
     ("adjacent", passage("RECALL_Formula: (4 * 1.0)") + "\n", [4, 5]),
@@ -272,12 +315,15 @@ CUT_OFF = [
     ("adjacent", "RECALL_Reasoning: r\nRECALL_Formula: (4 * 1.0)\nPREC", "truncated"),
     ("banded", "Analysis: a\nLevel: Mild\nScore: 72\n", 72),
     ("banded", "Analysis: a\nLevel: Mild\nScore: 72", "truncated"),
+    ("banded", "Analysis: a\nLevel: Mild\nScore: 72.", "truncated"),
+    ("banded", "Analysis: a\nLevel: Mild\nScore: 7-", "truncated"),
+    ("banded", "Analysis: a\nLevel: Mild\nScore: 72/100", 72),
     ("banded", "Analysis: a", "truncated"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "text", "read_as"), CUT_OFF)
-@pytest.mark.parametrize("finish_reason", ["length", "max_tokens"])
+@pytest.mark.parametrize("finish_reason", ["length", "max_tokens", "model_length"])
 def test_cut_off_reply_counts_only_when_its_verdict_is_closed(
     kind: str, text: str, read_as: object, finish_reason: str
 ) -> None:
@@ -325,6 +371,65 @@ def test_parts_keep_sentence_and_quotes() -> None:
         ("A stands here.", ('"b ... c"',)),
         ("B.", ()),
     ]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "quotes"),
+    [
+        ("NOTHING FOUND", ()),
+        ("nothing found.", ()),
+        ("**NOTHING FOUND** (the source says nothing of it)", ()),
+        ("Nothing found in the cellar was sold.", ("Nothing found in the cellar was sold.",)),
+    ],
+)
+def test_nothing_found_is_no_quote(evidence: str, quotes: tuple[str, ...]) -> None:
+    assert read("scorecard", block("Score: 0", evidence)).parts[0].quotes == quotes
+
+
+def test_markdown_around_label_and_content_is_no_content() -> None:
+    (part,) = read(
+        "scorecard", "**Statement: A stands here.**\n**Supporting Evidence: b**\n**Score: 8**"
+    ).parts
+    assert (part.name, part.reason) == ("A stands here.", "b")
+
+
+LONG = [
+    " ",
+    "\n",
+    "#",
+    "> ",
+    "*",
+    "- ",
+    "<",
+    "<S2>4 ",
+    '"',
+    '\\"',
+    "{",
+    "}",
+    "```\n",
+    "your ",
+    "4 or ",
+    "Score: 8\n",
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", LONG)
+@pytest.mark.parametrize(
+    ("kind", "frame"),
+    [
+        *((kind, "%s") for kind in FORMATS),
+        ("tags", "<S2>4%sx</S2>"),
+        ("tags", "< %s"),
+        ("json", '{"score": 0.5, %s'),
+        ("json", '```%s{"score": 0.5}'),
+        ("scorecard", block("Score: 8", "%s")),
+        ("banded", "Score: 4%sx"),
+        ("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx")),
+    ],
+)
+def test_long_replies_take_time_in_proportion(kind: str, frame: str, piece: str) -> None:
+    outcome(kind, frame % (piece * (100_000 // len(piece))))
 
 
 def test_tags_and_keys_have_the_names_that_the_judge_gives() -> None:

@@ -33,10 +33,10 @@ STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
 SUM_TOLERANCE = 0.05
 SHARE_TOLERANCE = 0.01
 
-_NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
-_TERM = rf"[(\[]?\s*({_NUMBER})\s*(?:[*×xX·]|\\times|\\cdot)\s*({_NUMBER})\s*(\\?%)?\s*[)\]]?"
+_NUMBER = r"(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)"
+_TERM = rf"[(\[]? ?({_NUMBER}) ?(?:[*×xX·∗⋅]|\\times|\\cdot) ?({_NUMBER}) ?(\\?%)? ?[)\]]?"
 TERM = re.compile(_TERM)
-FORMULA = re.compile(rf"\s*({_TERM}(?:\s*\+\s*{_TERM})*)\s*(?:=.*)?")
+FORMULA = re.compile(rf"({_TERM}(?: ?\+ ?{_TERM})*)[)\] ]*(?:[=≈].*)?")
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,9 @@ def _value(formula: str, stated: str, scale: Scale, reply: Reply, name: str) -> 
 
 
 def _stated(stated: str, value: float, scale: Scale, reply: Reply) -> bool:
+    result = stated.rpartition("=")[2]  # some repeat the formula ahead of it
     try:
-        return abs(number(stated, scale, reply) - value) <= SUM_TOLERANCE
+        return abs(number(result, scale, reply) - value) <= SUM_TOLERANCE
     except ReplyError:
         return False
 
@@ -158,7 +159,8 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
             code, reply.text, f"{WHAT_IS_WRONG[code]}: the formula of {name} is {formula.strip()[:80]!r}"
         )
 
-    whole = FORMULA.fullmatch(formula.strip(" *_`$"))
+    # Single spaces keep the pattern quick; Markdown, LaTeX and outer brackets are no part of a formula.
+    whole = FORMULA.fullmatch(" ".join(formula.split()).strip(" *_`$\\[]()"))
     if not whole:
         raise error("not_a_number")
     terms = TERM.findall(whole[1])

@@ -21,7 +21,9 @@ from groundjudge.replies.text import (
 )
 from groundjudge.verdict import Scale
 
-LABELS = label_pattern({"analysis": ("Analysis",), "level": ("Level",), "score": ("Score",)})
+LABELS = label_pattern(
+    {"analysis": ("Analysis",), "level": ("Level",), "score": ("Score", "Final Score", "Overall Score")}
+)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,17 @@ from typing import Any
 from groundjudge.errors import ReplyError
 from groundjudge.model import Reply
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.text import fold, is_placeholder, number, on_scale, opened, unread
+from groundjudge.replies.text import fold, is_cut_off, is_placeholder, number, on_scale, opened, unread
 from groundjudge.verdict import Scale
 
 OBJECT = re.compile(r"\{")
-FENCE = re.compile(r"\s*```[\w-]*[^\S\n]*\n(.*?)\s*```\s*", re.DOTALL)
-STRING_OR_BRACE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*)```", re.DOTALL)
+STRING_OR_BRACE = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closing>"?)|[{}]', re.DOTALL)
+BRACE = re.compile(r"[{}]")
 MOST_FALSE_STARTS = 50
 """So many opening braces are tried that turn out to close nowhere; then the reply is given up."""
+MOST_NESTED = 100
+"""An object that goes deeper than this is taken for one that closes nowhere."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Json:
         text = folded.slice(0)
         candidates = [one for one in self._candidates(text) if not _is_echo(one.score)]
         rest = text[candidates[-1].end :] if candidates else text
-        if self._begins(rest):  # an object that breaks off would have been the last verdict
+        if self._begins(rest, reply):  # an object that breaks off would have been the last verdict
             raise unread(reply)
         if not candidates:
             raise unread(reply)
@@ -66,7 +69,8 @@ class Json:
         return Reading(value, last.reason, warnings=("several_verdicts",) if differ else ())
 
     def _candidates(self, text: str) -> Iterator[Candidate]:
-        whole = self._candidate(FENCE.sub(r"\1", text, count=1), 0, len(text), repair=False)
+        fenced = FENCE.fullmatch(text.strip())
+        whole = self._candidate(fenced[1] if fenced else text, 0, len(text), repair=False)
         if whole:
             yield whole
             return
@@ -82,19 +86,17 @@ class Json:
             pairs, raw = _repaired(written), written
         if pairs is None:
             return None
-        keys = [key for key, _ in pairs]
-        key = _key(keys, self.value)
-        if key is None:
+        scores, reasons = _under(self.value, pairs), _under(self.reason, pairs)
+        if not scores:
             return None
-        found = dict(pairs)
-        reason = found.get(_key(keys, self.reason) or self.reason, "")
+        reason = reasons[-1] if reasons else ""
         return Candidate(
-            found[key],
+            scores[-1],
             reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, default=str),
             start,
             end,
             raw,
-            doubled=len({json.dumps(value, default=str) for other, value in pairs if other == key}) > 1,
+            doubled=len({json.dumps(score, default=str) for score in scores}) > 1,
         )
 
     def _number(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
@@ -114,7 +116,9 @@ class Json:
         """The score's key and what stands after its colon, quoted in any way or bare."""
         key = re.escape(self.value)
         return re.compile(
-            rf"(?<![\w])[\"'“”]?{key}[\"'“”]?\s*[:=]\s*(?:[\"'“](?P<string>[^\"'”\n]*)[\"'”]|(?P<bare>[^,}}\n]*))",
+            rf"(?<![\w])[\"'“”]?{key}[\"'“”]?\s*[:=]\s*"
+            # A comma may stand before decimals, or before what makes the number doubtful.
+            r"(?:[\"'“](?P<string>[^\"'”\n]*)[\"'”]|(?P<bare>[^,}\n]*(?:,[^\S\n]*[0-9][^,}\n]*)*))",
             re.IGNORECASE,
         )
 
@@ -124,10 +128,10 @@ class Json:
         except ReplyError:
             return True
 
-    def _begins(self, rest: str) -> bool:
-        """Whether an object with a score begins in a text and does not end there."""
+    def _begins(self, rest: str, reply: Reply) -> bool:
+        """Whether an object with a score begins in a text, or may have begun, and does not end there."""
         opening = rest.find("{")
-        return opening >= 0 and bool(self._place.search(rest, opening))
+        return opening >= 0 and (is_cut_off(reply) or bool(self._place.search(rest, opening)))
 
 
 def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
@@ -183,18 +187,28 @@ def _objects(text: str) -> Iterator[tuple[int, int]]:
 
 def _closing(text: str, start: int) -> int | None:
     depth = 0
-    for match in STRING_OR_BRACE.finditer(text, start):
+    for match in _strings_and_braces(text, start):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
         if depth == 0:
             return match.end()
+        if depth > MOST_NESTED:
+            break
     return None
 
 
-def _key(keys: list[str], wanted: str) -> str | None:
-    """The wanted key, or one that differs from it in case only."""
-    if wanted in keys:
-        return wanted
-    return next((key for key in keys if key.casefold() == wanted.casefold()), None)
+def _strings_and_braces(text: str, start: int) -> Iterator[re.Match[str]]:
+    """The strings and braces of a text; a quotation mark that nothing closes begins no string."""
+    for match in STRING_OR_BRACE.finditer(text, start):
+        if match["closing"] == "":  # nor does any mark after it
+            yield from BRACE.finditer(text, match.start())
+            return
+        yield match
+
+
+def _under(key: str, pairs: list[tuple[str, Any]]) -> list[Any]:
+    """What stands under a key or, where it is not there, under those that differ from it in case only."""
+    exactly = [value for other, value in pairs if other == key]
+    return exactly or [value for other, value in pairs if other.casefold() == key.casefold()]
 
 
 def _is_echo(score: object) -> bool:

@@ -21,6 +21,7 @@ from groundjudge.replies.text import (
     label_pattern,
     number,
     opened,
+    same_number,
     unread,
 )
 from groundjudge.verdict import Scale
@@ -31,12 +32,14 @@ LABELS = label_pattern(
         "sentence": ("Statement Sentence", "Statement", "Criteria"),
         "evidence": ("Supporting Evidence",),
         "score": ("Score",),
-    }
+    },
+    numbered=True,
 )
 NOTHING = re.compile(
     r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
 )
-QUOTES = re.compile(r"^[\"“”„«'‘’]|[\"“”»'‘’]$")
+NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
+"""What the prompt asks for, which may have a remark behind it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class Scorecard:
 
         Raises:
             ReplyError: `truncated` whenever the reply was cut off, `missing_score` for a block
-                without one, or a score that cannot be read.
+                without one, `ambiguous` for a second block that does not name its sentence, or a
+                score that cannot be read.
         """
         folded = opened(reply, LABELS)
         if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would tell
@@ -56,11 +60,11 @@ class Scorecard:
         parts: dict[str, PartReading] = {}
         warnings: tuple[str, ...] = ()
         for block in _blocks(fields(folded.text, LABELS)):
-            part = _part(folded, block, scale, reply)
+            part, differs = _part(folded, block, scale, reply)
             if part is None:
                 continue
             key = " ".join(part.name.casefold().split())
-            if key in parts and parts[key].value != part.value:
+            if differs or (key in parts and parts[key].value != part.value):
                 warnings = ("several_verdicts",)
             parts[key] = part
         if not parts:
@@ -80,22 +84,31 @@ def _blocks(found: Sequence[Field]) -> list[list[Field]]:
     return [list(found[start:end]) for start, end in zip_longest(starts, starts[1:])]
 
 
-def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) -> PartReading | None:
-    """One block; None where it only repeats the prompt's placeholders."""
+def _part(
+    folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply
+) -> tuple[PartReading | None, bool]:
+    """One block, None where it only repeats the prompt's placeholders; and whether its scores differ."""
     content = {field.label: folded.slice(field.start, field.end).strip() for field in block}
     sentence = content["sentence"]
     if "score" not in content:
         raise ReplyError(
             "missing_score", reply.text, f"the block of the sentence {sentence[:80]!r} has no score"
         )
-    score = next(field for field in reversed(block) if field.label == "score")
-    place = first_line(folded.text[score.start : score.end])
-    if is_placeholder(place):
-        return None
+    places = [first_line(folded.text[field.start : field.end]) for field in block if field.label == "score"]
+    places = [place for place in places if not is_placeholder(place)]
+    if not places:
+        return None, False
+    *earlier, last = places
+    if earlier and [field.label for field in block].count("evidence") > 1:
+        raise ReplyError(
+            "ambiguous", reply.text, f"the block after that of {sentence[:80]!r} does not name its sentence"
+        )
     evidence = content.get("evidence", "")
-    return PartReading(
+    nothing = NOTHING.fullmatch(evidence) or NOTHING_AS_ASKED.match(evidence)
+    part = PartReading(
         name=sentence,
-        value=number(place, scale, reply, sentence),
+        value=number(last, scale, reply, sentence),
         reason=evidence,
-        quotes=() if NOTHING.fullmatch(evidence) else (evidence,),
+        quotes=() if nothing else (evidence,),
     )
+    return part, not all(same_number(place, part.value, scale, reply) for place in earlier)

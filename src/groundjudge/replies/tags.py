@@ -66,7 +66,7 @@ class Tags:
 
 
 def _tag(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<\s*(/?)\s*{name}\s*>", re.IGNORECASE)
+    return re.compile(rf"<\s*(?:(/)\s*)?{name}\s*>", re.IGNORECASE)
 
 
 def _places(text: Folded, name: str) -> list[Place]:

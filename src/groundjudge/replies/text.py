@@ -17,12 +17,25 @@ from groundjudge.errors import ReplyError
 from groundjudge.model import Reply
 from groundjudge.verdict import Scale
 
-CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
-FILTERED = frozenset({"content_filter", "refusal", "safety", "SAFETY"})
+# What endpoints say for it: OpenAI, Anthropic, Gemini, Mistral and Bedrock have words of their own.
+CUT_OFF = frozenset(
+    {
+        *("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"),
+        *("model_length", "model_context_window_exceeded"),
+    }
+)
+FILTERED = frozenset(
+    {
+        *("content_filter", "content_filtered", "refusal", "safety", "SAFETY"),
+        *("PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "guardrail_intervened"),
+    }
+)
 
 PLAIN: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad\r", ""),
+        # The marks of writing direction, which surround numbers in Arabic and Hebrew replies.
+        **dict.fromkeys("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""),
         **{chr(ord("０") + digit): str(digit) for digit in range(10)},
         **dict(zip("：．／％－", ":./%-", strict=True)),
     }
@@ -46,16 +59,25 @@ PLACEHOLDER = re.compile(
     r"\W*(?:your\s+(?:\w+\s+){0,2}(?:score|number|rating|value)|score|number)\W*|\s*(?:\.\.\.|…)\s*",
     re.IGNORECASE,
 )
-OWN_LABEL = re.compile(r"(?:final\s+)?(?:score|rating)\s*[:=]\s*", re.IGNORECASE)
-NUMBER = re.compile(r"[+\-−]?(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)")
-OUT_OF = re.compile(r"\s*(?:/|out\s+of\b)\s*(?P<best>[0-9]+(?:[.,][0-9]+)?)", re.IGNORECASE)
+OWN_LABEL = re.compile(r"^(?:final\s+)?(?:score|rating)\s*[:=]\s*", re.IGNORECASE)
+# A comma before exactly three digits may stand before thousands: "1,000" is no 1, only "0,125" is plain.
+NUMBER = re.compile(r"[+\-−]?(?:0*,[0-9]+|[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?|\.[0-9]+)")
+OUT_OF = re.compile(
+    r"\s*(?:[(\[]\s*)?(?:/|out\s+of\b)\s*(?P<best>[0-9]+(?:[.,][0-9]+)?)(?:\s*[)\]])?", re.IGNORECASE
+)
 SECOND_NUMBER = re.compile(
-    r"(?:\s+|\s*[-–—~/|,;:&=+]\s*)(?:(?:maybe|perhaps|possibly)\s+)?[+\-−]?[.,]?[0-9]"
-    r"|\s*[(\[]?\s*(?:or|to|and|maybe|perhaps|possibly|bis|oder|und|ou|à|o|y|或|至|到|か)\s*(?:\w+\s+)?[0-9]",
+    r"(?:\s+|\s*[-–—−~/|,;:&=+>→，、；]+\s*)[+\-−]?[.,]?\d"
+    r"|\s*(?:[-–—−~/|,;:.!&=+>→(\[，、；（]+\s*)?"
+    r"(?:(?:or|to|and|maybe|perhaps|possibly|rather|wait|no(?=,)|bis|oder|und|ou|à|o|y)\b\W{0,2}){1,3}"
+    r"(?:\w+\s+)?\d"
+    r"|\s*(?:[,(，（]\s*)?(?:或者?|至|到|か)\s*\d",
     re.IGNORECASE,
 )
 PERCENT = re.compile(r"\s*%")
-COMMENT = re.compile(r"\s*(?:$|\n|[(\[（]|[-–—=:;\"'”]|[.,!](?:\s|$))")
+COMMENT = re.compile(r"\s*(?:$|\n|[(\[（]|[-–—=:;\"'”。，；！]|[.,!](?:\s|$))")
+# How a number breaks off that may go on: "72", "72.", "7-", "85/".
+BROKEN_OFF = re.compile(r"[.,]?|\s*[-–—/]\s*")
+LIST_ITEM = re.compile(r"\s*[0-9]+[.)]\s+\S")
 
 
 @dataclass(frozen=True)
@@ -142,20 +164,23 @@ def unread(reply: Reply, code: str = "no_verdict", message: str = "") -> ReplyEr
     return ReplyError(code, reply.text, message)
 
 
-def label_pattern(labels: Mapping[str, Iterable[str]]) -> re.Pattern[str]:
+def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False) -> re.Pattern[str]:
     """A pattern for labels at the start of a line, whatever Markdown stands around them.
 
     `labels` maps each label's name to the ways in which it may be written; `fields` tells the names.
+    `numbered` labels may count themselves ("Score 2:").
     """
-    ways = "|".join(f"(?P<{name}>{'|'.join(map(_any_case, written))})" for name, written in labels.items())
+    ways = "|".join(f"(?P<{name}>{'|'.join(map(_spaced, written))})" for name, written in labels.items())
+    number = r"(?:[^\S\n]*\#?[0-9]+)?" if numbered else ""
     return re.compile(
-        rf"^[^\S\n]*(?:(?:[-+•*]|[0-9]+[.)])[^\S\n]+|[>#]+[^\S\n]*)*(?P<_mark>[*_`]*)(?:{ways})"
-        r"(?:(?P=_mark)[^\S\n]*:|[^\S\n]*:(?P=_mark))",
+        rf"^[^\S\n]*(?:(?:[-+•*]|[0-9]+[.)])[^\S\n]+|[>#][^\S\n]*)*+(?P<_mark>[*_`]*)(?:{ways}){number}"
+        r"(?P=_mark)?[^\S\n]*:(?P=_mark)?",
         re.IGNORECASE | re.MULTILINE,
     )
 
 
-def _any_case(label: str) -> str:
+def _spaced(label: str) -> str:
+    """A pattern for a label, with spaces for its underscores or the other way round."""
     return "[_ ]".join(map(re.escape, re.split("[_ ]", label)))
 
 
@@ -163,14 +188,32 @@ def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
     """The labelled parts of a text in their order; a part ends where the next label begins."""
     found = list(labels.finditer(text))
     return [
-        Field(match.lastgroup or "", match.start(), match.end(), after.start() if after else len(text))
+        Field(match.lastgroup or "", match.start(), match.end(), _end(text, match, after))
         for match, after in zip_longest(found, found[1:])
     ]
 
 
+def _end(text: str, label: re.Match[str], after: re.Match[str] | None) -> int:
+    """Where a label's part ends, without the Markdown that surrounds both: `**Score: 8**`."""
+    end = after.start() if after else len(text)
+    mark = label["_mark"]
+    if mark and not label[0].rstrip(": ").endswith(mark):
+        content = text[label.end() : end].rstrip()
+        if content.endswith(mark):
+            return label.end() + len(content) - len(mark)
+    return end
+
+
 def first_line(text: str) -> str:
-    """The first line that is not blank: a number may stand on the line below its label."""
-    return next((line for line in text.split("\n") if line.strip()), "")
+    """The first line that is not blank: a number may stand on the line below its label.
+
+    A list that begins there is no number: "1. The response ...".
+    """
+    own, *below = text.split("\n")
+    if own.strip():
+        return own
+    line = next(filter(str.strip, below), "")
+    return "" if LIST_ITEM.match(line) else line
 
 
 def is_placeholder(place: str) -> bool:
@@ -179,9 +222,9 @@ def is_placeholder(place: str) -> bool:
 
 
 def ends_in_number(place: str) -> bool:
-    """Whether a place breaks off right after its number, so that digits may be missing."""
+    """Whether a place breaks off within or right after its number, so that digits may be missing."""
     match = NUMBER.search(place)
-    return match is None or match.end() == len(place)
+    return match is None or bool(BROKEN_OFF.fullmatch(place, match.end()))
 
 
 def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
@@ -203,7 +246,7 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
             code, reply.text, f"the score{of} must be one number on {scale}, not {place.strip()[:80]!r}"
         )
 
-    text = OWN_LABEL.sub("", EMPHASIS.sub(" ", place).strip().strip("\"'“”").strip(), count=1)
+    text = OWN_LABEL.sub("", EMPHASIS.sub(" ", place).strip().strip("\"'“”").strip())
     found = NUMBER.match(text)
     if not found:
         raise error("not_a_number")
@@ -232,7 +275,7 @@ def on_scale(value: float, scale: Scale, error: Callable[[str], ReplyError]) -> 
         raise error("out_of_scale")
     if scale.integer and value != int(value):
         raise error("not_integer")
-    return float(value)
+    return float(value) + 0.0  # which makes a plain zero of a negative one
 
 
 def same_number(place: str, value: float, scale: Scale, reply: Reply) -> bool:
