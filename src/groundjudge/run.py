@@ -49,7 +49,7 @@ FATAL = frozenset({"auth", "quota", "no_endpoint", "budget"})
 """The codes of a ModelError that every other row would meet as well."""
 
 WAITING = 4
-"""How many verdicts may wait to be taken, times the concurrency. Then reading pauses."""
+"""How many verdicts may wait for their turn, times the concurrency. Then reading pauses."""
 
 log = logging.getLogger("groundjudge")
 
@@ -87,8 +87,9 @@ def arun(  # noqa: PLR0913  each is a wish of its own
             place among the rows, from 1.
         concurrency: how many verdicts are asked for at a time, 1 or more.
         ordered: yield the verdicts in the order of the rows (and of the judges within a row), where
-            they come as they finish otherwise. In either case at most 4 x concurrency verdicts are
-            asked for and not yet taken.
+            they come as they finish otherwise. At most 4 x concurrency verdicts are then asked for and
+            not yet taken; without it at most as many as the concurrency, so that whoever writes each
+            one down loses no more than what is in flight.
         deadline: seconds, above 0, in which a verdict must be there, all tries and waits included. A row
             that takes longer gets an error with the code `timeout`. A function that blocks cannot be
             stopped: its thread is left to itself.
@@ -157,7 +158,7 @@ def run(  # noqa: PLR0913  as above
         max_tokens=max_tokens,
         earlier=earlier,
     )
-    return _in_a_thread(verdicts, concurrency)
+    return _in_a_thread(verdicts)
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -255,7 +256,7 @@ async def _verdicts(
     ordered: bool,
 ) -> AsyncGenerator[Verdict, None]:
     """Do the jobs with a fixed number of workers, and yield what comes of them."""
-    room = asyncio.Semaphore(WAITING * concurrency)
+    room = asyncio.Semaphore(WAITING * concurrency if ordered else concurrency)
     reading = asyncio.Lock()
     done: asyncio.Queue[tuple[int, Verdict] | None] = asyncio.Queue()
     stopped: ModelError | None = None
@@ -381,18 +382,18 @@ def _failed(judge: str, error: BaseException, case_id: str | None) -> Verdict:
     return Verdict(judge=judge, status="error", error=failure, case_id=case_id)
 
 
-def _in_a_thread(verdicts: AsyncGenerator[Verdict, None], concurrency: int) -> Generator[Verdict, None, None]:
+def _in_a_thread(verdicts: AsyncGenerator[Verdict, None]) -> Generator[Verdict, None, None]:
     """What an async generator yields, from an event loop in a thread of its own."""
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPerCall())  # else a few threads per core, and their end waited for
     handed: SimpleQueue[Verdict | BaseException | None] = SimpleQueue()
-    room = asyncio.Semaphore(concurrency)
+    back = asyncio.Semaphore(0)
 
     async def hand_over() -> None:
         async with aclosing(verdicts):
             async for verdict in verdicts:
-                await room.acquire()
                 handed.put(verdict)
+                await back.acquire()  # it is dealt with: who is killed loses what is in flight, no more
 
     work = loop.create_task(hand_over())
 
@@ -417,7 +418,7 @@ def _in_a_thread(verdicts: AsyncGenerator[Verdict, None], concurrency: int) -> G
                 raise item
             yield item
             with suppress(RuntimeError):  # the loop is closed once the last verdict is handed over
-                loop.call_soon_threadsafe(room.release)
+                loop.call_soon_threadsafe(back.release)
     finally:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(work.cancel)
