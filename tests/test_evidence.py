@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from unicodedata import normalize
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge.case import Document
-from groundjudge.evidence import find, unlisted
+from groundjudge import Document, Evidence, evidence
+from groundjudge.evidence import Sources, unlisted
+
+
+def find(
+    quotes: Sequence[str], documents: Sequence[Document]
+) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+    return evidence.find(quotes, Sources(documents))
+
 
 LIBRARY = (
     "The library opens at 9:00 on weekdays.\nIt does not open on Sundays, and “guided tours” cost 4.50 euros."

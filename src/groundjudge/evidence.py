@@ -77,9 +77,7 @@ class Sources:
         return [skeleton(document.content) for document in self.documents]
 
 
-def find(
-    quotes: Iterable[str], documents: Sequence[Document]
-) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Look up what a judge gave as evidence: texts that hold one quote, or several joined or listed.
 
     Returns:
@@ -88,7 +86,6 @@ def find(
     """
     found: list[Evidence] = []
     warnings: list[str] = []
-    sources = Sources(documents)
     for quote in quotes:
         evidence, warned = _look_up(quote, sources)
         found.extend(evidence)
@@ -142,9 +139,10 @@ def skeleton(text: str) -> Skeleton:
 
 def _look_up(quote: str, sources: Sources) -> tuple[list[Evidence], list[str]]:
     """One quote as it stands or, where it stands nowhere as a whole, the pieces it is made of."""
-    whole = _found(quote, sources) or _found(BULLET.sub("", quote), sources)
-    if whole:
-        return [whole], []
+    for whole in dict.fromkeys((quote, BULLET.sub("", quote))):
+        evidence = _found(whole, sources)
+        if evidence:
+            return [evidence], []
     pieces = [piece for part in LISTED.split(quote) for piece in ELLIPSIS.split(part)]
     found: list[Evidence] = []
     warnings: list[str] = []

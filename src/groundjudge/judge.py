@@ -354,8 +354,9 @@ def _checked(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[P
     """The parts with their quotes looked up in the case, and what is odd about them."""
     parts: list[Part] = []
     warnings: list[str] = []
+    sources = evidence.Sources((case and case.context) or ())
     for part in reading.parts:
-        found, warned = evidence.find(part.quotes, case.context or ()) if case else ((), ())
+        found, warned = evidence.find(part.quotes, sources) if case else ((), ())
         warnings.extend(warned)
         parts.append(
             Part(

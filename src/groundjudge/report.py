@@ -154,7 +154,7 @@ def _labels_of(summary: Summary, verdicts: Sequence[Verdict]) -> list[dict[str, 
 
 
 def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
-    response = [Document(content=case.response_text)] if case else []
+    response = evidence.Sources([Document(content=case.response_text)] if case else [])
     return {
         "id": verdict.case_id,
         "status": verdict.status,
@@ -173,7 +173,7 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
     }
 
 
-def _part(part: Part, response: Sequence[Document], *, with_quotes: bool) -> dict[str, Any]:
+def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[str, Any]:
     """A part with the place of its sentence in the response; offsets count characters, not bytes."""
     found, _ = evidence.find([part.name], response) if _is_sentence(part.name) else ((), ())
     return _without_nothing(

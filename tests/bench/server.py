@@ -25,8 +25,15 @@ REPLIES = {
     ),
     "statement_groundedness": "\n".join(
         f"Statement Sentence: This is what the sentence number {number} says about word{number}.\n"
-        f"Supporting Evidence: word{number} word{number + 1} word{number + 2} word{number + 3}\nScore: 9"
-        for number in range(4)
+        f"Supporting Evidence: {quote}\nScore: 9"
+        for number, quote in enumerate(
+            (
+                "opens at nine on weekdays and closes at six in the evening",
+                "on Saturdays it is open from ten to two only",
+                "Members may borrow up to twelve books for four weeks ... and films for one",
+                "members may lend up to twelve books for four weeks",  # near, as a model's slip would be
+            )
+        )
     ),
 }
 
