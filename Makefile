@@ -8,7 +8,7 @@ VERDICTS := build/demo.jsonl
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
-.PHONY: demo test test-browser test-lowest lint types bench soak format clean
+.PHONY: demo test test-browser test-lowest lint types offline-figures bench soak format clean
 
 demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
 	@mkdir -p build
@@ -37,6 +37,9 @@ types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over the chec
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
 	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
 	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
+
+offline-figures: $(VENV)/test.installed ## how good the offline judges are on labelled files: FILES="a.jsonl b.jsonl"
+	@$(BIN)/python tools/offline_figures.py $(FILES)
 
 bench: $(VENV)/test.installed
 	$(BIN)/python tests/bench/bench.py

@@ -169,6 +169,35 @@ def test_confidence_goes_by_documents(
     assert least <= verdict.score <= most
 
 
+def test_bare_yes_or_no_is_judged_as_what_was_asked() -> None:
+    def label(response: str, query: str = "Is the museum closed on Mondays?") -> str | None:
+        source = "The museum is closed on Mondays. Dogs are not allowed in the garden."
+        return judged("groundedness", query=query, context=source, response=response).label
+
+    assert [label("Yes."), label("No.")] == ["grounded", "incorrect"]
+    assert label("No", "Are dogs allowed in the garden?") == "grounded"
+    assert label("Yes!", "Are dogs allowed in the garden?") == "incorrect"
+    assert label("是的", "Thank you.") == "nothing_to_ground"
+
+
+def test_words_of_the_question_need_no_backing() -> None:
+    source = "Unworn shoes can be returned within 30 days."
+    response = "After three weeks, unworn shoes can still be returned within 30 days."
+    asked = judged(
+        "confidence_grounding", query="I bought them three weeks ago.", context=source, response=response
+    )
+    unasked = judged("confidence_grounding", query="Hello.", context=source, response=response)
+    assert (asked.score or 0) > (unasked.score or 0) + 0.1
+
+
+def test_date_is_found_in_any_spelling() -> None:
+    documents = index(['{"delivered": "2025-06-02"}', "Returned on 12.3.2024. Paid on 7 July 2023."])
+    for date in ("2 June 2025", "June 2, 2025", "2.6.2025", "2. Juni 2025", "12 March 2024", "2023-07-07"):
+        assert support(f"On {date}", documents).missing == ()
+        assert not support(f"On {date}", documents).signals.unknown
+    assert support("On 2 August 2025", documents).missing == ("August",)
+
+
 def test_tool_result_outranks_another_document() -> None:
     tool = {"title": "Tool Result: seats", "content": "The evening cruise has 0 free seats."}
     page = {"title": "News", "content": "The evening cruise has 3 free seats."}
@@ -203,7 +232,7 @@ def test_scorecard_quotes_the_source_to_the_letter() -> None:
 
 ILSE = {
     "agent_name": "Ilse Morgan",
-    "profile": "Ilse Morgan, 61, has kept the light on Skerra island since 1979. A winch took two of her fingers.",
+    "profile": "Ilse Morgan, 61, has kept the light on Skerra since 1979. A winch took two of her fingers.",
     "conversation": [{"role": "user", "content": "Ilse, how did you lose your fingers?"}],
     "answers": ["A winch took them, two fingers."],
 }
@@ -216,7 +245,7 @@ def test_role_play_goes_by_profile_and_real_answers() -> None:
     real, close, backed = (
         "A winch took them, two fingers.",
         "A winch took two.",
-        "Light on Skerra island since 1979.",
+        "Light on Skerra since 1979.",
     )
     assert score(real) > 80
     assert score(real) > score(backed) > score("A grenade, when I was young, and they gave me a medal.")
@@ -224,6 +253,23 @@ def test_role_play_goes_by_profile_and_real_answers() -> None:
     assert score("A grenade took three fingers, in 1983.") <= 20
     assert score("As a language model I have no fingers.") == 0
     assert score("As an AI, I have no fingers.", profile="HAL is an AI without fingers.") > 0
+
+
+def test_what_others_say_in_a_role_play_backs_nothing() -> None:
+    premise = "How did you lose your fingers in the Battle of Varn?"
+    response = "I lost my fingers in the Battle of Varn."
+    talks: list[Any] = [
+        [{"role": "user", "content": premise}],
+        f"Traveller: {premise}",
+    ]
+    for talk in talks:
+        verdict = judged("knowledge_hallucination", **{**ILSE, "conversation": talk}, response=response)
+        assert (verdict.score or 0) < 0.5
+    told = [*talks[0], {"role": "assistant", "content": response}, {"role": "user", "content": "Really?"}]
+    backed = judged(
+        "knowledge_hallucination", **{**ILSE, "conversation": told, "answers": []}, response=response
+    )
+    assert (backed.score or 0) > 0.8
 
 
 OWN = [
@@ -297,7 +343,31 @@ def test_reason_says_what_was_found_and_by_whom() -> None:
     assert "1 of 2" in reason
     assert "“Adults pay 12 euros.”" in reason
     assert "copper" in reason
+    start = MUSEUM.index("Adults")
+    assert f"(text 1, {start} to " in reason
     assert "Offline baseline" in reason
+
+
+@pytest.mark.parametrize(
+    ("source", "response", "told"),
+    [
+        ("The pier is 5 km long.", "The pier is 5 miles long.", "“miles” instead of “km”"),
+        ("Some guests of the inn sing.", "All guests of the inn sing.", "“All” instead of “Some”"),
+        ("Ada Moor paints Otto Blom.", "Otto Blom paints Ada Moor.", "in each other's place"),
+        (
+            "The old mill was built by Ada Moor.",
+            "The old mill was built by Ina Moor.",
+            "“Ina” instead of “Ada”",
+        ),
+        ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
+        ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "other numbers than 15"),
+    ],
+)
+def test_reason_says_what_differs(source: str, response: str, told: str) -> None:
+    verdict = judged("groundedness", query="?", context=source, response=response)
+    assert verdict.label == "incorrect"
+    assert told in (verdict.reason or "")
+    assert f"against “{source}” (text 1, 0 to {len(source)})" in (verdict.reason or "")
 
 
 def test_support_tells_the_passage_and_the_details() -> None:
@@ -347,7 +417,10 @@ def test_courtesies_and_questions_state_nothing(sentence: str, nothing: bool) ->
         ("作为人工智能，我不能回答。", "水手", True),
         ("Als KI kann ich das nicht.", "Ein Matrose.", True),
         ("As an AI, I steer the ship.", "The ship's AI.", False),
-        ("I cannot play the violin any more.", "A violinist.", True),  # a known weakness
+        ("I cannot play the violin any more.", "A violinist.", False),
+        ("I can't play that role.", "A violinist.", True),
+        ("I will not pretend I liked it.", "A sailor.", False),
+        ("I won't pretend to be a sailor.", "A sailor.", True),
         ("I cannot swim.", "A sailor.", False),
     ],
 )

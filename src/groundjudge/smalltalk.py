@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from groundjudge.facts import numbers
-from groundjudge.support import words
+from groundjudge.support import Reader, reader
 
 COURTESIES = frozenset(
     word
@@ -42,7 +41,7 @@ COURTESIES = frozenset(
 )
 """Words of which a sentence can consist without stating anything."""
 
-MOST_OTHER_WORDS = 1 / 3
+MOST_OTHER_WORDS = 0.4
 """The share of a courtesy's content words that may be others ("happy to help with your order")."""
 
 LONGEST_NOTHING = 200
@@ -51,7 +50,12 @@ LONGEST_NOTHING = 200
 LONGEST_QUESTION = 6
 """Content words of a question; a longer one tells something while it asks."""
 
+YES = frozenset("yes yeah yep ja oui sí si sì sim da да نعم हाँ 是 是的 对 はい 네".split())  # noqa: SIM905
+NO = frozenset("no nope nein non não nee нет لا नहीं 不 不是 否 いいえ 아니요".split())  # noqa: SIM905
+"""Words that alone answer a question."""
+
 _QUESTION = re.compile(r"[?？؟՞]\W*\Z")
+_AROUND = " .,!…。！，\"'“”"
 _COURTESY_SIGNS = re.compile(
     "谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你"
     "|ありがとうございます|ありがとう|こんにちは|はい|かしこまりました|承知しました|すみません|申し訳ありません|もちろんです|どういたしまして"
@@ -60,7 +64,8 @@ _COURTESY_SIGNS = re.compile(
 _OUT_OF_ROLE = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model|chat ?bot|virtual assistant)\b"
     r"|\bi(?: am|['’]m) (?:just |only )?an? (?:ai|artificial intelligence|(?:large )?language model)\b"
-    r"|\bi (?:can(?:no|['’])t|am (?:unable|not able) to|won['’]t|will not) (?:role-?play|play|pretend|act as)"
+    r"|\bi (?:can(?:no|['’])t|am (?:unable|not able) to|won['’]t|will not) (?:role-?play|pretend to be|act as"
+    r"|play (?:as|along|(?:(?:this|that|the|a|your|his|her|their|such a) )?(?:role|part|character|persona)))"
     r"|\bals (?:eine? )?(?:ki|sprachmodell|ai|taalmodel)\b|\bich bin (?:nur )?eine? (?:ki|sprachmodell)\b"
     r"|\ben tant qu['’]?e? ?(?:ia|intelligence artificielle|modèle de langage)\b"
     r"|\bcomo (?:una? |um )?(?:ia|inteligencia artificial|inteligência artificial)\b"
@@ -77,15 +82,24 @@ _MACHINE = re.compile(
 )
 
 
-def states_nothing(sentence: str) -> bool:
-    """Whether a sentence makes no claim: a courtesy, a question back, or no words at all."""
-    if len(sentence) > LONGEST_NOTHING or numbers(sentence):
+def states_nothing(sentence: str, read: Reader | None = None) -> bool:
+    """Whether a sentence makes no claim: a courtesy, a question back, a bare yes or no, no words."""
+    if bare_answer(sentence) is not None:
+        return True
+    read = read or reader()
+    if len(sentence) > LONGEST_NOTHING or read(sentence).numbers:
         return False
-    content = [word for word in words(_COURTESY_SIGNS.sub(" ", sentence)) if word.weight == 1]
+    content = [word for word in read(_COURTESY_SIGNS.sub(" ", sentence)).words if word.weight == 1]
     if _QUESTION.search(sentence):
         return len(content) <= LONGEST_QUESTION
     others = [word for word in content if word.text.casefold().replace("’", "'") not in COURTESIES]
     return len(others) <= MOST_OTHER_WORDS * len(content)
+
+
+def bare_answer(sentence: str) -> bool | None:
+    """True for a yes and False for a no that stand alone; None for every other sentence."""
+    word = sentence.strip(_AROUND).casefold()
+    return True if word in YES else False if word in NO else None
 
 
 def leaves_role(response: str, profile: str) -> bool:

@@ -17,8 +17,8 @@ from groundjudge.case import Case, Document, Message
 from groundjudge.model import Reply
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
 from groundjudge.sentences import sentences
-from groundjudge.smalltalk import leaves_role, states_nothing
-from groundjudge.support import Passage, Sources, Support, index, support, words
+from groundjudge.smalltalk import bare_answer, leaves_role, states_nothing
+from groundjudge.support import SPEAKERS, Reader, Sources, Support, index, reader, support
 
 if TYPE_CHECKING:
     from groundjudge.judge import Judge
@@ -34,14 +34,14 @@ WRONG = 0.25
 UNRELATED = 0.12
 """Below this, a response that shares less than `FOREIGN` of its words is about something else."""
 FOREIGN = 0.6
-EXACT = 0.8
+EXACT = 0.85
 """From this on, a response has every detail from the source; below it, some are vague."""
 STATES_NOTHING = 0.95
 """The score of a response without a claim, where that is no level of its own."""
 BARE_IN_ROLE = 0.85
 """The same in a role, where even a greeting can be out of character."""
-OTHER_THAN_ANSWERS = 0.75
-"""What remains of the score of a character's response that has nothing of the real answers."""
+WORTH_OF_ANSWERS = 0.4
+"""How much of the score of a character's response is its closeness to the nearest real answer."""
 BY_CHANCE = 0.2
 """The share of a sentence's words that stands in any other text of its language."""
 OFF_TOPIC = 0.25
@@ -99,19 +99,20 @@ class OfflineModel:
 
 
 def _reply(judge: Judge, case: Case) -> str:
+    read = reader()  # which remembers what it read until the case is judged
     match judge.format:
         case Tags(value, reason):
-            number, why = _graded(judge, case)
+            number, why = _graded(judge, case, read)
             return f"<{reason}>{why}</{reason}>\n<{value}>{_written(number)}</{value}>"
         case Json(value, reason):
-            score, why = _confidence(judge, case)
+            score, why = _confidence(judge, case, read)
             return json.dumps({reason: why, value: _on(judge, score)}, ensure_ascii=False)
         case Scorecard():
-            return "\n\n".join(_blocks(judge, case))
+            return "\n\n".join(_blocks(judge, case, read))
         case Adjacent(names):
-            return "\n".join(_weighed(name, judge, case) for name in names)
+            return "\n".join(_weighed(name, judge, case, read) for name in names)
         case Banded():
-            score, why = _in_role(judge, case)
+            score, why = _in_role(judge, case, read)
             number = _on(judge, score)
             level = next((label for highest, label in judge.levels.items() if number <= highest), "")
             return f"Analysis: {why}\nLevel: {level}\nScore: {_written(number)}"
@@ -131,7 +132,36 @@ def _sources(judge: Judge, case: Case) -> list[str]:
     if context or (case.context is not None and isinstance(judge.format, Json | Scorecard)):
         return context
     tools = [] if isinstance(case.response, str | None) else _texts(_tool_talk(case.response))
-    return texts("reference") or texts("profile", "conversation", "answers") or [*texts("query"), *tools]
+    character = [*texts("profile"), *(_turns(case)[0] if "conversation" in shown else ()), *texts("answers")]
+    return texts("reference") or character or [*texts("query"), *tools]
+
+
+def _given(judge: Judge, case: Case) -> list[str]:
+    """What need not be backed: the words of the question, or of those that a character talks with."""
+    shown = {given.field for given in judge.prompt.inputs}
+    if isinstance(judge.format, Banded):
+        return [
+            " ".join(SPEAKERS),
+            case.agent_name or "",
+            *(_turns(case)[1] if "conversation" in shown else ()),
+        ]
+    return _texts(case.query) if "query" in shown else []
+
+
+def _turns(case: Case) -> tuple[list[str], list[str]]:
+    """What the character itself says in the conversation, and what others say, false premises among it."""
+    if not isinstance(case.conversation, str):
+        talk = case.conversation or ()
+        return (
+            _texts(tuple(message for message in talk if message.role != "user")),
+            _texts(tuple(message for message in talk if message.role == "user")),
+        )
+    lines = [line for line in case.conversation.splitlines() if line.strip()]
+    name = (case.agent_name or "").casefold()
+    own = [
+        line for line in lines if name and line.casefold().lstrip(" *-").startswith((f"{name}:", f"{name}："))
+    ]
+    return own, [line for line in lines if line not in own]
 
 
 def _texts(value: object) -> list[str]:
@@ -159,18 +189,30 @@ def _tool_talk(messages: Iterable[Message]) -> tuple[Message, ...]:
     )
 
 
-def _claims(text: str, sources: Sources) -> list[Claim]:
+def _claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
     """The sentences of a text that state something."""
-    return [sentence for sentence in _sentences(text, sources) if sentence.states]
+    return [sentence for sentence in _sentences(text, sources, query) if sentence.states]
 
 
-def _sentences(text: str, sources: Sources) -> list[Claim]:
+def _sentences(text: str, sources: Sources, query: str = "") -> list[Claim]:
     said = [sentence.text for sentence in sentences(text)]
-    read = {
-        each: Claim(each, support(each, sources), states=not states_nothing(each))
-        for each in dict.fromkeys(said)  # texts can repeat themselves a thousand times
-    }
+    read = {each: _claim(each, sources, query) for each in dict.fromkeys(said)}  # texts can repeat themselves
     return [read[each] for each in said]
+
+
+def _claim(sentence: str, sources: Sources, query: str) -> Claim:
+    """A sentence and its support; a bare yes or no states what was asked last, or denies it."""
+    asked = _asked(query) if query else ""
+    answer = bare_answer(sentence) if asked else None
+    if answer is None:
+        return Claim(sentence, support(sentence, sources), states=not states_nothing(sentence, sources.read))
+    return Claim(sentence, support(asked if answer else f"not {asked}", sources), states=True)
+
+
+def _asked(query: str) -> str:
+    """The last question of a query."""
+    questions = [sentence.text for sentence in sentences(query) if sentence.text.endswith(("?", "？", "؟"))]
+    return questions[-1] if questions else ""
 
 
 def _score(claims: Sequence[Claim]) -> float:
@@ -179,17 +221,13 @@ def _score(claims: Sequence[Claim]) -> float:
     return math.exp(logarithms / sum(claim.length for claim in claims))
 
 
-def _stems(text: str) -> set[str]:
-    return {word.stem for word in words(text) if word.weight == 1}
-
-
 # One function for each kind of verdict.
 
 
-def _graded(judge: Judge, case: Case) -> tuple[float, str]:
+def _graded(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
     """A value on the judge's scale: the level with that name, or else the place of the score."""
-    sources = index(_sources(judge, case))
-    claims = _claims(case.response_text, sources)
+    sources = index(_sources(judge, case), _given(judge, case), read)
+    claims = _authorised(judge, case, sources)
     named = {label: value for value, label in judge.levels.items()}
     if named.keys() >= set(LEVELS):
         left_out = _left_out(case.query_text, claims, sources) if _texts(case.context) else ""
@@ -215,35 +253,45 @@ def _level(claims: Sequence[Claim], left_out: str) -> str:
 def _left_out(query: str, claims: Sequence[Claim], sources: Sources) -> str:
     """A passage that a word of the query points to and that no claim draws on, or ""."""
     said = {stem for claim in claims for stem in claim.stems}
-    for word in words(query):
+    for word in sources.read(query).words:
         places = sources.places.get(word.stem, ())
         if word.weight < 1 or word.is_name or word.stem in said or not 0 < len(places) <= TELLING:
             continue
-        passages = [sources.passages[place] for place in places]
-        if not any(_draws_on(claims, said, passage, sources) for passage in passages):
-            number, start, end = passages[0]
+        if not any(_draws_on(claims, said, place, sources) for place in places):
+            number, start, end = sources.passages[places[0]]
             return sources.documents[number][start:end]
     return ""
 
 
-def _draws_on(claims: Sequence[Claim], said: set[str], passage: Passage, sources: Sources) -> bool:
+def _draws_on(claims: Sequence[Claim], said: set[str], place: int, sources: Sources) -> bool:
     """Whether claims quote a passage or have a good part of its words."""
-    number, start, end = passage
+    number, start, end = sources.passages[place]
     if any(
         claim.support.document == number and claim.support.start < end and start < claim.support.end
         for claim in claims
     ):
         return True
-    stems = _stems(sources.documents[number][start:end])
+    stems = sources.readings[place].stems
     return len(stems & said) >= UNMENTIONED * len(stems)
 
 
-def _confidence(judge: Judge, case: Case) -> tuple[float, str]:
-    sources = index(_sources(judge, case))
-    tools = index(_texts(tuple(document for document in case.context or () if document.kind == "tool")))
-    claims = [_with_authority(claim, tools) for claim in _claims(case.response_text, sources)]
+def _confidence(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
+    claims = _authorised(judge, case, index(_sources(judge, case), _given(judge, case), read))
     why = f"{_told(claims)} {SIGNED}"
-    return _score(claims) if claims else STATES_NOTHING, why
+    if not claims:
+        return STATES_NOTHING, why
+    # What contradicts a document is not made good by what agrees with it.
+    wrong = [claim.support.score for claim in claims if claim.support.is_contradicted]
+    return min(_score(claims), *wrong, 1.0), why
+
+
+def _authorised(judge: Judge, case: Case, sources: Sources) -> list[Claim]:
+    """The claims of the response as the documents have them or, before all others, the tool results."""
+    data = tuple(document for document in case.context or () if document.kind == "tool")
+    made = () if case.context or isinstance(case.response, str | None) else _tool_talk(case.response)
+    tools = index(_texts(data or made), _given(judge, case), sources.read)
+    claims = _claims(case.response_text, sources, case.query_text)
+    return [_with_authority(claim, tools) for claim in claims]
 
 
 def _with_authority(claim: Claim, tools: Sources) -> Claim:
@@ -254,7 +302,7 @@ def _with_authority(claim: Claim, tools: Sources) -> Claim:
     if not tools.passages:
         return claim
     told = support(claim.text, tools)
-    if told.signals.contested or told.signals.denied:
+    if told.is_contradicted:
         return replace(claim, support=told)
     share = len(told.matched) / (len(told.matched) + len(told.missing) or 1)
     if share >= MATCHES_DATA and not told.numbers and told.score < share:
@@ -262,9 +310,9 @@ def _with_authority(claim: Claim, tools: Sources) -> Claim:
     return claim
 
 
-def _blocks(judge: Judge, case: Case) -> Iterator[str]:
+def _blocks(judge: Judge, case: Case, read: Reader) -> Iterator[str]:
     documents = [document.content for document in case.context] if case.context else _sources(judge, case)
-    sources = index(documents)
+    sources = index(documents, (), read)
     for sentence in _sentences(case.response_text, sources):
         found = sentence.support
         is_backed = sentence.states and found.quote and found.score >= NOTHING_FOUND
@@ -276,16 +324,16 @@ def _blocks(judge: Judge, case: Case) -> Iterator[str]:
         )
 
 
-def _weighed(name: str, judge: Judge, case: Case) -> str:
+def _weighed(name: str, judge: Judge, case: Case, read: Reader) -> str:
     """The three lines of one name; one that is neither recall nor precision gets the support."""
     reference, response = case.reference or "", case.response_text
     match name.casefold():
         case "recall":
-            compared, where = _compared(reference, [response], case.query_text), "the returned passage"
+            compared, where = _compared(reference, [response], read, case.query_text), "the returned passage"
         case "precision":
-            compared, where = _compared(response, [reference]), "the reference"
+            compared, where = _compared(response, [reference], read), "the reference"
         case _:
-            compared, where = _compared(response, _sources(judge, case)), "the source"
+            compared, where = _compared(response, _sources(judge, case), read), "the source"
     claims = [claim for claim, _ in compared]
     formula, total = _formula(judge.scale, _weighted(compared))
     label = name.upper()
@@ -296,10 +344,10 @@ def _weighed(name: str, judge: Judge, case: Case) -> str:
     )
 
 
-def _compared(text: str, others: Sequence[str], query: str = "") -> list[tuple[Claim, float]]:
+def _compared(text: str, others: Sequence[str], read: Reader, query: str = "") -> list[tuple[Claim, float]]:
     """The sentences of a text as others have them, each with its weight; what the query asks weighs full."""
-    sources, asked = index(others), _stems(query)
-    claims = _sentences(text, sources)
+    asked = read(query).stems
+    claims = _sentences(text, index(others, (), read))
     on_topic = {claim.text for claim in claims if asked & claim.stems}
     return [
         (claim, claim.length * (1 if claim.text in on_topic or not on_topic else OFF_TOPIC))
@@ -314,8 +362,8 @@ def _weighted(compared: Iterable[tuple[Claim, float]]) -> float:
 
 
 def _share(found: Support) -> float:
-    """How much of a sentence is there: nothing where it is denied, half where a number is another one."""
-    if found.denied:
+    """How much of a sentence is there: nothing where it is contradicted, half where a number is missing."""
+    if found.is_contradicted and not found.signals.contested:
         return 0.0
     share = max(0.0, (found.signals.covered - BY_CHANCE) / (1 - BY_CHANCE))
     return share / 2 if found.numbers else share
@@ -334,18 +382,20 @@ def _formula(scale: Scale, score: float) -> tuple[str, str]:
     return f"({low} * {1 - share:.2f}) + ({low + 1} * {share:.2f})", f"{low + share:.2f}"
 
 
-def _in_role(judge: Judge, case: Case) -> tuple[float, str]:
+def _in_role(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
     response, profile = case.response_text, f"{case.agent_name or ''} {case.profile or ''}"
     if leaves_role(response, profile):
         return 0.0, f"The response does not play the role: {_quoted(response)}. {SIGNED}"
-    claims = _claims(response, index(_sources(judge, case)))
-    score = _score(claims) if claims else BARE_IN_ROLE
+    claims = _claims(response, index(_sources(judge, case), _given(judge, case), read))
+    if not claims:
+        return BARE_IN_ROLE, f"{_told(claims)} {SIGNED}"
+    score = _weighted((claim, claim.length) for claim in claims)
     answers = [answer for answer in case.answers or () if answer.strip()]
-    if not claims or not answers:
+    if not answers:
         return score, f"{_told(claims)} {SIGNED}"
-    closeness, nearest = max((_weighted(_compared(answer, [response])), answer) for answer in answers)
+    closeness, nearest = max((_weighted(_compared(answer, [response], read)), answer) for answer in answers)
     why = f"{_told(claims)} It has {closeness:.0%} of the real answer {_quoted(nearest)}. {SIGNED}"
-    return score * (OTHER_THAN_ANSWERS + (1 - OTHER_THAN_ANSWERS) * closeness), why
+    return (1 - WORTH_OF_ANSWERS) * score + WORTH_OF_ANSWERS * closeness, why
 
 
 # How it is written. Whatever comes from the case stands on one line behind a label or without its tags,
@@ -361,7 +411,7 @@ def _told(claims: Sequence[Claim], where: str = "the source") -> str:
     told = [f"{len(held)} of {len(claims)} statements found in {where}."]
     if held:
         best = max(held, key=_by_score)
-        told.append(f"Backed: {_quoted(best.text)} by {_quoted(best.support.quote)}.")
+        told.append(f"Backed: {_quoted(best.text)} by {_at(best.support)}.")
     told.extend(f"Not backed: {_quoted(claim.text)}{_why(claim.support)}." for claim in failed[:MOST_QUOTES])
     return " ".join(told)
 
@@ -371,12 +421,30 @@ def _by_score(claim: Claim) -> float:
 
 
 def _why(found: Support) -> str:
+    """In what a claim differs from the passage that is most like it, or else what is missing."""
+    told = [f"“{clash.said}” instead of “{clash.instead}”" for clash in found.clashes]
+    if found.renamed:
+        told.append(f"“{found.renamed[0]}” instead of “{found.renamed[1]}”")
+    if found.exchanged:
+        told.append(f"“{found.exchanged[0]}” and “{found.exchanged[1]}” in each other's place")
+    if found.signals.contested:
+        told.append(f"other numbers than {_listed(found.numbers)}")
     if found.denied:
-        return f", the opposite of {_quoted(found.quote)}"
-    lacking = [*found.numbers, *found.missing][:MOST_WORDS]
-    if lacking:
-        return f" (not found: {', '.join(_short(each, LONGEST_WORD) for each in lacking)})"
-    return ""
+        told.append("one denies what the other says")
+    if told:
+        return f" ({_line('; '.join(told))}), against {_at(found)}"
+    lacking = [*found.numbers, *found.missing]
+    missing = f" (not found: {_listed(lacking)})" if lacking else ""
+    return f"{missing}, nearest: {_at(found)}" if found.quote else missing
+
+
+def _at(found: Support) -> str:
+    """The quote of a claim and where it stands, texts being counted from 1 as in the prompts."""
+    return f"{_quoted(found.quote)} (text {(found.document or 0) + 1}, {found.start} to {found.end})"
+
+
+def _listed(each: Iterable[str]) -> str:
+    return ", ".join(_short(one, LONGEST_WORD) for one in tuple(each)[:MOST_WORDS])
 
 
 def _quoted(text: str) -> str:

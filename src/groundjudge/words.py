@@ -1,0 +1,232 @@
+"""The words of a text as they are compared: without endings, in one spelling, in any script."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+from typing import NamedTuple
+
+from groundjudge.facts import NEGATIONS, TENS, UNITS
+
+FUNCTION_WORDS = NEGATIONS | frozenset(
+    word
+    for words in (
+        "a an the and or but if then than that this these those it its he she they we you i his her",
+        "their our",
+        "your my me him them us is are was were be been being am do does did have has had having of",
+        "in on at to",
+        "for from by with as into about over under after before between during through out up down",
+        "off so too",
+        "very can could will would shall should may might must there here what which who whom whose",
+        "when where",
+        "why how all any both each few more most other some such only own same just also well while",
+        "because",
+        "until against further once again yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
+        "der die das den dem des ein eine einer eines einem einen und oder aber wenn als dass daß",
+        "ist sind war",
+        "waren wird werden wurde wurden hat haben hatte im am zum zur von vom mit auf für aus bei",
+        "nach auch es können konnte konnten muss müssen soll sollen darf dürfen lassen lässt sowie",
+        "er sie wir ihr ich sich wie noch nur schon um über unter durch bis kann man zu",
+        "le la les un une du de et ou mais est sont était ont avait à au aux en dans par pour sur",
+        "avec que qui",
+        "ne ce cette ces se sa son ses il elle ils elles nous vous je plus y",
+        "el los las lo una unos del al pero es son fue ser ha han con por para su sus como más",
+        "gli uno di e ed è sono era da nel nella dei delle della che si per alla anche come os as",
+        "um uma do dos",
+        "no na nos nas em ao pelo pela são foi mais het een van zijn op te dat met aan door ook",
+        "maar om bij naar",
+        "и в во на с со что как по к у о от за из это был была было были для но а то его её их",
+        "في من على إلى عن أن إن كان كانت هذا هذه التي الذي أو ما مع هو هي كل قد فيه فيها به له",
+        "है हैं था थी थे का की के को में से पर और यह वह ने एक कि भी",
+    )
+    for word in words.split()
+)
+"""Words that hardly any text does without, so that they say little about what it states."""
+
+SPELLINGS = MappingProxyType(
+    {
+        one: other
+        for pair in (
+            "grey gray, programme program, tyre tire, kerb curb, plough plow, jewellery jewelry",
+            "aluminium aluminum, mould mold, moustache mustache, pyjamas pajamas, draught draft",
+            "cheque check, manoeuvre maneuver, cosy cozy, ageing aging, judgement judgment",
+            "storey story, whisky whiskey, practise practice, doughnut donut, artefact artifact",
+            "sceptic skeptic, sceptical skeptical, sulphur sulfur, learnt learned, burnt burned",
+            "spelt spelled, towards toward, amongst among, afterwards afterward, maths math",
+            "travelled traveled, travelling traveling, skilful skillful, instalment installment",
+            "jan january, januar january, janvier january, enero january, feb february, februar february",
+            "fevrier february, febrero february, marz march, mars march, marzo march, apr april",
+            "avril april, abril april, mai may, mayo may, jun june, juni june, juin june, junio june",
+            "jul july, juli july, juillet july, julio july, aug august, aout august, agosto august",
+            "sep september, sept september, septembre september, septiembre september, oct october",
+            "oktober october, octobre october, octubre october, nov november, novembre november",
+            "noviembre november, dec december, dezember december, decembre december, diciembre december",
+            "km kilometer, cm centimeter, mm millimeter, kg kilogram, eur euro, usd dollar, gbp pound",
+        )
+        for one, other in (words.split() for words in pair.split(", "))
+    }
+)
+"""Spellings and abbreviations that no rule leads to, the months' names, and what each is compared as."""
+
+ENDINGS = frozenset(
+    (
+        *(
+            "ations",
+            "ation",
+            "ungen",
+            "ments",
+            "ement",
+            "ment",
+            "ings",
+            "ing",
+            "edly",
+            "ies",
+            "ied",
+            "ung",
+            "ers",
+        ),
+        *("ern", "est", "ed", "es", "er", "en", "em", "ly", "as", "os", "s", "e", "n"),
+    )
+)
+LONGEST_ENDING = max(map(len, ENDINGS))
+SHORTEST_STEM = 3
+FUNCTION_WEIGHT = 0.4
+
+_UNSPACED = (
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
+)
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f"
+    "\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a4d\u0a81-\u0acd\u0b01-\u0b4d\u0b82-\u0bcd"
+    "\u0c00-\u0c4d\u0c81-\u0ccd\u0d00-\u0d4d\u0dca-\u0ddf\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
+)
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)?")
+_UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
+# A negation stands by itself, so that it does not hide the words on its two sides.
+_RUN = re.compile(f"[不没沒无無未]|(?:(?![不没沒无無未])[{_UNSPACED}])+|[^{_UNSPACED}]+")
+_HIRAGANA = re.compile("[\u3041-\u309f]+")
+_ARABIC = re.compile("[\u0621-\u064a]")
+_ARABIC_SIGNS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_ARABIC_ALIKE = str.maketrans("أإآىة", "اااهه")
+_ARABIC_AFFIX = re.compile("^(?:[وفبك]?(?:ال|لل)|و)(?=...)|(?<=....)ا$")
+_LAST_OF_LATIN = "\u024f"
+
+_BRITISH = re.compile("our|[iy]s[eai]|[tb]re|ogue|nce|[ao]e")
+"""What only words that may be spelt in two ways have in them: it saves looking at the others."""
+_AMERICAN = tuple(
+    (re.compile(british), american)
+    for british, american in (
+        (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
+        (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
+        (r"(?<=\w[tb])re(?=s?$|d$)", "er"),  # centre, fibre
+        (r"(?<=\w\w)ogue(?=s?$)", "og"),  # catalogue
+        (r"(?<=\w\wen)c(?=e$|es$)", "s"),  # defence, licence
+        (r"^((?:encyclop|orthop|arch|p(?=aed)|an(?=aes)|h(?=aem)|medi|leuk))ae", r"\1e"),
+        (r"^(|f|diarrh)oe(?=str|t|a)", r"\1e"),  # oestrogen, foetus, diarrhoea
+    )
+)
+
+
+MONTHS = (
+    "January February March April May June July August September October November December".split()  # noqa: SIM905
+)
+_DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
+
+
+class Word(NamedTuple):
+    """A word as it is compared: its stem, how much it counts, how it is written, whether it is a name."""
+
+    stem: str
+    weight: float
+    text: str
+    start: int
+    is_name: bool = False
+
+
+LookUp = Callable[[str], tuple[str, float]]
+
+
+def words(text: str, look_up: LookUp | None = None) -> list[Word]:
+    """The words of a text without its numbers; in scripts without spaces, every two neighbouring signs.
+
+    `look_up` is `looked_up`, or a cache of it where the same words come many times.
+    """
+    look_up = look_up or looked_up
+    found: list[Word] = []
+    for match in _WORD.finditer(text):
+        word, start = match[0], match.start()
+        if word.isascii() or not _UNSPACED_SIGN.search(word):
+            stem, weight = look_up(word)
+            if stem:
+                found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
+        else:
+            for run in _RUN.finditer(word):
+                found.extend(_signs(run[0], start + run.start(), look_up))
+    return found
+
+
+def with_months(text: str) -> str:
+    """A text whose dates in digits are written with the month's name: 2014-03-12 and 12.3.2014."""
+    return _DATE.sub(_dated, text) if _DATE.search(text) else text
+
+
+def _dated(date: re.Match[str]) -> str:
+    year, month, day = date.group(1, 2, 3) if date[1] else date.group(6, 5, 4)
+    return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
+
+
+def looked_up(word: str) -> tuple[str, float]:
+    """What a word is compared by and how much it counts; "" for a number."""
+    low = word.casefold()
+    if word.isdecimal() or low in UNITS or low in TENS:
+        return "", 0.0
+    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
+    return stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
+
+
+def _signs(run: str, start: int, look_up: LookUp) -> Iterator[Word]:
+    if not _UNSPACED_SIGN.match(run):
+        stem, weight = look_up(run)
+        if stem:
+            yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
+    elif len(run) == 1:
+        yield Word(run, FUNCTION_WEIGHT, run, start)
+    else:
+        for offset in range(len(run) - 1):
+            two = run[offset : offset + 2]
+            yield Word(two, FUNCTION_WEIGHT if _HIRAGANA.fullmatch(two) else 1.0, two, start + offset)
+
+
+def stemmed(word: str) -> str:
+    """A word in small letters without its ending and its accents: crude, one rule for all languages."""
+    if not word.isascii():
+        if _ARABIC.search(word):
+            return _ARABIC_AFFIX.sub("", _ARABIC_SIGNS.sub("", word).translate(_ARABIC_ALIKE))
+        if word[0] <= _LAST_OF_LATIN:
+            word = "".join(
+                sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign)
+            )
+    word = _american(word.removesuffix("'s").removesuffix("’s"))
+    if len(word) <= SHORTEST_STEM:
+        return word
+    for size in range(min(LONGEST_ENDING, len(word) - SHORTEST_STEM), 0, -1):
+        if word[-size:] in ENDINGS:
+            word = word[:-size]
+            break
+    if len(word) > SHORTEST_STEM and word[-1] == word[-2]:
+        return word[:-1]
+    return f"{word[:-1]}i" if len(word) > SHORTEST_STEM and word[-1] == "y" else word
+
+
+def _american(word: str) -> str:
+    """A word in American spelling, as far as the tables above lead."""
+    known = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s"))
+    if known:
+        return known
+    if _BRITISH.search(word):
+        for british, american in _AMERICAN:
+            word = british.sub(american, word)
+    return word
