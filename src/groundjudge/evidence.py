@@ -9,7 +9,6 @@ from functools import cached_property
 from unicodedata import normalize
 
 from groundjudge.case import Document
-from groundjudge.facts import negations, numbers
 from groundjudge.verdict import Evidence
 
 NEAR = 90.0
@@ -200,6 +199,8 @@ def _folded(text: str) -> str:
 
 def _says_the_same(source: str, quote: str) -> bool:
     """Whether numbers and negations are the same."""
+    from groundjudge.facts import negations, numbers  # noqa: PLC0415  needed where a quote is not verbatim
+
     source, quote = normalize("NFC", source), normalize("NFC", quote)
     return sorted(numbers(source)) == sorted(numbers(quote)) and negations(source) == negations(quote)
 
