@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -43,6 +44,7 @@ from groundjudge import (
     load,
     summarise,
 )
+from groundjudge.case import FIELD_NAMED
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -75,7 +77,8 @@ def evaluator(
         model: as for `load`.
         case: for other names: a function from (run, example) to the case, or a mapping of field to
             dotted path, as in {"query": "inputs.q", "response": "outputs.choices.0.text"}. A path
-            begins with inputs, outputs, reference_outputs, run or example.
+            begins with inputs, outputs, reference_outputs, run or example. Fields that the mapping
+            does not name are found under their usual names.
         options: as for `load`.
 
     Returns:
@@ -206,11 +209,14 @@ def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case
     if callable(where):
         return where(run, example)
     sides = _sides(run, example)
+    case = own = Case()
+    with suppress(CaseError) if where else nullcontext():  # names that disagree matter only where they count
+        case, own = Case.from_exchange(**sides), Case.from_exchange(None, sides["outputs"])
     if where:
         sides |= {"run": run, "example": example}
-        case = own = Case.from_mapping({field: _at(sides, path) for field, path in where.items()})
-    else:
-        case, own = Case.from_exchange(**sides), Case.from_exchange(sides["inputs"], sides["outputs"])
+        said = Case.from_mapping({field: _at(sides, path) for field, path in where.items()})
+        told = {FIELD_NAMED[name]: getattr(said, FIELD_NAMED[name]) for name in where if name in FIELD_NAMED}
+        case, own = case.model_copy(update=told), own.model_copy(update=told)
     if own.context is None and any(each.field == "context" for each in judge.prompt.inputs):
         retrieved = documents(run)
         return case if retrieved is None else case.model_copy(update={"context": retrieved})
@@ -220,6 +226,9 @@ def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case
 def _at(sides: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401
     """What a dotted path leads to, by keys, attributes and the numbers of items; None if nowhere."""
     side, *names = path.split(".")
+    if side not in sides:
+        message = f"the path {path!r} begins with {side!r}, which is none of {', '.join(sides)}"
+        raise CaseError("bad_path", message, path)
     value: Any = sides[side]
     for name in names:
         if hasattr(value, "get"):

@@ -155,6 +155,8 @@ def test_a_judge_named_twice_is_asked_once(invoke: Invoke, file_of: Callable[...
             [ROW, {**ROW, "judges": "groundednes"}], [GOOD], [], 1, id="a judge that does not exist"
         ),
         pytest.param([{**ROW, "judges": ["passage_quality"]}], [GOOD], [], 0, id="no judge applies"),
+        pytest.param([{**ROW, "response": None}], [GOOD], [], 2, id="every row lacks something"),
+        pytest.param([ROW, {**ROW, "response": None}], [GOOD], [], 0, id="a row lacks something"),
         pytest.param(["{", "[]"], [GOOD], [], 2, id="no row can be read"),
         pytest.param([], [GOOD], [], 2, id="no rows"),
     ],
@@ -472,19 +474,17 @@ def test_head_ends_the_command_quietly(file_of: Callable[..., Path]) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_help_is_quick_and_loads_neither_rich_nor_a_client() -> None:
+def test_help_loads_neither_rich_nor_a_client() -> None:
     program = (
-        "import sys, time\n"
+        "import sys\n"
         "from groundjudge.cli import app\n"
         "app(['--help'], standalone_mode=False)\n"
-        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()), time.process_time())\n"
+        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()))\n"
     )
     done = subprocess.run(  # noqa: S603  this very Python
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
     )
-    loaded, seconds = done.stdout.splitlines()[-1].rsplit(" ", 1)
-    assert loaded == "[]"
-    assert float(seconds) < 1  # a fifth of that where nothing else runs
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def on_a_terminal(*arguments: object) -> tuple[int, str]:

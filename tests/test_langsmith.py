@@ -506,12 +506,12 @@ def test_the_case_is_found_under_the_usual_names(
     ("inputs", "outputs", "expected", "context"),
     [
         (ASKED, {"answer": "a", "context": ["output"]}, {"context": ["ideal"]}, ["output"]),
-        ({**ASKED, "context": ["input"]}, {"answer": "a"}, {"context": ["ideal"]}, ["input"]),
+        ({**ASKED, "context": ["input"]}, {"answer": "a"}, {"context": ["ideal"]}, ["one", "two"]),
         (ASKED, {"answer": "a", "context": []}, {"context": ["ideal"]}, []),
         (ASKED, {"answer": "a"}, {"context": ["ideal"]}, ["one", "two"]),
     ],
 )
-def test_what_was_given_comes_before_child_runs_and_these_before_the_ideal(
+def test_context_of_the_outputs_comes_before_child_runs_and_these_before_any_other(
     run: Any, inputs: Body, outputs: Body, expected: Body, context: list[str]
 ) -> None:
     model = Says(TAGS.format(5))
@@ -581,7 +581,10 @@ def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, c
     [
         ({"query": "inputs.nowhere.q"}, "missing_field: groundedness needs query, which is not given."),
         ({"query": "outputs.choices.9.text"}, "missing_field: groundedness needs query, which is not given."),
-        ({"query": "output.choices"}, "unexpected: KeyError: 'output'"),
+        (
+            {"query": "output.choices"},
+            "bad_path: the path 'output.choices' begins with 'output', which is none of inputs, outputs,",
+        ),
         (looks_elsewhere, "unexpected: KeyError: 'nowhere'"),
     ],
 )

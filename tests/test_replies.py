@@ -564,6 +564,11 @@ def test_valid_json_is_never_altered(told: dict[str, Any]) -> None:
     assert (reading.value, reading.reason) == (0.25, reason)
 
 
+def test_remark_on_a_score_is_its_reason() -> None:
+    assert read("scorecard", block("Score: 10 (all 3 facts match)")).parts[0].reason == "all 3 facts match"
+    assert read("scorecard", block("Score: 10")).parts[0].reason == "b"
+
+
 PIECES = st.sampled_from(
     [
         *"<S0> <S1> </S1> <S2> </S2> <think> </think> { } [ ] , : \" ' \\ // /* ```json ``` ...".split(),

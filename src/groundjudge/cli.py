@@ -193,6 +193,9 @@ def run(  # noqa: PLR0913  one per option
             fail(
                 f"{cases}: no row could be read; rows are JSON objects, one per line, or those of a .csv file"
             )
+        counts = outcome.tally.summaries()
+        if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
+            fail(f"{cases}: nothing was judged: see above what the rows lack")
         if outcome.stopped:
             told = "" if out == STDIN else f"; what is done is in {out}, --resume goes on"
             fail(f"stopped: {outcome.stopped}{told}", status=SOME_FAILED)

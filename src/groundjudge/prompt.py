@@ -267,7 +267,7 @@ def _front_matter(head: str, path: str) -> FrontMatter:
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
     try:
-        loaded = yaml.safe_load(head)
+        loaded = yaml.safe_load(f"\n{head}")  # one line down, where the file has it
     except Exception as error:  # a date such as 2024-13-01 is a ValueError, and there are more
         raise PromptError(
             "bad_front_matter", f"{path}: the front matter is no YAML: {error}", path
@@ -365,13 +365,14 @@ def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[
             known = ", ".join(FIELD_NAMED)
             message = f"{path}: the input {each.name!r} is no field of a case; the names are: {known}"
             raise PromptError("unknown_input", message, path)
-        if each.name not in placeholders:
-            message = f"{path}: the input {each.name!r} is declared, but the text has no placeholder for it"
-            raise PromptError("unused_input", message, path)
     unknown = [name for name in placeholders if name not in {each.name for each in declared}]
     if unknown:
         message = f"{path}: the placeholder {unknown[0]!r} is not among the inputs: declare it or take it out"
         raise PromptError("unknown_placeholder", message, path)
+    for each in declared:
+        if each.name not in placeholders:
+            message = f"{path}: the input {each.name!r} is declared, but the text has no placeholder for it"
+            raise PromptError("unused_input", message, path)
     if not placeholders:
         message = (
             f"{path}: the text has no placeholder, such as {{{{response}}}}: the model would not see the case"

@@ -111,6 +111,9 @@ def arun(  # noqa: PLR0913  each is a wish of its own
     if not crew:
         message = "no judge given"
         raise ValueError(message)
+    if any(isinstance(judge, str) for judge in crew):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = "judges must be Judges, not names: load() makes a Judge of a name"
+        raise TypeError(message)
     if concurrency < 1:
         message = f"concurrency must be 1 or more, not {concurrency}"
         raise ValueError(message)

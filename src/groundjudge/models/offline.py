@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, cast
 
 from groundjudge.case import Case, Document, Message
+from groundjudge.errors import ModelError
 from groundjudge.model import Reply
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
 from groundjudge.sentences import sentences
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 SIGNED = "(Offline baseline: words were compared, no language model was asked.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
+
+SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
+"""The inputs that can back a response; a judge without any judges another thing."""
 
 SUPPORTED = 0.5
 WRONG = 0.25
@@ -91,6 +95,13 @@ class OfflineModel:
 
     def complete(self, request: Request) -> Reply:
         """Write the reply that the judge's format asks for."""
+        shown = {given.field for given in request.judge.prompt.inputs}
+        if not shown & SOURCES:
+            message = (
+                f"the offline baseline compares a response with a source, and {request.judge.name} shows "
+                f"none of {', '.join(sorted(SOURCES))}: give it a language model"
+            )
+            raise ModelError("bad_request", message, self.name)
         return Reply(_reply(request.judge, request.case))
 
     async def acomplete(self, request: Request) -> Reply:
@@ -170,7 +181,7 @@ def _texts(value: object) -> list[str]:
         case str():
             return [value] if value.strip() else []
         case Document(content=content, title=title):
-            return [f"{title}\n{content}" if title else content]
+            return [f"{content}\n{title}" if title else content]  # offsets into the content stay true
         case Message(content=content, tool_calls=calls):
             made = (json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls)
             return [text for text in (content, *made) if text.strip()]
@@ -320,7 +331,7 @@ def _blocks(judge: Judge, case: Case, read: Reader) -> Iterator[str]:
         yield (
             f"Statement Sentence: {_line(sentence.text)}\n"
             f"Supporting Evidence: {_line(found.quote) if is_backed else 'NOTHING FOUND'}\n"
-            f"Score: {_written(number)}"
+            f"Score: {_written(number)} (offline baseline, no language model was asked: {_told([sentence])})"
         )
 
 

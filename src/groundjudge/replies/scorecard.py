@@ -41,6 +41,9 @@ NOTHING = re.compile(
 NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
 """What the prompt asks for, which may have a remark behind it."""
 
+REMARK = re.compile(r"\((.+)\)\s*$")
+"""What is said of a score behind it: `Score: 10 (all 3 facts match)`."""
+
 
 @dataclass(frozen=True)
 class Scorecard:
@@ -108,7 +111,7 @@ def _part(
     part = PartReading(
         name=sentence,
         value=number(last, scale, reply, sentence),
-        reason=evidence,
+        reason=remark[1] if (remark := REMARK.search(last)) else evidence,
         quotes=() if nothing else (evidence,),
     )
     return part, not all(same_number(place, part.value, scale, reply) for place in earlier)
