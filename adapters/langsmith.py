@@ -215,7 +215,9 @@ def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case
     if where:
         sides |= {"run": run, "example": example}
         said = Case.from_mapping({field: _at(sides, path) for field, path in where.items()})
-        told = {FIELD_NAMED[name]: getattr(said, FIELD_NAMED[name]) for name in where if name in FIELD_NAMED}
+        named = {FIELD_NAMED[name] for name in where if name in FIELD_NAMED}
+        told: dict[str, Any] = {field: getattr(said, field) for field in named}
+        told |= {"id": said.id or case.id, "metadata": {**case.metadata, **said.metadata}}
         case, own = case.model_copy(update=told), own.model_copy(update=told)
     if own.context is None and any(each.field == "context" for each in judge.prompt.inputs):
         retrieved = documents(run)

@@ -576,6 +576,20 @@ def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, c
     assert [content for content, _, _ in described(found)] == context
 
 
+def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
+    model = Says(TAGS.format(5))
+    paths = {"response": "outputs.said", "id": "inputs.number", "split": "inputs.split"}
+
+    def target(_: dict[str, Any]) -> Any:
+        return {"said": "r", "context": ["c"]}
+
+    inputs = {"question": "q?", "number": 7, "split": "test"}
+    run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, case=paths)])
+    found = model.asked[0].case
+    assert (found.query, found.response, found.id, found.metadata["split"]) == ("q?", "r", "7", "test")
+    assert [content for content, _, _ in described(found)] == ["c"]
+
+
 @pytest.mark.parametrize(
     ("case", "said"),
     [
