@@ -18,7 +18,7 @@ import typer
 from groundjudge.cache import CachedModel
 from groundjudge.case import Case
 from groundjudge.cli_analysis import agree, calibrate, compare, report
-from groundjudge.cli_estimate import PriceIn, PriceOut, estimate, prices_of
+from groundjudge.cli_estimate import CasesFile, JudgeNames, PriceIn, PriceOut, estimate, prices_of
 from groundjudge.errors import CaseError
 from groundjudge.file_run import Rows, judge_rows
 from groundjudge.judge import Judge, load, names
@@ -89,20 +89,9 @@ def main(
 
 @app.command()
 def run(  # noqa: PLR0913  one per option
-    cases: Annotated[
-        str,
-        typer.Argument(
-            metavar="CASES", help='A file of cases: JSON Lines or .csv; "-" reads JSON Lines from stdin.'
-        ),
-    ],
+    cases: CasesFile,
     *,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A judge's name or a prompt file; repeatable. Without it all judges that come along.",
-        ),
-    ] = None,
+    judge: JudgeNames = None,
     model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
     out: Annotated[
         str,

@@ -20,22 +20,25 @@ PriceOut: TypeAlias = Annotated[
     float | None, typer.Option(metavar="PRICE", min=0, help="The price of a million completion tokens.")
 ]
 
+CasesFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASES", help='A file of cases: JSON Lines or .csv; "-" reads JSON Lines from stdin.'
+    ),
+]
+JudgeNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A judge's name or a prompt file; repeatable. Without it all judges that come along.",
+    ),
+]
+
 
 def estimate(
-    cases: Annotated[
-        str,
-        typer.Argument(
-            metavar="CASES", help='A file of cases: JSON Lines or .csv; "-" reads JSON Lines from stdin.'
-        ),
-    ],
+    cases: CasesFile,
     *,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A judge's name or a prompt file; repeatable. Without it all judges that come along.",
-        ),
-    ] = None,
+    judge: JudgeNames = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
 ) -> None:
