@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge.facts import negated_at, negations, numbers
+from groundjudge.facts import negated_at, negations, numbers, numbers_at
 from groundjudge.sentences import sentences
 
 NUMBERS = [
@@ -39,6 +39,14 @@ NUMBERS = [
     ("1200名，2014年", "1200 2014"),
     ("三十五人，二〇一四年，两百，5万，3亿", "35 2014 200 50000 300000000"),
     ("一些人十分高兴", ""),
+    ("三千五百万元，一亿二千万，十二万亿，三万六千", "35000000 120000000 12000000000000 36000"),
+    ("1亿2000万，3,500万", "120000000 35000000"),
+    ("百分之八点五，三点二十分", "8.5 3 20"),
+    ("第一名和第三名，周三，星期五", "1 3"),
+    ("three hundred and forty of two hundred thousand, three hundred twenty", "340 200000 320"),
+    ("3,500 million 20", "3500000000 20"),
+    ("the third, the 3rd and the twenty-first", "3 3 21"),
+    ("from 7:00 to 17:30，9：00", "7 17 30 9"),
     ("x² and ½", ""),
 ]
 
@@ -74,6 +82,8 @@ NEGATIONS = [
     ("वह नहीं आया", 1),
     ("Он не пришёл", 1),
     ("오지 않았다. 돈이 없다.", 2),
+    ("Hardly anyone came, and she was unable to stay.", 2),
+    ("请勿入内", 1),
 ]
 
 
@@ -84,6 +94,16 @@ def test_negations_are_counted(text: str, count: int) -> None:
 
 def test_place_of_a_negation_is_told() -> None:
     assert negated_at("It is NOT open") == [6]
+    assert negated_at("Auf der Straße ist NICHT") == [19]  # in small letters ß stays one letter
+
+
+def test_place_of_a_number_is_told() -> None:
+    text = "Straße 12, three hundred and forty, 3,500万元"
+    assert [(value, text[start:end]) for value, start, end in numbers_at(text)] == [
+        ("12", "12"),
+        ("340", "three hundred and forty"),
+        ("35000000", "3,500万"),
+    ]
 
 
 SENTENCES: list[tuple[str, list[str]]] = [
@@ -137,7 +157,27 @@ def test_thousands_separators_change_nothing(number: int) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["1", "1,", "1.000", "-", " ", "a'", "三", "ne a ", "n't", "...", '!"', "\n", "2 ", "123 ", "1 000 "],
+    [
+        "1",
+        "1,",
+        "1.000",
+        "亿",
+        "1亿2",
+        "two hundred and ",
+        "7:00 ",
+        "-",
+        " ",
+        "a'",
+        "三",
+        "ne a ",
+        "n't",
+        "...",
+        '!"',
+        "\n",
+        "2 ",
+        "123 ",
+        "1 000 ",
+    ],
 )
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (200_000 // len(piece))

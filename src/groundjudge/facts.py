@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,32 +18,32 @@ def _table(rows: Mapping[int, str]) -> Mapping[str, int]:
 UNITS = _table(
     {
         0: "zero",
-        2: "two zwei deux dois twee",
-        3: "three drei trois tres três drie",
-        4: "four vier quatre cuatro quattro quatro",
-        5: "five fünf cinq cinco cinque vijf",
-        6: "six sechs seis",
-        7: "seven sieben sept siete sette zeven",
-        8: "eight acht huit ocho otto oito",
-        9: "nine neun neuf nueve nove negen",
-        10: "ten zehn dix diez dieci dez tien",
-        11: "eleven undici",
-        12: "twelve zwölf douze doce dodici twaalf",
-        13: "thirteen",
-        14: "fourteen",
-        15: "fifteen",
-        16: "sixteen",
-        17: "seventeen",
-        18: "eighteen",
-        19: "nineteen",
+        2: "two second zwei deux dois twee",
+        3: "three third drei trois tres três drie",
+        4: "four fourth vier quatre cuatro quattro quatro",
+        5: "five fifth fünf cinq cinco cinque vijf",
+        6: "six sixth sechs seis",
+        7: "seven seventh sieben sept siete sette zeven",
+        8: "eight eighth acht huit ocho oito",
+        9: "nine ninth neun neuf nueve nove negen",
+        10: "ten tenth zehn dix diez dieci dez tien",
+        11: "eleven eleventh undici",
+        12: "twelve twelfth zwölf douze doce dodici twaalf",
+        13: "thirteen thirteenth",
+        14: "fourteen fourteenth",
+        15: "fifteen fifteenth",
+        16: "sixteen sixteenth",
+        17: "seventeen seventeenth",
+        18: "eighteen eighteenth",
+        19: "nineteen nineteenth",
     }
 )
-"""Number words. Left out are those that are another word too: one, once (Spanish), sei (Italian)."""
+"""Number words. Left out are those that are another word too: one, first, once (Spanish), sei (Italian)."""
 
 TENS = _table(
     {
-        20: "twenty zwanzig vingt veinte venti vinte twintig",
-        30: "thirty dreißig dreissig trente treinta trenta trinta dertig",
+        20: "twenty twentieth zwanzig vingt veinte venti vinte twintig",
+        30: "thirty thirtieth dreißig dreissig trente treinta trenta trinta dertig",
         40: "forty vierzig quarante cuarenta quaranta quarenta veertig",
         50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta vijftig",
         60: "sixty sechzig soixante sesenta sessanta sessenta zestig",
@@ -66,14 +66,17 @@ POWERS = _table(
 
 POWER_SIGNS = MappingProxyType({"千": 3, "万": 4, "萬": 4, "亿": 8, "億": 8})
 CHINESE_DIGITS = MappingProxyType(dict(zip("〇零一二两兩三四五六七八九", "0012223456789", strict=True)))
-CHINESE_TENS = MappingProxyType({"十": 10, "百": 100})
+CHINESE_TENS = MappingProxyType({"十": 10, "百": 100, "千": 1000})
+HUNDRED_MILLION = 8
+PERCENT = "百分之"
 
 NEGATIONS = frozenset(
     word
     for words in (
         # English, also as it is typed in haste
-        "not no none nobody nothing nowhere never neither nor without cannot cant dont doesnt didnt isnt",
-        "arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint",
+        "not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot",
+        "cant dont doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt",
+        "aint",
         # German, Dutch
         "nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts",
         "ohne weder nirgends nein niet geen nooit niets zonder nergens",
@@ -92,7 +95,7 @@ NEGATIONS = frozenset(
 
 _NEGATED_INSIDE = re.compile(
     r"""
-    [不没沒无無未](?![仅僅但过過断斷来來])   # 不但, 不过, 未来 and their like deny nothing
+    [不没沒无無未勿](?![仅僅但过過断斷来來])   # 不但, 不过, 未来 and their like deny nothing
   | 非(?![常洲])                             # 非常 is "very", 非洲 is Africa
   | 别(?=[再去说動动])
   | (?<!少)な(?:い|かった|く) | ません
@@ -121,42 +124,84 @@ _DIGITS = r"""
           | \d+[.,٫]\d+(?![.,]?\d)                              # 0.5 and 0,5
         )
       | \d+
-    )"""
+    )(?:[:：]00(?!\d))?                                         # seven o'clock is 7"""
 
 
 def _any(*tables: Mapping[str, int]) -> str:
     return "|".join(sorted(chain.from_iterable(tables), key=len, reverse=True))
 
 
+_CHINESE = "".join(CHINESE_DIGITS)
+_POWERS = "".join(POWER_SIGNS)
 _NUMBER = re.compile(
     rf"""
     (?: {_DIGITS}
       | \b(?:
             (?P<word>{_any(UNITS)})\b
-          | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|{_any(UNITS)})\b|\b)
+          | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b)
           | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
         )
-      | (?P<chinese>[〇零一二两兩三四五六七八九十百]+)
+      | (?<![周週期拜])(?P<chinese>
+            (?:{PERCENT})?[{_CHINESE}十百][{_CHINESE}十百{_POWERS}]*
+            (?:点[{_CHINESE}]+(?![十百千]))?
+        )
     )
-    (?P<powers>(?:[\s-]?(?:(?:{_any(POWERS)})\b|[{"".join(POWER_SIGNS)}]))*)
+    (?P<powers>(?:[\s-]?(?:(?:{_any(POWERS)})\b|[{_POWERS}]))*)
     """,
     re.VERBOSE,
 )
+# 1亿2000万, three hundred and forty
+_GOES_ON = re.compile(rf".*[{_POWERS}]|[a-z\s-]*\b(?:hundred|thousand|million)\s+(?:and\s+)?")
 _WIDE_MARK = re.compile("(?<=[０-９])[，．](?=[０-９])")
-_POWER = re.compile(rf"[{''.join(POWER_SIGNS)}]|\w+")
+_POWER = re.compile(rf"[{_POWERS}]|\w+")
+
+
+class Number(NamedTuple):
+    """A number in its one spelling, and where it stands: `text[start:end]`."""
+
+    value: str
+    start: int
+    end: int
 
 
 def numbers(text: str) -> tuple[str, ...]:
     """The numbers in a text, in order, each in one spelling: "1,000", "1.000", "١٠٠٠" are "1000".
 
     Thousands separators go, a decimal comma becomes a point, zeros that mean nothing go, digits of
-    any script become 0-9, "two million" is "2000000", "三十" is "30". A percent sign is no part of a
-    number, a minus sign is. A point before exactly three digits counts as a thousands separator.
+    any script become 0-9, "two million" is "2000000", "third" is "3", "三十" is "30". A percent sign is
+    no part of a number, a minus sign is. A point before exactly three digits counts as a thousands separator.
     """
+    return tuple(number.value for number in numbers_at(text))
+
+
+def numbers_at(text: str) -> list[Number]:
+    """The same with their places."""
+    text = folded(text)
     if not text.isascii():
         text = _WIDE_MARK.sub(lambda mark: "," if mark[0] == "，" else ".", text)
-    found = (_number(match) for match in _NUMBER.finditer(text.casefold()))
-    return tuple(number for number in found if number)
+    found: list[Number] = []
+    for match in _NUMBER.finditer(text):
+        number = Number(_number(match), *match.span())
+        if found and _GOES_ON.fullmatch(text, found[-1].start, number.start) and _is_below(number, found[-1]):
+            last = found.pop()
+            number = Number(str(int(last.value) + int(number.value)), last.start, number.end)
+        if number.value:
+            found.append(number)
+    return found
+
+
+def _is_below(number: Number, last: Number) -> bool:
+    """Whether a number fills up the zeros of the one before it, as the forty of "three hundred and forty"."""
+    zeros = len(last.value) - len(last.value.rstrip("0"))
+    return number.value.isdecimal() and last.value.isdecimal() and len(number.value) <= zeros
+
+
+def folded(text: str) -> str:
+    """A text in small letters that is as long as it was, so that places in it stay true."""
+    small = text.casefold()
+    if len(small) == len(text):
+        return small
+    return "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
 
 
 def negations(text: str) -> int:
@@ -165,8 +210,8 @@ def negations(text: str) -> int:
 
 
 def negated_at(text: str) -> list[int]:
-    """Where the negations of a text stand: the offset of each in `text.casefold()`, in no order."""
-    text = text.casefold()
+    """Where the negations of a text begin, in no order."""
+    text = folded(text)
     skipped = {match.start() for match in _NOT_ONLY.finditer(text)} if "not" in text else set[int]()
     if _PORTUGUESE.search(text):
         skipped.update(match.start() for match in _IN_THE.finditer(text))
@@ -217,19 +262,28 @@ def _spelled(match: re.Match[str]) -> tuple[str, str]:
         return str(UNITS[match["word"]]), ""
     if match["one"]:
         return ("1" if match["powers"] else ""), ""
-    return _chinese(match["chinese"], multiplied=bool(match["powers"])), ""
+    if match["chinese"] == "一" and match.string[match.start() - 1 : match.start()] == "第":
+        return "1", ""
+    return _chinese(match["chinese"])
 
 
-def _chinese(signs: str, *, multiplied: bool) -> str:
-    if len(signs) == 1 and signs in "一十百〇零" and not multiplied:  # parts of too many other words
-        return ""
-    if not any(sign in CHINESE_TENS for sign in signs):
-        return "".join(CHINESE_DIGITS[sign] for sign in signs)
-    total = digit = 0
+def _chinese(signs: str) -> tuple[str, str]:
+    """Whole part and fraction of a number in Chinese signs."""
+    signs, _, fraction = signs.removeprefix(PERCENT).partition("点")
+    if len(signs) == 1 and signs in "一十百〇零" and not fraction:  # parts of too many other words
+        return "", ""
+    fraction = "".join(CHINESE_DIGITS[sign] for sign in fraction)
+    if all(sign in CHINESE_DIGITS for sign in signs):
+        return "".join(CHINESE_DIGITS[sign] for sign in signs), fraction
+    total = below = digit = 0  # below the next 万 or 亿
     for sign in signs:
-        if sign in CHINESE_TENS:
-            total += (digit or 1) * CHINESE_TENS[sign]
-            digit = 0
-        else:
+        if sign in CHINESE_DIGITS:
             digit = int(CHINESE_DIGITS[sign])
-    return str(total + digit)
+        elif sign in CHINESE_TENS:
+            below += (digit or 1) * CHINESE_TENS[sign]
+            digit = 0
+        else:  # 万 counts what stands since the last 亿, 亿 all that stands before it
+            before, total = (0, total) if POWER_SIGNS[sign] < HUNDRED_MILLION else (total, 0)
+            total += (before + below + digit) * 10 ** POWER_SIGNS[sign]
+            below = digit = 0
+    return str(total + below + digit), fraction
