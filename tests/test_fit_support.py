@@ -41,7 +41,7 @@ def test_fitting_writes_the_model_with_the_figures_it_reached(tmp_path: Path) ->
     out = tmp_path / "model.json"
     ran("fit_support.py", labelled(tmp_path), "--out", out)
     written = json.loads(out.read_text(encoding="utf-8"))
-    assert written.keys() == {"method", "roc_auc", "intercept", "coefficients"}
+    assert written.keys() == {"method", "roc_auc", "intercept", "exact", "coefficients"}
     assert written["coefficients"].keys() == set(Signals._fields)
     assert written["roc_auc"]["towns"]["value"] > 0.9
 

@@ -379,7 +379,7 @@ def test_support_tells_the_passage_and_the_details() -> None:
     assert found.numbers == ("1991",)
     assert "Brandt" in found.missing
     assert {"bridge", "renovated"} <= set(found.matched)
-    assert support("The bridge was renovated in 1990.", index(documents)).denied
+    assert support("The bridge was renovated in 1990.", index(documents)).conflict.denied
 
 
 def test_nothing_supports_anything_where_there_are_no_documents() -> None:

@@ -4,46 +4,63 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from groundjudge.words import Word
+from groundjudge.facts import Number
+from groundjudge.words import Word, is_unspaced
 
-MEASURES = """
-monday montag lundi lunes 周一 星期一 | tuesday dienstag mardi martes 周二 星期二
-    | wednesday mittwoch mercredi miércoles 周三 星期三 | thursday donnerstag jeudi jueves 周四 星期四
-    | friday freitag vendredi viernes 周五 星期五 | saturday samstag samedi sábado 周六 星期六
-    | sunday sonntag dimanche domingo 周日 星期日 星期天;
+TIMES = """
+monday montag lundi lunes 周一 週一 星期一 礼拜一 | tuesday dienstag mardi martes 周二 週二 星期二 礼拜二
+    | wednesday mittwoch mercredi miércoles 周三 週三 星期三 礼拜三
+    | thursday donnerstag jeudi jueves 周四 週四 星期四 礼拜四
+    | friday freitag vendredi viernes 周五 週五 星期五 礼拜五
+    | saturday samstag samedi sábado 周六 週六 星期六 礼拜六
+    | sunday sonntag dimanche domingo 周日 週日 星期日 星期天 礼拜天;
 january januar janvier enero | february februar février febrero | march märz marzo | april avril abril
     | May mai mayo | june juni juin junio | july juli juillet julio | august août agosto
     | september septembre septiembre | october oktober octobre octubre
     | november novembre noviembre | december dezember décembre diciembre;
 spring frühling 春天 春季 | summer sommer 夏天 夏季 | autumn herbst 秋天 秋季 | winter 冬天 冬季;
 morning vormittag vormittags 上午 早上 | afternoon nachmittag nachmittags 下午 | evening abend abends 晚上;
-km kilometre kilometer kilometres kilometers 公里 千米 | mile miles meilen 英里
-    | m metre meter metres meters 米
-    | foot feet ft 英尺 尺 | yard yards 码 | inch inches 英寸 寸 | nautical 海里
-    | cm centimetre centimeter centimetres centimeters 厘米
-    | mm millimetre millimeter millimetres millimeters 毫米;
-kg kilogram kilograms kilogramme kilogrammes kilo kilos 公斤 千克 | pound pounds lb lbs 磅
-    | g gram grams gramm 克
-    | ton tons tonne tonnes tonnen 吨 | ounce ounces oz 盎司 | mg milligram milligrams 毫克;
-litre liter litres liters 升 公升 | gallon gallons 加仑
-    | ml millilitre milliliter millilitres milliliters 毫升;
-euro euros eur € 欧元 | dollar dollars usd $ 美元 | £ gbp 英镑 | yen jpy ¥ 日元 | yuan rmb cny 人民币
-    | cent cents | franc francs chf 法郎 | crown crowns kronen | rupee rupees inr 卢比;
-seconds sekunden 秒 秒钟 | minute minutes minuten 分钟 | hour hours stunde stunden 小时
-    | day days tage tagen 天
-    | week weeks woche wochen 星期 | month months monat monate monaten 个月 | year years jahr jahre jahren
-    | decade decades jahrzehnt jahrzehnte | century centuries jahrhundert jahrhunderte 世纪;
-celsius °c 摄氏 | fahrenheit °f 华氏;
-hectare hectares hektar 公顷 | acre acres 英亩 | 亩
+yesterday gestern ayer 昨天 昨日 | today heute hoy 今天 今日 | tomorrow demain mañana 明天 明日
+    | 前天 | 后天;
+去年 上周 上月 | 今年 本周 本月 | 明年 下周 下月
 """
 """A semicolon ends a group, "|" parts what excludes each other, and what stands between is the same.
 
 A word may stand in several groups; a sign of a currency or a degree counts as a word.
 """
+
+MEASURES = """
+km kilometre kilometer kilometres kilometers 公里 千米 | 里 | mile miles meilen 英里
+    | m metre meter metres meters 米
+    | foot feet ft 英尺 尺 | yard yards 码 | inch inches 英寸 寸 | nautical 海里
+    | cm centimetre centimeter centimetres centimeters 厘米
+    | mm millimetre millimeter millimetres millimeters 毫米;
+kg kilogram kilograms kilogramme kilogrammes kilo kilos 公斤 千克 | 斤 | pound pounds lb lbs 磅
+    | g gram grams gramm 克
+    | ton tons tonne tonnes tonnen 吨 | ounce ounces oz 盎司 | mg milligram milligrams 毫克;
+litre liter litres liters 升 公升 | gallon gallons 加仑
+    | ml millilitre milliliter millilitres milliliters 毫升;
+euro euros eur € 欧元 歐元 | dollar dollars usd $ 美元 | £ gbp pound pounds 英镑 英鎊 | yen jpy ¥ 日元
+    | yuan rmb cny 元 块 人民币 | cent cents | franc francs chf 法郎 | crown crowns kronen
+    | rupee rupees inr 卢比;
+seconds sekunden 秒 秒钟 | minute minutes minuten 分 分钟 分鐘 | hour hours stunde stunden 小时 小時
+    | day days daily tag tage tagen täglich jour jours día días 天 日 每天 每日
+    | week weeks weekly woche wochen wöchentlich semaine semaines semana semanas 周 週 星期 每周 每週
+    | month months monthly monat monate monaten monatlich mois mes meses 月 个月 個月 每月
+    | year years yearly annual annually jahr jahre jahren jährlich ans année années año años 年 每年
+    | decade decades jahrzehnt jahrzehnte | century centuries jahrhundert jahrhunderte 世纪;
+celsius °c ℃ 摄氏 | fahrenheit °f ℉ 华氏;
+kb kilobyte kilobytes | mb megabyte megabytes | gb gigabyte gigabytes | tb terabyte terabytes;
+kw kilowatt kilowatts | mw megawatt megawatts | gw gigawatt gigawatts;
+% percent prozent procent ％ | ‰;
+am | pm;
+hectare hectares hektar 公顷 | acre acres 英亩 | 亩
+"""
+"""The same for what stands with a number."""
 
 OPPOSITES = """
 open opens opened geöffnet ouvert abierto 开放 开门
@@ -87,18 +104,22 @@ always immer toujours siempre 总是 一直 | never nie jamais nunca 从不 从�
 """The same for words that are undone by a negation: what is not open is closed."""
 
 QUANTITIES = """
+one 一个;
 few wenige wenigen 少数 极少;
-some several certain sometimes occasionally partly partially einige einigen manche manchmal teils
-    quelques parfois algunos algunas alcuni sommige 一些 有些 部分 有时 某些 若干 几个;
+some several certain part parts portion sometimes occasionally partly partially
+    einige einigen manche manchmal teils quelques parfois algunos algunas alcuni sommige
+    一些 有些 有的 部分 一部分 一半 半数 有时 某些 若干 几个;
 many often frequently much viele vielen oft muchos molti veel 许多 很多 不少 经常 多个;
 most mostly usually generally largely typically mainly meist meisten meistens 大多 多数 大部 通常 往往;
-all every each always everyone everybody everything entirely completely invariably
+all none no every each always everyone everybody everything whole entire entirely completely invariably
     alle allen aller jeder jede jedes immer tous toutes toujours todos todas siempre
-    tutti tutte sempre alles 所有 全部 全体 每个 总是 一切 一律
+    tutti tutte sempre alles 所有 全部 全体 全都 都 全 各 每 每个 总是 一切 一律
 """
 """How much a word makes of what it stands before, least first: the source must make as much of it."""
 WITHIN = 3
 """The words behind such a word among which what it speaks of is looked for."""
+WITHIN_SIGNS = 6
+"""The same where every two signs count as a word."""
 
 
 class Contrasts(NamedTuple):
@@ -107,10 +128,12 @@ class Contrasts(NamedTuple):
     Attributes:
         members: of each group of the table, the members it names and the words it does so with.
         quantities: words of quantity: rank, the word, the stems among which it says of what.
+        units: of each number, its units: their places in the table, and how they are written.
     """
 
     members: Mapping[int, Mapping[int, str]]
     quantities: Sequence[tuple[int, str, frozenset[str]]]
+    units: Mapping[str, Mapping[tuple[int, int], str]]
 
 
 class Clash(NamedTuple):
@@ -121,43 +144,110 @@ class Clash(NamedTuple):
     is_opposite: bool = False
 
 
-def contrasts(text: str, said: Sequence[Word]) -> Contrasts:
+def contrasts(text: str, said: Sequence[Word], placed: Iterable[Number]) -> Contrasts:
     """Look a text's words up in the tables."""
     members: defaultdict[int, dict[int, str]] = defaultdict(dict)
     quantities: list[tuple[int, str, frozenset[str]]] = []
     for at, word in enumerate(said):
-        low = word.text.casefold()
-        known = MEMBERS.get(low) or MEMBERS.get(word.text, ())  # only with a capital letter is May a month
-        for group, member in known if len(low) > 1 else ():  # the m of p.m. is no metre
+        rank, places = _known(word.text)
+        for group, member in places:
             members[group].setdefault(member, word.text)
-        if low in RANKS:
-            stems = frozenset(each.stem for each in said[at + 1 : at + 1 + WITHIN] if each.weight == 1)
-            quantities.append((RANKS[low], word.text, stems))
-    for sign in _SIGNS.findall(text.casefold()):
-        for group, member in MEMBERS.get(sign, ()):
-            members[group].setdefault(member, sign)
-    return Contrasts(members, quantities)
+        if rank >= 0:
+            within = WITHIN_SIGNS if is_unspaced(word.text) else WITHIN
+            stems = frozenset(each.stem for each in said[at + 1 : at + 1 + within] if each.weight == 1)
+            quantities.append((rank, word.text, stems))
+    units: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+    counts = (Number(sign[0], *sign.span()) for sign in _COUNTS.finditer(text))
+    for value, start, end in (*placed, *counts):
+        unit = _unit(text, start, end)
+        for group, member in MEMBERS.get(unit, ()):
+            members[group].setdefault(member, unit)
+            if FIRST_MEASURE <= group < FIRST_OPPOSITE:
+                units[value][group, member] = unit
+    return Contrasts(members, quantities, units)
+
+
+def _unit(text: str, start: int, end: int) -> str:
+    """The unit of a number: what stands behind it, the longest that is known, or the sign before it."""
+    behind = text[end : end + LONGEST_UNIT].lstrip(" -\u00a0\u202f").casefold()
+    word = _UNIT.match(behind)
+    if word and word[0] in MEMBERS:
+        return word[0]
+    sizes = range(LONGEST_SIGNS, 0, -1) if not word else ()
+    unit = next((behind[:size] for size in sizes if behind[:size] in MEMBERS), "")
+    sign = text[:start].rstrip()[-1:]
+    return unit or ("" if sign.isalnum() else sign)
 
 
 def clashes(said: Contrasts, given: Sequence[Contrasts]) -> list[Clash]:
     """What a text says in another's stead, and what it makes more of."""
-    found: list[Clash] = []
+    return [*_excluded(said, given), *_remeasured(said, given), *_overstated(said, given)]
+
+
+def _excluded(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
+    """Words of a group that the source lacks, where it has others that the text lacks."""
     for group, members in said.members.items():
         theirs = {member: word for each in given for member, word in each.members.get(group, {}).items()}
-        if theirs and not members.keys() & theirs.keys():
-            (mine, *_), (other, *_) = members.values(), theirs.values()
-            found.append(Clash(mine, other, is_opposite=group >= FIRST_OPPOSITE))
+        mine = [word for member, word in members.items() if member not in theirs]
+        others = [word for member, word in theirs.items() if member not in members]
+        if mine and others:
+            yield Clash(mine[0], others[0], is_opposite=group >= FIRST_OPPOSITE)
+
+
+def _remeasured(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
+    """Units of numbers that have another unit in the source."""
+    for value, units in said.units.items():
+        theirs = {place: unit for each in given for place, unit in each.units.get(value, {}).items()}
+        if theirs and not units.keys() & theirs.keys():
+            yield Clash(next(iter(units.values())), next(iter(theirs.values())))
+
+
+def _overstated(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
+    """Words of quantity where the source makes less of the same."""
     for rank, word, stems in said.quantities:
-        others = [
-            (less, other)
+        alike = [
+            (theirs, other)
             for each in given
-            for less, other, of in each.quantities
-            if stems & of and less < rank
+            for theirs, other, of in each.quantities
+            if not stems.isdisjoint(of)
         ]
-        reached = any(stems & of and as_much >= rank for each in given for as_much, _, of in each.quantities)
-        if others and not reached:
-            found.append(Clash(word, max(others)[1]))
-    return found
+        if alike and max(alike)[0] < rank:
+            yield Clash(word, max(alike)[1])
+
+
+def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
+    """How one of some words excludes one that the source has in the same place."""
+    others = [(word, *_known(word)) for word in instead]
+    for word in said:
+        rank, places = _known(word)
+        for other, their_rank, theirs in others:
+            groups = {group for group, _ in places} & {group for group, _ in theirs}
+            if 0 <= their_rank < rank or (groups and not set(places) & set(theirs)):
+                return Clash(word, other, is_opposite=min(groups, default=0) >= FIRST_OPPOSITE)
+    return None
+
+
+def overstatement(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
+    """A word of quantity that makes more of something than one that the source has, wherever it stands."""
+    mine, theirs = (
+        [(RANKS[low], word) for word in each if (low := word.casefold()) in RANKS] for each in (said, instead)
+    )
+    return Clash(max(mine)[1], min(theirs)[1]) if mine and theirs and min(theirs)[0] < max(mine)[0] else None
+
+
+def memberships(word: str) -> Sequence[tuple[int, int]]:
+    """The groups that a word stands in, and which member of each it is."""
+    return _known(word)[1]
+
+
+def _known(word: str) -> tuple[int, Sequence[tuple[int, int]]]:
+    """The rank of a word of quantity, or else -1, and its places in the table."""
+    low = word.casefold()
+    rank = RANKS.get(low, -1)
+    if len(low) == 1:  # the m of p.m. is no metre
+        return rank, ()
+    found = MEMBERS.get(low) or MEMBERS.get(low.removesuffix("s"))
+    return rank, found or MEMBERS.get(word, ())  # May, not may, is a month
 
 
 def _groups(tables: str) -> list[list[list[str]]]:
@@ -167,7 +257,7 @@ def _groups(tables: str) -> list[list[list[str]]]:
 def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
     """Of each word, the groups it stands in and which member of the group it is."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for group, members in enumerate([*_groups(MEASURES), *_groups(OPPOSITES)]):
+    for group, members in enumerate([*_groups(TIMES), *_groups(MEASURES), *_groups(OPPOSITES)]):
         for member, alike in enumerate(members):
             for word in alike:
                 places[word].append((group, member))
@@ -175,8 +265,14 @@ def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
 
 
 MEMBERS = _members()
-FIRST_OPPOSITE = len(_groups(MEASURES))
+FIRST_MEASURE = len(_groups(TIMES))
+FIRST_OPPOSITE = FIRST_MEASURE + len(_groups(MEASURES))
 RANKS = MappingProxyType(
     {word: rank for rank, ((*words,),) in enumerate(_groups(QUANTITIES)) for word in words}
 )
-_SIGNS = re.compile(r"°[cf]\b|[€$£¥]|(?<=\d)(?:[米尺寸克升吨磅秒天亩码]|[mg]\b)|(?<=\d )[mg]\b")
+LONGEST_UNIT = 16
+LONGEST_SIGNS = 3
+"""Signs of a unit in a script without spaces."""
+_COUNTS = re.compile("[一每半]")
+"""What counts in Chinese like a number."""
+_UNIT = re.compile(r"°?[a-zà-ÿ]+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from groundjudge.support import Reader, reader
+from groundjudge.readings import Reader, reader
 
 COURTESIES = frozenset(
     word

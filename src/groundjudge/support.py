@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import math
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from groundjudge.contrasts import Clash, Contrasts, clashes, contrasts
-from groundjudge.facts import negated_at, numbers
-from groundjudge.roles import CLAUSE, exchanged
+from groundjudge.conflicts import Conflict, conflict
+from groundjudge.contrasts import memberships
+from groundjudge.readings import Reader, Reading, reader
 from groundjudge.sentences import sentences
-from groundjudge.words import Word, looked_up, with_months, words
+from groundjudge.words import FUNCTION_SIGNS, Word, is_unspaced
 
 SPEAKERS = frozenset(
     (
@@ -54,24 +54,16 @@ KIN_WEIGHT = 0.8
 
 LONGEST_PASSAGE = 400
 """Characters of a passage where a document has no sentences, as JSON has none."""
+JOINING = FUNCTION_SIGNS | {"一"}
+"""Signs that need none of their neighbours, to have the meaning they have."""
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
 PAIR_GAIN = 0.1
 """The share of a sentence that a second passage must add to be quoted with the first."""
-CLOSE = 0.65
-"""The share of a sentence that a passage must hold to contradict it by a negation or another word."""
-SAME = 0.75
-"""The same where all words are left as they are: for another number, or two names the other way round."""
-SCOPE = 3
-"""So many words before and after a negation may be what it denies."""
 
 GIVEN = 0.5
 """What a word counts that no document has, but what was asked takes for granted."""
 COEFFICIENTS = "support.json"
-MOSTLY = 0.7
-"""The share of what a negation denies that the other text must affirm to be denied by it."""
-VERBATIM = 0.95
-"""The same for a number of any other length, or for one more number."""
 
 
 class Passage(NamedTuple):
@@ -88,66 +80,6 @@ class Piece(NamedTuple):
     weight: float
     share: float
     places: Sequence[int]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A text as it is compared, with the names of months in its dates."""
-
-    text: str
-    words: Sequence[Word]
-    numbers: Sequence[str]
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        """What its content words are compared by."""
-        return frozenset(word.stem for word in self.words if word.weight == 1)
-
-    @cached_property
-    def names(self) -> Sequence[Word]:
-        """Its content words with a capital letter, one at its beginning included."""
-        return [word for word in self.words if word.weight == 1 and word.text[0].isupper()]
-
-    @cached_property
-    def contrasts(self) -> Contrasts:
-        """What it says that something else would exclude."""
-        return contrasts(self.text, self.words)
-
-    @cached_property
-    def denials(self) -> Sequence[frozenset[str]]:
-        """What each negation denies: the stems of the content words beside it in its clause."""
-        starts = [word.start for word in self.words]
-        found: list[frozenset[str]] = []
-        for offset in negated_at(self.text):
-            at = bisect_left(starts, offset)
-            beside = self.words[max(0, at - SCOPE) : at + SCOPE + 1]
-            found.append(
-                frozenset(
-                    word.stem
-                    for word in beside
-                    if word.weight == 1 and not CLAUSE.search(self.text, *sorted((offset, word.start)))
-                )
-            )
-        return [stems for stems in found if stems]
-
-    @cached_property
-    def affirmed(self) -> frozenset[str]:
-        """The stems of its content words that stand beside no negation."""
-        return self.stems.difference(*self.denials)
-
-
-Reader = Callable[[str], Reading]
-
-
-def reader() -> Reader:
-    """What reads texts, and each only once: make one for each case, and drop it with the case."""
-    look_up = cache(looked_up)
-
-    def read(text: str) -> Reading:
-        text = with_months(text)
-        return Reading(text, words(text, look_up), tuple(dict.fromkeys(numbers(text))))
-
-    return cache(read)
 
 
 @dataclass(frozen=True)
@@ -204,17 +136,24 @@ class Signals(NamedTuple):
 
 
 class Model(NamedTuple):
-    """What the signals are worth: the logistic of their weighted sum and the intercept is the score."""
+    """What the signals are worth: the logistic of their weighted sum and the intercept is the score.
+
+    Attributes:
+        coefficients: the weight of each signal.
+        intercept: what is added to their sum.
+        exact: from this score on, a text is taken to have every detail from its source.
+    """
 
     coefficients: Signals
     intercept: float
+    exact: float
 
 
 @cache
 def model() -> Model:
     """The coefficients that `tools/fit_support.py` found, read when they are first needed."""
     fitted = json.loads(files("groundjudge").joinpath(COEFFICIENTS).read_text(encoding="utf-8"))
-    return Model(Signals(**fitted["coefficients"]), fitted["intercept"])
+    return Model(Signals(**fitted["coefficients"]), fitted["intercept"], fitted["exact"])
 
 
 @dataclass(frozen=True)
@@ -230,10 +169,7 @@ class Support:
         matched: the sentence's content words that stand in the documents, as they are written.
         missing: those that stand nowhere.
         numbers: the sentence's numbers that the quote does not have.
-        denied: whether one of sentence and quote denies what the other says.
-        renamed: a name of the sentence, and the one that the quote has instead.
-        clashes: what the sentence says in the stead of what the quote says.
-        exchanged: two names that have each other's place in the quote.
+        conflict: in what the sentence differs from the quote, where the two say nearly the same.
         words: the sentence's words as they were compared.
         signals: what the score was computed from.
     """
@@ -246,27 +182,15 @@ class Support:
     matched: tuple[str, ...]
     missing: tuple[str, ...]
     numbers: tuple[str, ...]
-    denied: bool
-    renamed: tuple[str, str] | None
-    clashes: tuple[Clash, ...]
-    exchanged: tuple[str, str] | None
+    conflict: Conflict
     words: Sequence[Word]
     signals: Signals
 
     @property
     def is_contradicted(self) -> bool:
         """Whether a passage says nearly the same, but otherwise."""
-        return self.denied or bool(self.clashes or self.exchanged or self.signals.contested)
-
-
-class Conflict(NamedTuple):
-    """In what a sentence differs from a passage that says nearly the same."""
-
-    contested: bool = False
-    renamed: tuple[str, str] | None = None
-    denied: bool = False
-    clashes: tuple[Clash, ...] = ()
-    exchanged: tuple[str, str] | None = None
+        found = self.conflict
+        return bool(found.contested or found.denied or found.clashes or found.exchanged)
 
 
 def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | None = None) -> Sources:
@@ -284,7 +208,7 @@ def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | No
     for number, document in enumerate(documents):
         for start, end in _pieces(document):
             reading = read(document[start:end])
-            for stem in {*(word.stem for word in reading.words), *reading.numbers}:
+            for stem in {*(word.stem for word in reading.words), *reading.backs}:
                 places[stem].append(len(passages))
             passages.append(Passage(number, start, end))
             readings.append(reading)
@@ -299,11 +223,12 @@ def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | No
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
     reading = sources.read(sentence)
-    said, counted = reading.words, reading.numbers
+    counted = reading.numbers
+    found = {word.stem: _find(word, sources) for word in {word.stem: word for word in reading.words}.values()}
+    said = list(_without_seams(reading, found))
     weights: defaultdict[str, float] = defaultdict(float)
     for word in said:
         weights[word.stem] += word.weight
-    found = {stem: _find(stem, sources) for stem in weights}
     found_numbers = {number: _find_number(number, sources) for number in counted}
     worded = [Piece(weight, *found[stem]) for stem, weight in weights.items()]
     pieces = [*worded, *(Piece(1.0, *found_numbers[number]) for number in counted)]
@@ -314,17 +239,18 @@ def support(sentence: str, sources: Sources) -> Support:
     best = _best(pieces, _by_place(pieces) if counted else by_words, sources)
     # What contradicts a sentence says the same in its words, so that its numbers must not choose it.
     rival = _fullest(by_words)
-    conflict = _conflict(reading, _held(worded, rival), rival, sources)
+    strange = {word.start for word in content if not found[word.stem][0]}
+    conflict = _conflict(reading, strange, _held(worded, rival), rival, sources)
     if conflict == Conflict() and best != rival:
-        conflict = _conflict(reading, _held(pieces, best), best, sources)._replace(contested=False)
+        conflict = _conflict(reading, strange, _held(pieces, best), best, sources)._replace(contested=False)
     elif conflict.contested:
         best = rival
-    quoted = {number for place in best for number in sources.readings[place].numbers}
+    quoted = {number for place in best for number in sources.readings[place].backs}
     signals = Signals(
         covered=_held(pieces),
         together=_held(pieces, best),
-        missing=math.log1p(sum(not found[word.stem][0] for word in content)),
-        names=sum(not found[word.stem][0] for word in names) / (len(names) or 1),
+        missing=math.log1p(sum(word.start in strange for word in content)),
+        names=sum(word.start in strange for word in names) / (len(names) or 1),
         unknown=float(not conflict.contested and not all(share for share, _ in found_numbers.values())),
         speaker=float(any(word.text.casefold() in SPEAKERS and not found[word.stem][0] for word in said)),
         renamed=float(bool(conflict.renamed)),
@@ -340,81 +266,39 @@ def support(sentence: str, sources: Sources) -> Support:
         document=first.document if first else None,
         start=first.start if first else 0,
         end=last.end if last else 0,
-        matched=tuple(dict.fromkeys(word.text for word in content if found[word.stem][0])),
-        missing=tuple(dict.fromkeys(word.text for word in content if not found[word.stem][0])),
+        matched=tuple(dict.fromkeys(word.text for word in content if word.start not in strange)),
+        missing=tuple(dict.fromkeys(word.text for word in content if word.start in strange)),
         numbers=tuple(number for number in counted if number not in quoted),
-        denied=conflict.denied,
-        renamed=conflict.renamed,
-        clashes=conflict.clashes,
-        exchanged=conflict.exchanged,
-        words=said,
+        conflict=conflict,
+        words=reading.words,
         signals=signals,
     )
 
 
 def score(signals: Signals, fitted: Model | None = None) -> float:
     """The support that signals amount to, 0..1."""
-    coefficients, intercept = fitted or model()
+    coefficients, intercept, _ = fitted or model()
     return _logistic(intercept + sum(a * b for a, b in zip(coefficients, signals, strict=True)))
 
 
-def _conflict(reading: Reading, held: float, where: range, sources: Sources) -> Conflict:
-    """What speaks against a sentence in a passage that says nearly the same."""
-    if held < CLOSE:
-        return Conflict()
-    given = [sources.readings[place] for place in where]
-    found = clashes(reading.contrasts, [each.contrasts for each in given])
-    denied = _denies(reading, given, sources)
-    if denied and any(clash.is_opposite for clash in found):  # "not open" is "closed"
-        denied, found = False, [clash for clash in found if not clash.is_opposite]
-    if held < SAME:
-        return Conflict(denied=denied, clashes=tuple(found))
-    theirs = {number for each in given for number in each.numbers}
-    return Conflict(
-        renamed=_renamed(reading, given, sources),
-        contested=_contested(reading.numbers, theirs, is_verbatim=held >= VERBATIM),
-        denied=denied,
-        clashes=tuple(found),
-        exchanged=next(
-            filter(None, (exchanged(reading.text, reading.words, each.words) for each in given)), None
-        ),
-    )
+def is_exact(score: float) -> bool:
+    """Whether a text with this support is taken to have every detail from its source."""
+    return score >= model().exact
 
 
-def _renamed(reading: Reading, given: Sequence[Reading], sources: Sources) -> tuple[str, str] | None:
-    """A name that no document has, and one of the passage that the sentence has not."""
-    strange = [word.text for word in reading.names if not _find(word.stem, sources)[0]]
-    theirs = [word.text for each in given for word in each.names if word.stem not in reading.stems]
-    return (strange[0], theirs[0]) if strange and theirs else None
+def _conflict(
+    reading: Reading, strange: AbstractSet[int], held: float, where: range, sources: Sources
+) -> Conflict:
+    """What speaks against a sentence in the passages that say nearly the same."""
 
+    def is_denied(stem: str) -> bool:
+        return any(
+            stem in stems[:1]
+            for place in sources.places.get(stem, ())[:MOST_PLACES]
+            for stems in sources.readings[place].denials
+        )
 
-def _denies(one: Reading, others: Sequence[Reading], sources: Sources) -> bool:
-    """Whether what one of two texts denies is affirmed by the other, and not denied elsewhere."""
-    denied = [stems for other in others for stems in other.denials]
-    affirmed = frozenset[str]().union(*(other.affirmed for other in others))
-    if _is_among(one.affirmed, denied, one.denials):
-        return True
-    return _is_among(affirmed, one.denials, denied) and not any(
-        2 * len(stems & other) > len(stems)
-        for stems in one.denials
-        for place in _places_of(stems, sources)
-        for other in sources.readings[place].denials
-    )
-
-
-def _is_among(
-    affirmed: frozenset[str], denied: Sequence[frozenset[str]], also: Sequence[frozenset[str]]
-) -> bool:
-    """Whether something that is denied on one side is affirmed on the other, which does not also deny it."""
-    return any(
-        len(stems & affirmed) >= MOSTLY * len(stems) and not any(stems & both for both in also)
-        for stems in denied
-    )
-
-
-def _places_of(stems: Iterable[str], sources: Sources) -> set[int]:
-    """The passages that any of some words stand in."""
-    return {place for stem in stems for place in sources.places.get(stem, ())[:MOST_PLACES]}
+    return conflict(reading, strange, [sources.readings[place] for place in where], held, is_denied)
 
 
 def _pieces(document: str) -> Iterator[tuple[int, int]]:
@@ -428,15 +312,41 @@ def _pieces(document: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _find(stem: str, sources: Sources) -> tuple[float, Sequence[int]]:
-    """How well a stem is found, and where: itself, or else one of its kin, or what is taken for granted."""
-    places = sources.places.get(stem)
-    if places:
-        return 1.0, places[:MOST_PLACES]
+def _find(word: Word, sources: Sources) -> tuple[float, Sequence[int]]:
+    """How well a word is found, and where: itself, or one of its kin, or what is taken for granted."""
+    stem = word.stem
+    found = sources.places.get(stem)
+    if found:
+        return 1.0, found[:MOST_PLACES]
     for other in sources.kin.get(stem[:KINSHIP], ())[:MOST_PLACES]:
         if _shared_letters(stem, other) >= KIN_SHARE * max(len(stem), len(other)):
             return KIN_WEIGHT, sources.places[other][:MOST_PLACES]
-    return GIVEN * (stem in sources.given), ()
+    alike = [at for group, member in memberships(word.text) for at in _having(group, member, sources)]
+    return (KIN_WEIGHT, alike[:MOST_PLACES]) if alike else (GIVEN * (stem in sources.given), ())
+
+
+def _having(group: int, member: int, sources: Sources) -> list[int]:
+    """The passages that have a word for what a table of contrasts holds: a sign, another form of it."""
+    return [
+        place
+        for place, reading in enumerate(sources.readings)
+        if member in reading.contrasts.members.get(group, ())
+    ]
+
+
+def _without_seams(reading: Reading, found: Mapping[str, tuple[float, Sequence[int]]]) -> Iterator[Word]:
+    """Its words without the pairs of signs that only join two that were found, as where a phrase has moved.
+
+    A sign also needs no other one behind a number, which it counts, and where it joins words itself.
+    """
+    counting = {number.end for number in reading.placed}
+    known = {word.start for word in reading.words if found[word.stem][0] and len(word.text) > 1}
+    for word in reading.words:
+        start = word.start
+        left = start - 1 in known or start in counting or word.text[0] in JOINING
+        right = start + 1 in known or word.text[-1] in JOINING
+        if start in known or not (left and right and is_unspaced(word.text)):
+            yield word
 
 
 def _shared_letters(one: str, two: str) -> int:
@@ -508,12 +418,6 @@ def _text(places: range, sources: Sources) -> str:
         return ""
     first, last = sources.passages[places[0]], sources.passages[places[-1]]
     return sources.documents[first.document][first.start : last.end]
-
-
-def _contested(counted: Sequence[str], given: set[str], *, is_verbatim: bool) -> bool:
-    """Whether another number stands where a sentence's should: one of the same length, a year for a year."""
-    others = {len(number) for number in given.difference(counted)}
-    return any(number not in given and (len(number) in others or is_verbatim) for number in counted)
 
 
 def _logistic(value: float) -> float:

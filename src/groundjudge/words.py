@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from threading import local
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from groundjudge.facts import NEGATIONS, TENS, UNITS
+from groundjudge.facts import NEGATIONS, Number
+
+snowball: Any = import_module("Stemmer")  # which is not typed
 
 FUNCTION_WORDS = NEGATIONS | frozenset(
     word
@@ -20,7 +24,7 @@ FUNCTION_WORDS = NEGATIONS | frozenset(
         "for from by with as into about over under after before between during through out up down",
         "off so too",
         "very can could will would shall should may might must there here what which who whom whose",
-        "when where",
+        "when where longer",
         "why how all any both each few more most other some such only own same just also well while",
         "because",
         "until against further once again yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
@@ -44,6 +48,14 @@ FUNCTION_WORDS = NEGATIONS | frozenset(
     for word in words.split()
 )
 """Words that hardly any text does without, so that they say little about what it states."""
+
+ARTICLES = frozenset(("the", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las"))
+PREPOSITIONS = frozenset("在以于從从由對对向到為为被把將将按自比")
+"""Signs that begin a phrase in Chinese."""
+FUNCTION_SIGNS = PREPOSITIONS | frozenset(
+    "的了着著过過和与與及而且并並也都就还還是之其这這那或但可能会會应應须須要得让讓使有年月日"
+)
+"""The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
 
 SPELLINGS = MappingProxyType(
     {
@@ -70,28 +82,20 @@ SPELLINGS = MappingProxyType(
 )
 """Spellings and abbreviations that no rule leads to, the months' names, and what each is compared as."""
 
-ENDINGS = frozenset(
-    (
-        *(
-            "ations",
-            "ation",
-            "ungen",
-            "ments",
-            "ement",
-            "ment",
-            "ings",
-            "ing",
-            "edly",
-            "ies",
-            "ied",
-            "ung",
-            "ers",
-        ),
-        *("ern", "est", "ed", "es", "er", "en", "em", "ly", "as", "os", "s", "e", "n"),
-    )
+SCRIPTS = (
+    ("\u03ff", "greek"),
+    ("\u052f", "russian"),
+    ("\u05ff", ""),
+    ("\u06ff", "arabic"),
+    ("\u08ff", ""),
+    ("\u097f", "hindi"),
+    ("\U0010ffff", ""),
 )
-LONGEST_ENDING = max(map(len, ENDINGS))
-SHORTEST_STEM = 3
+"""The last sign of each script, and the language by whose rules a word in it loses its ending.
+
+In Latin script that is English. One language for a script, and not the text's own: what is guessed from one
+sentence could differ from what is guessed from another, and a word would no longer be the same in the two.
+"""
 FUNCTION_WEIGHT = 0.4
 
 _UNSPACED = (
@@ -106,13 +110,12 @@ _MARKS = (
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)?")
 _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 # A negation stands by itself, so that it does not hide the words on its two sides.
-_RUN = re.compile(f"[不没沒无無未]|(?:(?![不没沒无無未])[{_UNSPACED}])+|[^{_UNSPACED}]+")
-_HIRAGANA = re.compile("[\u3041-\u309f]+")
-_ARABIC = re.compile("[\u0621-\u064a]")
-_ARABIC_SIGNS = re.compile("[\u0610-\u061a\u0640\u064b-\u065f\u0670]")
-_ARABIC_ALIKE = str.maketrans("أإآىة", "اااهه")
-_ARABIC_AFFIX = re.compile("^(?:[وفبك]?(?:ال|لل)|و)(?=...)|(?<=....)ا$")
+_RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
+_ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
+_FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
+_ARABIC_AND = re.compile("^و(?=...)")  # which the stemmer leaves before its word
 _LAST_OF_LATIN = "\u024f"
+_STEMMERS = local()
 
 _BRITISH = re.compile("our|[iy]s[eai]|[tb]re|ogue|nce|[ao]e")
 """What only words that may be spelt in two ways have in them: it saves looking at the others."""
@@ -133,6 +136,7 @@ _AMERICAN = tuple(
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
+_HOUR = re.compile(r"(?:(?<=\d)\s?|\b)([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 
@@ -150,7 +154,7 @@ LookUp = Callable[[str], tuple[str, float]]
 
 
 def words(text: str, look_up: LookUp | None = None) -> list[Word]:
-    """The words of a text without its numbers; in scripts without spaces, every two neighbouring signs.
+    """The words of a text; in scripts without spaces, every two neighbouring signs.
 
     `look_up` is `looked_up`, or a cache of it where the same words come many times.
     """
@@ -160,16 +164,33 @@ def words(text: str, look_up: LookUp | None = None) -> list[Word]:
         word, start = match[0], match.start()
         if word.isascii() or not _UNSPACED_SIGN.search(word):
             stem, weight = look_up(word)
-            if stem:
-                found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
+            found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
         else:
             for run in _RUN.finditer(word):
                 found.extend(_signs(run[0], start + run.start(), look_up))
     return found
 
 
-def with_months(text: str) -> str:
-    """A text whose dates in digits are written with the month's name: 2014-03-12 and 12.3.2014."""
+def is_unspaced(word: str) -> bool:
+    """Whether a word comes from a script without spaces."""
+    return bool(_UNSPACED_SIGN.match(word))
+
+
+def without_numbers(text: str, found: Iterable[Number]) -> str:
+    """A text with blanks where its numbers stand, so that the words are what is left."""
+    kept: list[str] = []
+    reached = 0
+    for _, start, end in found:
+        ordinal = _ORDINAL.match(text, end)
+        kept.append(text[reached:start])
+        reached = ordinal.end() if ordinal else end
+        kept.append(" " * (reached - start))
+    return "".join((*kept, text[reached:]))
+
+
+def spelled(text: str) -> str:
+    """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
+    text = _HOUR.sub(r" \1m", text) if _HOUR.search(text) else text
     return _DATE.sub(_dated, text) if _DATE.search(text) else text
 
 
@@ -179,10 +200,8 @@ def _dated(date: re.Match[str]) -> str:
 
 
 def looked_up(word: str) -> tuple[str, float]:
-    """What a word is compared by and how much it counts; "" for a number."""
+    """What a word is compared by and how much it counts."""
     low = word.casefold()
-    if word.isdecimal() or low in UNITS or low in TENS:
-        return "", 0.0
     is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
     return stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
 
@@ -190,35 +209,31 @@ def looked_up(word: str) -> tuple[str, float]:
 def _signs(run: str, start: int, look_up: LookUp) -> Iterator[Word]:
     if not _UNSPACED_SIGN.match(run):
         stem, weight = look_up(run)
-        if stem:
-            yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
-    elif len(run) == 1:
-        yield Word(run, FUNCTION_WEIGHT, run, start)
+        yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
+    elif len(run) == 1 or run[0] in "没沒无無":
+        yield Word(run[0], FUNCTION_WEIGHT, run, start)
     else:
         for offset in range(len(run) - 1):
             two = run[offset : offset + 2]
-            yield Word(two, FUNCTION_WEIGHT if _HIRAGANA.fullmatch(two) else 1.0, two, start + offset)
+            yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, start + offset)
 
 
 def stemmed(word: str) -> str:
-    """A word in small letters without its ending and its accents: crude, one rule for all languages."""
+    """A word in small letters without its ending (Snowball) and, in Latin script, its accents."""
+    if word[0] > _LAST_OF_LATIN:
+        word = _ARABIC_AND.sub("", word)
+        language = next(language for last, language in SCRIPTS if word[0] <= last)
+        return str(_stemmer(language).stemWord(word)) if language else word
     if not word.isascii():
-        if _ARABIC.search(word):
-            return _ARABIC_AFFIX.sub("", _ARABIC_SIGNS.sub("", word).translate(_ARABIC_ALIKE))
-        if word[0] <= _LAST_OF_LATIN:
-            word = "".join(
-                sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign)
-            )
-    word = _american(word.removesuffix("'s").removesuffix("’s"))
-    if len(word) <= SHORTEST_STEM:
-        return word
-    for size in range(min(LONGEST_ENDING, len(word) - SHORTEST_STEM), 0, -1):
-        if word[-size:] in ENDINGS:
-            word = word[:-size]
-            break
-    if len(word) > SHORTEST_STEM and word[-1] == word[-2]:
-        return word[:-1]
-    return f"{word[:-1]}i" if len(word) > SHORTEST_STEM and word[-1] == "y" else word
+        word = "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
+    return str(_stemmer("english").stemWord(_american(word.removesuffix("'s").removesuffix("’s"))))
+
+
+def _stemmer(language: str) -> Any:  # noqa: ANN401  the library has no types
+    """The stemmer of a language: each thread has its own, for they must not be shared."""
+    if language not in vars(_STEMMERS):
+        setattr(_STEMMERS, language, snowball.Stemmer(language))
+    return vars(_STEMMERS)[language]
 
 
 def _american(word: str) -> str:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, cast
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import ModelError
 from groundjudge.model import Reply
+from groundjudge.readings import Reader, reader
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
 from groundjudge.sentences import sentences
 from groundjudge.smalltalk import bare_answer, leaves_role, states_nothing
-from groundjudge.support import SPEAKERS, Reader, Sources, Support, index, reader, support
+from groundjudge.support import SPEAKERS, Sources, Support, index, is_exact, support
 
 if TYPE_CHECKING:
     from groundjudge.judge import Judge
@@ -38,8 +39,6 @@ WRONG = 0.25
 UNRELATED = 0.12
 """Below this, a response that shares less than `FOREIGN` of its words is about something else."""
 FOREIGN = 0.6
-EXACT = 0.85
-"""From this on, a response has every detail from the source; below it, some are vague."""
 STATES_NOTHING = 0.95
 """The score of a response without a claim, where that is no level of its own."""
 BARE_IN_ROLE = 0.85
@@ -80,6 +79,11 @@ class Claim:
     def stems(self) -> set[str]:
         """What its content words are compared by."""
         return {word.stem for word in self.support.words if word.weight == 1}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the source has every detail of it."""
+        return is_exact(self.support.score) and not self.support.conflict.added
 
     @property
     def length(self) -> int:
@@ -258,7 +262,8 @@ def _level(claims: Sequence[Claim], left_out: str) -> str:
         return "ungrounded"
     if score < SUPPORTED or any(claim.support.score < WRONG for claim in claims):
         return "incorrect"
-    return "incomplete" if score < EXACT or left_out else "grounded"
+    is_whole = is_exact(score) and not any(claim.support.conflict.added for claim in claims)
+    return "grounded" if is_whole and not left_out else "incomplete"
 
 
 def _left_out(query: str, claims: Sequence[Claim], sources: Sources) -> str:
@@ -417,12 +422,16 @@ def _told(claims: Sequence[Claim], where: str = "the source") -> str:
     """What was found and what was not, in a few sentences."""
     if not claims:
         return "Nothing is stated that could be checked."
-    held = [claim for claim in claims if claim.support.score >= SUPPORTED]
-    failed = sorted((claim for claim in claims if claim.support.score < SUPPORTED), key=_by_score)
-    told = [f"{len(held)} of {len(claims)} statements found in {where}."]
-    if held:
-        best = max(held, key=_by_score)
-        told.append(f"Backed: {_quoted(best.text)} by {_at(best.support)}.")
+    ranked = sorted(claims, key=_by_score)
+    failed = [claim for claim in ranked if claim.support.score < SUPPORTED]
+    whole = [claim for claim in ranked if claim.is_whole]
+    partly = [claim for claim in ranked if claim.support.score >= SUPPORTED and not claim.is_whole]
+    told = [f"{len(claims) - len(failed)} of {len(claims)} statements found in {where}."]
+    if whole:
+        told.append(f"Backed: {_quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
+    told.extend(
+        f"Backed in part: {_quoted(claim.text)}{_why(claim.support)}." for claim in partly[:MOST_QUOTES]
+    )
     told.extend(f"Not backed: {_quoted(claim.text)}{_why(claim.support)}." for claim in failed[:MOST_QUOTES])
     return " ".join(told)
 
@@ -433,14 +442,15 @@ def _by_score(claim: Claim) -> float:
 
 def _why(found: Support) -> str:
     """In what a claim differs from the passage that is most like it, or else what is missing."""
-    told = [f"“{clash.said}” instead of “{clash.instead}”" for clash in found.clashes]
-    if found.renamed:
-        told.append(f"“{found.renamed[0]}” instead of “{found.renamed[1]}”")
-    if found.exchanged:
-        told.append(f"“{found.exchanged[0]}” and “{found.exchanged[1]}” in each other's place")
-    if found.signals.contested:
+    conflict = found.conflict
+    told = [f"“{clash.said}” instead of “{clash.instead}”" for clash in conflict.clashes]
+    if conflict.renamed:
+        told.append(f"“{conflict.renamed[0]}” instead of “{conflict.renamed[1]}”")
+    if conflict.exchanged:
+        told.append(f"“{conflict.exchanged[0]}” and “{conflict.exchanged[1]}” in each other's place")
+    if conflict.contested:
         told.append(f"other numbers than {_listed(found.numbers)}")
-    if found.denied:
+    if conflict.denied:
         told.append("one denies what the other says")
     if told:
         return f" ({_line('; '.join(told))}), against {_at(found)}"

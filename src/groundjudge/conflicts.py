@@ -1,0 +1,188 @@
+"""What speaks against a sentence in a passage that says nearly the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from groundjudge.contrasts import Clash, clash, clashes, memberships, overstatement
+from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic, words_at
+from groundjudge.readings import Reading, Token
+from groundjudge.roles import exchanged, turned
+from groundjudge.words import is_unspaced
+
+CLOSE = 0.65
+"""The share of a sentence that a passage must hold to contradict it by a negation or another word."""
+SAME = 0.75
+"""The same where all words are left as they are: for another number, or two names the other way round."""
+ALIKE = 0.85
+"""The same for one of several numbers in another's place."""
+VERBATIM = 0.95
+"""The same for a number of any other length, or for one more number."""
+ONE = {"一": "#1", "one": "#1"}
+"""Words that may count or not, and the number that they are where they stand in a number's place."""
+
+IsDenied = Callable[[str], bool]
+
+
+class Conflict(NamedTuple):
+    """In what a sentence differs from a passage that says nearly the same.
+
+    Attributes:
+        contested: whether it has another number.
+        renamed: a name of it, and the one that the passage has instead.
+        denied: whether one of the two denies what the other says.
+        clashes: what it says in the stead of what the passage says.
+        exchanged: two names that have each other's place in the passage.
+        added: words that stand nowhere, in a place where the passage has nothing.
+    """
+
+    contested: bool = False
+    renamed: tuple[str, str] | None = None
+    denied: bool = False
+    clashes: tuple[Clash, ...] = ()
+    exchanged: tuple[str, str] | None = None
+    added: tuple[str, ...] = ()
+
+
+def conflict(
+    reading: Reading, strange: AbstractSet[int], given: Sequence[Reading], held: float, is_denied: IsDenied
+) -> Conflict:
+    """In what a sentence differs from passages that hold this share of it.
+
+    Args:
+        reading: the sentence.
+        strange: where its words begin that no document has.
+        given: the passages.
+        held: the weighted share of the sentence that stands in them, 0..1.
+        is_denied: whether any passage of the documents denies a word.
+    """
+    if held < CLOSE:
+        return Conflict()
+    tokens = [token for each in given for token in on_topic(each.tokens, reading.tokens)]
+    changed = differences(reading.tokens, tokens) if held >= SAME else []
+    pairs = turned(changed)
+    settled = {id(change) for pair in pairs for change in pair}
+    others = [change for change in changed if id(change) not in settled]
+    found = clashes(reading.contrasts, [each.contrasts for each in given])
+    found.extend(filter(None, (_overstated(others), *map(_clash, others))))
+    denied = _denies(reading, given, is_denied) or _is_negated(changed)
+    if denied and any(each.is_opposite for each in found):  # "not open" is "closed"
+        denied, found = False, [each for each in found if not each.is_opposite]
+    return Conflict(
+        contested=_contested(reading, given, held) or (held >= ALIKE and any(map(_recounts, others))),
+        renamed=next(filter(None, (_renamed(change) for change in others if not _clash(change))), None),
+        denied=denied,
+        clashes=tuple(dict.fromkeys(found)),
+        exchanged=exchanged(changed, pairs),
+        added=tuple(
+            token.text
+            for change in changed
+            for token in change.mine
+            if not change.theirs and token.start in strange
+        ),
+    )
+
+
+def _contested(reading: Reading, given: Sequence[Reading], held: float) -> bool:
+    """Whether another number stands where a sentence's should: one of the same length, a year for a year."""
+    if held < SAME:
+        return False
+    backed = frozenset[str]().union(*(each.backs for each in given))
+    lengths = {len(number) for number in backed.difference(reading.numbers)}
+    strange = [number for number in reading.numbers if number not in backed]
+    return any(len(number) in lengths or held >= VERBATIM for number in strange)
+
+
+def _recounts(change: Difference) -> bool:
+    """Whether a number stands in the place of another one of its length that the sentence has nowhere."""
+    if len(change.mine) != 1 or len(change.theirs) != 1:
+        return False
+    (mine,), (theirs,) = change.mine, change.theirs
+    counted = [token.key if token.is_number else ONE.get(token.key, "") for token in (mine, theirs)]
+    is_gone = all(token.key != theirs.key for token in change.said)
+    return is_gone and all(counted) and counted[0] != counted[1] and len(counted[0]) == len(counted[1])
+
+
+def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> bool:
+    """Whether one of two texts denies what the other affirms."""
+    known = frozenset[str]().union(*(other.stems for other in others))
+    mine, theirs = [*one.denials], [stems for other in others for stems in other.denials]
+    for are_alike in (_deny_the_same, _may_deny_the_same):
+        for stems in (*mine,):
+            same = next((each for each in theirs if are_alike(stems, each)), None)
+            if same:
+                mine.remove(stems)
+                theirs.remove(same)
+    focus = (next((stem for stem in stems if stem in known), "") for stems in mine)
+    return any(stem and not is_denied(stem) for stem in focus) or any(
+        stems[0] in one.stems for stems in theirs
+    )
+
+
+def _deny_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return one[0] == other[0]
+
+
+def _may_deny_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
+    return not set(one).isdisjoint(other)
+
+
+def _is_negated(changed: Sequence[Difference]) -> bool:
+    """Whether a negation makes the difference; one that only moved makes none."""
+    if not changed:
+        return False
+    said, given = (sum(token.is_negation for token in each) for each in (changed[0].said, changed[0].given))
+    return said != given and any(map(_negates, changed))
+
+
+def _negates(change: Difference) -> bool:
+    """Whether only one side of a difference is negated, and otherwise each says a word, or neither does."""
+    sides = change.mine, change.theirs
+    mine, theirs = ([token for token in side if token.is_content] for side in sides)
+    more, less = (sum(token.is_negation for token in side) for side in sides)
+    most = LONGEST_WORD if any(is_unspaced(token.text) for token in (*mine, *theirs)) else 1
+    is_one = bool(mine) == bool(theirs) and max(len(mine), len(theirs)) <= most
+    return (more - less) % 2 == 1 and is_one and {t.key for t in mine}.isdisjoint(t.key for t in theirs)
+
+
+def _clash(change: Difference) -> Clash | None:
+    mine = words_at(change.said, change.start, change.end)
+    return clash(mine, words_at(change.given, change.first, change.last))
+
+
+def _overstated(changed: Sequence[Difference]) -> Clash | None:
+    said = [word for change in changed for word in words_at(change.said, change.start, change.end)]
+    given = [word for change in changed for word in words_at(change.given, change.first, change.last)]
+    return overstatement(said, given)
+
+
+def _renamed(change: Difference) -> tuple[str, str] | None:
+    """A name in another's stead: words with capital letters, or any word in a script that has none.
+
+    So is a word behind a number, which tells what is counted.
+    """
+    mine, theirs = change.mine, change.theirs
+    if not mine or not theirs:
+        return None
+    if all(map(_is_name, (*mine, *theirs))) and not change.moved:
+        return mine[0].text, theirs[0].text
+    pairs = zip(mine, theirs, strict=False)
+    signs = next((pair for pair in pairs if all(map(_is_sign, pair))), None)
+    if signs and change.moved <= 1 and not any(token.is_number for token in (*mine, *theirs)):
+        return signs[0].text, signs[1].text
+    is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
+    if is_even and change.is_counted and mine[0].is_word and theirs[0].is_word:
+        return mine[0].text, theirs[0].text
+    return None
+
+
+def _is_name(token: Token) -> bool:
+    """Whether a token may be a name: it has a capital letter and is no day, month or the like."""
+    is_word = token.is_word or len(token.text) == 1
+    return token.text[0].isupper() and is_word and not memberships(token.text)
+
+
+def _is_sign(token: Token) -> bool:
+    return token.is_word and is_unspaced(token.text)
