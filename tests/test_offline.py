@@ -361,6 +361,8 @@ def test_reason_says_what_was_found_and_by_whom() -> None:
         ),
         ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
         ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "other numbers than 15"),
+        ("李明在北京创办了公司。", "王明在北京创办了公司。", "“王” instead of “李”"),
+        ("The hut is 40 feet long.", "The hut is 40 yards long.", "“yards” instead of “feet”"),
     ],
 )
 def test_reason_says_what_differs(source: str, response: str, told: str) -> None:
@@ -368,6 +370,20 @@ def test_reason_says_what_differs(source: str, response: str, told: str) -> None
     assert verdict.label == "incorrect"
     assert told in (verdict.reason or "")
     assert f"against “{source}” (text 1, 0 to {len(source)})" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("source", "response", "told"),
+    [
+        ("The pier has 12 lamps and 3 gates.", "The pier has 12 lamps and 3 gates of bronze.", "bronze"),
+        ("The old mill stands on red bricks.", "The old mill stands on red boulders.", "boulders"),
+    ],
+)
+def test_reason_says_what_is_backed_in_part(source: str, response: str, told: str) -> None:
+    verdict = judged("groundedness", query="?", context=source, response=response)
+    assert verdict.label == "incomplete"
+    assert f"Backed in part: “{response}”" in verdict.reason
+    assert told in verdict.reason
 
 
 def test_support_tells_the_passage_and_the_details() -> None:

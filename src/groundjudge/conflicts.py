@@ -23,6 +23,12 @@ VERBATIM = 0.95
 ONE = {"一": "#1", "one": "#1"}
 """Words that may count or not, and the number that they are where they stand in a number's place."""
 
+SURNAMES = frozenset(
+    "王李张張刘劉陈陳杨楊赵趙吴吳周徐孙孫胡朱郭林罗羅郑鄭梁谢謝宋唐韩韓曹邓鄧冯馮蒋蔣沈吕呂卢盧苏蘇"
+    "叶葉魏薛阎余潘杜戴钟鍾汪廖姜崔谭譚陆陸范秦尹黎孟侯邱邹熊贾龚何许許袁彭董丁"
+)
+"""The frequent ones that are seldom part of another word."""
+
 IsDenied = Callable[[str], bool]
 
 
@@ -35,7 +41,8 @@ class Conflict(NamedTuple):
         denied: whether one of the two denies what the other says.
         clashes: what it says in the stead of what the passage says.
         exchanged: two names that have each other's place in the passage.
-        added: words that stand nowhere, in a place where the passage has nothing.
+        added: words that stand nowhere, in a place where the passage has nothing; in scripts without spaces
+            also where it has others, for there a name is not told from other words.
     """
 
     contested: bool = False
@@ -76,13 +83,15 @@ def conflict(
         denied=denied,
         clashes=tuple(dict.fromkeys(found)),
         exchanged=exchanged(changed, pairs),
-        added=tuple(
-            token.text
-            for change in changed
-            for token in change.mine
-            if not change.theirs and token.start in strange
-        ),
+        added=tuple(word for change in others for word in _added(change, strange)),
     )
+
+
+def _added(change: Difference, strange: AbstractSet[int]) -> Sequence[str]:
+    """Words that a passage has nothing for or, in a script without spaces, other ones."""
+    if change.theirs and not _is_replaced(change):
+        return ()
+    return [token.text for token in change.mine if token.start in strange or change.theirs]
 
 
 def _contested(reading: Reading, given: Sequence[Reading], held: float) -> bool:
@@ -159,23 +168,34 @@ def _overstated(changed: Sequence[Difference]) -> Clash | None:
 
 
 def _renamed(change: Difference) -> tuple[str, str] | None:
-    """A name in another's stead: words with capital letters, or any word in a script that has none.
+    """A name in another's stead: words with capital letters, or a Chinese name, which begins with a surname.
 
     So is a word behind a number, which tells what is counted.
     """
     mine, theirs = change.mine, change.theirs
     if not mine or not theirs:
         return None
-    if all(map(_is_name, (*mine, *theirs))) and not change.moved:
-        return mine[0].text, theirs[0].text
-    pairs = zip(mine, theirs, strict=False)
-    signs = next((pair for pair in pairs if all(map(_is_sign, pair))), None)
-    if signs and change.moved <= 1 and not any(token.is_number for token in (*mine, *theirs)):
-        return signs[0].text, signs[1].text
+    are_counted = change.is_counted and mine[0].is_word and theirs[0].is_word
+    are_names = all(map(_is_name, (*mine, *theirs))) and not change.moved
     is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    if is_even and change.is_counted and mine[0].is_word and theirs[0].is_word:
+    if are_names or (are_counted and is_even) or (_is_replaced(change) and _has_surname(change)):
         return mine[0].text, theirs[0].text
     return None
+
+
+def _is_replaced(change: Difference) -> bool:
+    """Whether signs of a script without spaces stand in the place of others, which say another word."""
+    is_word = any(all(map(_is_sign, pair)) for pair in zip(change.mine, change.theirs, strict=False))
+    return (
+        is_word and change.moved <= 1 and not any(token.is_number for token in (*change.mine, *change.theirs))
+    )
+
+
+def _has_surname(change: Difference) -> bool:
+    """Whether what differs is a Chinese name, or a part of it behind the same surname."""
+    before = {token.text for token in change.said[max(0, change.start - 2) : change.start]}
+    firsts = {change.mine[0].text, change.theirs[0].text}
+    return firsts <= SURNAMES or not SURNAMES.isdisjoint(before)
 
 
 def _is_name(token: Token) -> bool:
