@@ -5,8 +5,9 @@
 A line of a file holds `query`, `response`, `context` (a list of texts), `label` (1 supported, 0 not; rows
 with another are left out) and, where rows are not independent, what they share under the group's key;
 without it, rows with one and the same context are a group. Every file weighs the same, and in it both
-labels, so that a score of 0.5 is where the two balance. Written are the coefficients, with figures from
-cross-validation by group: every row is scored by a model that saw no row of its group.
+labels, so that a score of 0.5 is where the two balance. Written are the coefficients and the score that a
+text of the highest level must reach, with figures from cross-validation by group: every row is scored by a
+model that saw no row of its group.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def fit(data: Table, chosen: Any, without: Collection[str] = ()) -> Model:  # no
 
 
 def exact(model: Model, data: Table, chosen: Any) -> float:  # noqa: ANN401
-    """The strictest cut above `HALF` whose three levels part rows as well as any, by the mean of the files."""
+    """The strictest cut above `HALF` whose three levels part rows as well as any, by the mean of files."""
     scores = np.array([score(Signals(*line), model) for line in data.signals[chosen]])
     labels, files = data.labels[chosen], np.array([row.file for row in data.rows])[chosen]
 

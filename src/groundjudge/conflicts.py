@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import NamedTuple
 
-from groundjudge.contrasts import Clash, clash, clashes, memberships, overstatement
+from groundjudge.contrasts import Clash, clash, clashes, is_listed, memberships, overstatement
 from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic, words_at
 from groundjudge.readings import Reading, Token
 from groundjudge.roles import exchanged, turned
-from groundjudge.words import is_unspaced
+from groundjudge.words import akin, is_unspaced
 
 CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it by a negation or another word."""
@@ -41,8 +42,7 @@ class Conflict(NamedTuple):
         denied: whether one of the two denies what the other says.
         clashes: what it says in the stead of what the passage says.
         exchanged: two names that have each other's place in the passage.
-        added: words that stand nowhere, in a place where the passage has nothing; in scripts without spaces
-            also where it has others, for there a name is not told from other words.
+        added: words that stand nowhere, where the passage has nothing or a single other one.
     """
 
     contested: bool = False
@@ -88,10 +88,12 @@ def conflict(
 
 
 def _added(change: Difference, strange: AbstractSet[int]) -> Sequence[str]:
-    """Words that a passage has nothing for or, in a script without spaces, other ones."""
-    if change.theirs and not _is_replaced(change):
-        return ()
-    return [token.text for token in change.mine if token.start in strange or change.theirs]
+    """Words that stand nowhere, or signs that stand for others, which make another word of theirs."""
+    mine, theirs = change.mine, change.theirs
+    if _is_replaced(change):
+        return [token.text for token in mine]
+    is_word = len(mine) == len(theirs) == 1 and mine[0].is_word and theirs[0].is_word
+    return [token.text for token in mine if token.start in strange] if is_word or not theirs else []
 
 
 def _contested(reading: Reading, given: Sequence[Reading], held: float) -> bool:
@@ -116,26 +118,37 @@ def _recounts(change: Difference) -> bool:
 
 def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> bool:
     """Whether one of two texts denies what the other affirms."""
-    known = frozenset[str]().union(*(other.stems for other in others))
-    mine, theirs = [*one.denials], [stems for other in others for stems in other.denials]
-    for are_alike in (_deny_the_same, _may_deny_the_same):
+    mine, theirs = [*one.denials], [(other, stems) for other in others for stems in other.denials]
+    is_balanced = len(one.negated) == sum(len(other.negated) for other in others)
+    if is_balanced and is_unspaced(one.text.strip()[:1]):
+        return False  # where a negation stands before what is only a part of what it denies
+    for may_differ in (False, True):
         for stems in (*mine,):
-            same = next((each for each in theirs if are_alike(stems, each)), None)
+            same = next(
+                (each for each in theirs if _deny_the_same(stems, each[1], may_differ=may_differ)), None
+            )
             if same:
                 mine.remove(stems)
                 theirs.remove(same)
-    focus = (next((stem for stem in stems if stem in known), "") for stems in mine)
-    return any(stem and not is_denied(stem) for stem in focus) or any(
-        stems[0] in one.stems for stems in theirs
+    for stems in mine:
+        known = next((stem for stem in stems if any(_has(other, stem) for other in others)), None)
+        if known and not is_denied(known):
+            return True
+    return any(
+        _has(one, stems[0]) and not any(_has(other, stems[0]) for other in others if other is not denying)
+        for denying, stems in theirs
     )
 
 
-def _deny_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    return one[0] == other[0]
+def _deny_the_same(one: Sequence[str], other: Sequence[str], *, may_differ: bool) -> bool:
+    """Whether two negations deny the same: what is likeliest or, if that may differ, anything."""
+    if may_differ:
+        return any(akin(mine, theirs) for mine in one for theirs in other)
+    return akin(one[0], other[0])
 
 
-def _may_deny_the_same(one: Sequence[str], other: Sequence[str]) -> bool:
-    return not set(one).isdisjoint(other)
+def _has(reading: Reading, stem: str) -> bool:
+    return stem in reading.stems or any(akin(stem, other) for other in reading.stems)
 
 
 def _is_negated(changed: Sequence[Difference]) -> bool:
@@ -149,11 +162,11 @@ def _is_negated(changed: Sequence[Difference]) -> bool:
 def _negates(change: Difference) -> bool:
     """Whether only one side of a difference is negated, and otherwise each says a word, or neither does."""
     sides = change.mine, change.theirs
-    mine, theirs = ([token for token in side if token.is_content] for side in sides)
+    mine, theirs = ({token.key for token in side if token.is_content} for side in sides)
     more, less = (sum(token.is_negation for token in side) for side in sides)
-    most = LONGEST_WORD if any(is_unspaced(token.text) for token in (*mine, *theirs)) else 1
+    most = LONGEST_WORD if any(map(is_unspaced, mine | theirs)) else 1
     is_one = bool(mine) == bool(theirs) and max(len(mine), len(theirs)) <= most
-    return (more - less) % 2 == 1 and is_one and {t.key for t in mine}.isdisjoint(t.key for t in theirs)
+    return (more - less) % 2 == 1 and is_one and (mine == theirs or mine.isdisjoint(theirs))
 
 
 def _clash(change: Difference) -> Clash | None:
@@ -164,7 +177,11 @@ def _clash(change: Difference) -> Clash | None:
 def _overstated(changed: Sequence[Difference]) -> Clash | None:
     said = [word for change in changed for word in words_at(change.said, change.start, change.end)]
     given = [word for change in changed for word in words_at(change.given, change.first, change.last)]
-    return overstatement(said, given)
+    uncounted = [change for change in changed if not any(token.is_number for token in change.mine)]
+    counted = [
+        token.text for change in uncounted for token in change.theirs if change.mine and token.is_number
+    ]
+    return overstatement(said, given, counted)
 
 
 def _renamed(change: Difference) -> tuple[str, str] | None:
@@ -176,7 +193,9 @@ def _renamed(change: Difference) -> tuple[str, str] | None:
     if not mine or not theirs:
         return None
     are_counted = change.is_counted and mine[0].is_word and theirs[0].is_word
-    are_names = all(map(_is_name, (*mine, *theirs))) and not change.moved
+    are_counted = are_counted and not set(memberships(mine[0].text)) & set(memberships(theirs[0].text))
+    names = [[token for token in side if token.is_content or _is_name(token)] for side in (mine, theirs)]
+    are_names = all(names) and all(map(_is_name, chain(*names))) and not change.moved
     is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
     if are_names or (are_counted and is_even) or (_is_replaced(change) and _has_surname(change)):
         return mine[0].text, theirs[0].text
@@ -185,7 +204,8 @@ def _renamed(change: Difference) -> tuple[str, str] | None:
 
 def _is_replaced(change: Difference) -> bool:
     """Whether signs of a script without spaces stand in the place of others, which say another word."""
-    is_word = any(all(map(_is_sign, pair)) for pair in zip(change.mine, change.theirs, strict=False))
+    pairs = zip(change.mine, change.theirs, strict=False)
+    is_word = any(all(map(_is_sign, pair)) for pair in pairs)
     return (
         is_word and change.moved <= 1 and not any(token.is_number for token in (*change.mine, *change.theirs))
     )
@@ -201,8 +221,9 @@ def _has_surname(change: Difference) -> bool:
 def _is_name(token: Token) -> bool:
     """Whether a token may be a name: it has a capital letter and is no day, month or the like."""
     is_word = token.is_word or len(token.text) == 1
-    return token.text[0].isupper() and is_word and not memberships(token.text)
+    return token.text[0].isupper() and is_word and not is_listed(token.text)
 
 
 def _is_sign(token: Token) -> bool:
+    """Whether a token is a sign of a word in a script without spaces."""
     return token.is_word and is_unspaced(token.text)

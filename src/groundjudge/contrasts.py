@@ -55,7 +55,8 @@ seconds sekunden 秒 秒钟 | minute minutes minuten 分 分钟 分鐘 | hour ho
     | decade decades jahrzehnt jahrzehnte | century centuries jahrhundert jahrhunderte 世纪;
 celsius °c ℃ 摄氏 | fahrenheit °f ℉ 华氏;
 kb kilobyte kilobytes | mb megabyte megabytes | gb gigabyte gigabytes | tb terabyte terabytes;
-kw kilowatt kilowatts | mw megawatt megawatts | gw gigawatt gigawatts;
+ah 安时 | mah 毫安时;
+kw kilowatt kilowatts 千瓦 | mw megawatt megawatts | gw gigawatt gigawatts;
 % percent prozent procent ％ | ‰;
 am | pm;
 hectare hectares hektar 公顷 | acre acres 英亩 | 亩
@@ -110,7 +111,8 @@ some several certain part parts portion sometimes occasionally partly partially
     einige einigen manche manchmal teils quelques parfois algunos algunas alcuni sommige
     一些 有些 有的 部分 一部分 一半 半数 有时 某些 若干 几个;
 many often frequently much viele vielen oft muchos molti veel 许多 很多 不少 经常 多个;
-most mostly usually generally largely typically mainly meist meisten meistens 大多 多数 大部 通常 往往;
+most mostly usually generally largely typically mainly meist meisten meistens
+    大多 多数 大多数 大部 大部分 通常 往往;
 all none no every each always everyone everybody everything whole entire entirely completely invariably
     alle allen aller jeder jede jedes immer tous toutes toujours todos todas siempre
     tutti tutte sempre alles 所有 全部 全体 全都 都 全 各 每 每个 总是 一切 一律
@@ -227,17 +229,24 @@ def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
     return None
 
 
-def overstatement(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
-    """A word of quantity that makes more of something than one that the source has, wherever it stands."""
-    mine, theirs = (
-        [(RANKS[low], word) for word in each if (low := word.casefold()) in RANKS] for each in (said, instead)
-    )
-    return Clash(max(mine)[1], min(theirs)[1]) if mine and theirs and min(theirs)[0] < max(mine)[0] else None
+def overstatement(said: Iterable[str], instead: Iterable[str], counted: Iterable[str]) -> Clash | None:
+    """A word of quantity that makes more of something than one of the source, or than a number of it."""
+    mine, theirs = ({word: _known(word)[0] for word in words} for words in (said, instead))
+    more = [(rank, word) for word, rank in mine.items() if rank > 0 and word not in theirs]
+    less = [(rank, word) for word, rank in theirs.items() if rank >= 0 and word not in mine]
+    less.extend((0, number) for number in counted)
+    return Clash(max(more)[1], min(less)[1]) if more and less and min(less)[0] < max(more)[0] else None
 
 
 def memberships(word: str) -> Sequence[tuple[int, int]]:
     """The groups that a word stands in, and which member of each it is."""
     return _known(word)[1]
+
+
+def is_listed(word: str) -> bool:
+    """Whether a word stands in one of the tables, so that it is no name."""
+    rank, found = _known(word)
+    return rank >= 0 or bool(found)
 
 
 def _known(word: str) -> tuple[int, Sequence[tuple[int, int]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 
 from groundjudge.differences import Difference
 from groundjudge.readings import Token
@@ -13,7 +13,7 @@ from groundjudge.words import ARTICLES, PREPOSITIONS, is_unspaced, stemmed
 SYMMETRIC = frozenset(map(stemmed, ("marry", "married", "meet", "met", "join", "wed")))
 """What two do to each other, so that it does not matter who is named first."""
 COORDINATING = frozenset(
-    ("and", "or", "nor", "und", "oder", "et", "ou", "y", "o", "和", "与", "與", "及", "或", "跟")
+    ("and", "or", "nor", "but", "und", "oder", "aber", "et", "ou", "y", "o", *"和与與及或跟但")
 )
 """Words that join two of a kind, so that it does not matter which comes first."""
 DIRECTED = frozenset(
@@ -41,6 +41,9 @@ def exchanged(
     if voice:
         is_all = not any(token.is_content for change in changed for token in (*change.mine, *change.theirs))
         return _beside(voice) if is_all else None
+    rotated = next(filter(_is_rotated, permutations(changed, 2)), None)
+    if rotated:
+        return _joined(rotated[0].mine[:1]), _joined(rotated[0].mine[-1:])
     if not pairs or _have_moved(changed, pairs):
         return None
     first, last = max(pairs, key=_things)
@@ -55,7 +58,7 @@ def exchanged(
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
     is_one_clause = first.mine[0].clause == last.mine[0].clause and not any(map(_coordinates, between))
     is_directed = any(token.text.casefold() in DIRECTED for token in between)
-    return (_joined(first), _joined(last)) if are_things or is_one_clause or is_directed else None
+    return (_joined(first.mine), _joined(last.mine)) if are_things or is_one_clause or is_directed else None
 
 
 def _turns(change: Difference) -> bool:
@@ -74,8 +77,27 @@ def _beside(change: Difference) -> tuple[str, str] | None:
 
 
 def _is_turned(first: Difference, last: Difference) -> bool:
+    """Whether each of two things of a sentence stands in the source where the other one does."""
     one, two = _content(first.mine), _content(last.mine)
-    return bool(one and two) and one != two and (one, two) == (_content(last.theirs), _content(first.theirs))
+    are_two = bool(one and two) and one != two
+    return are_two and _is_part(one, _content(last.theirs)) and _is_part(two, _content(first.theirs))
+
+
+def _is_part(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether a row of words stands in another one, which may begin with one more."""
+    return part == whole or (len(part) > 1 and part == whole[-len(part) :])
+
+
+def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
+    """Whether words that moved stand on the other side of what ties them: "to Rome" for "Rome to"."""
+    if pair[0].theirs or pair[1].mine:
+        return False
+    gone, come = (
+        [token for token in each if not _coordinates(token)] for each in (pair[0].mine, pair[1].theirs)
+    )
+    words, same = ([token.key for token in each if token.is_content] for each in (gone, come))
+    order, other = ([token.key for token in each] for each in (gone, come))
+    return bool(words) and words == same and order != other and sorted(order) == sorted(other)
 
 
 def _things(pair: tuple[Difference, Difference]) -> int:
@@ -106,7 +128,7 @@ def _is_list(first: Difference, last: Difference) -> bool:
     before, behind = said[max(0, first.start - 1) : first.start], said[last.end : last.end + 2]
     shared = {token.key for token in (*before, *behind)} | ARTICLES
     rest = [token for token in between if token.key not in shared]
-    items = sum(token.is_content for token in rest)
+    items = sum(token.is_word for token in rest)
     joints = sum(map(_coordinates, between)) + last.mine[0].clause - first.mine[0].clause
     return items < joints and all(token.is_content or _coordinates(token) for token in rest)
 
@@ -120,5 +142,5 @@ def _content(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(token.key for token in tokens if token.text.casefold() not in ARTICLES)
 
 
-def _joined(change: Difference) -> str:
-    return ("" if is_unspaced(change.mine[0].text) else " ").join(token.text for token in change.mine)
+def _joined(tokens: Sequence[Token]) -> str:
+    return ("" if is_unspaced(tokens[0].text) else " ").join(token.text for token in tokens)

@@ -1,8 +1,8 @@
 """How far a sentence is supported by documents, going by words, numbers and a few tables alone.
 
 An honest baseline and no reader: it sees that words are missing, that a number, a unit or a name is
-another one, that a "not" came or went, that "some" became "all". It does not see that two sentences
-with different words say the same, and little of what the same words can mean in another order.
+another one, that a "not" came or went, that "some" became "all", that two things changed places. It does
+not see that two sentences with different words say the same, nor what follows from what is said.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groundjudge.conflicts import Conflict, conflict
 from groundjudge.contrasts import memberships
 from groundjudge.readings import Reader, Reading, reader
 from groundjudge.sentences import sentences
-from groundjudge.words import FUNCTION_SIGNS, Word, is_unspaced
+from groundjudge.words import DATE_SIGNS, FUNCTION_SIGNS, KINSHIP, Word, akin, is_unspaced
 
 SPEAKERS = frozenset(
     (
@@ -46,15 +46,12 @@ SPEAKERS = frozenset(
 )
 """Words by which a speaker means itself: what an agent says of itself is a claim like any other."""
 
-KINSHIP = 5
-"""Letters at its beginning that a word must share with another to be taken for a form of it."""
-KIN_SHARE = 0.65
-"""What these letters must be of the longer of the two."""
 KIN_WEIGHT = 0.8
+"""What a word counts that a document has in another form."""
 
 LONGEST_PASSAGE = 400
 """Characters of a passage where a document has no sentences, as JSON has none."""
-JOINING = FUNCTION_SIGNS | {"一"}
+JOINING = FUNCTION_SIGNS | DATE_SIGNS | {"一"}
 """Signs that need none of their neighbours, to have the meaning they have."""
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
@@ -292,11 +289,7 @@ def _conflict(
     """What speaks against a sentence in the passages that say nearly the same."""
 
     def is_denied(stem: str) -> bool:
-        return any(
-            stem in stems[:1]
-            for place in sources.places.get(stem, ())[:MOST_PLACES]
-            for stems in sources.readings[place].denials
-        )
+        return any(akin(stem, stems[0]) for each in sources.readings for stems in each.denials)
 
     return conflict(reading, strange, [sources.readings[place] for place in where], held, is_denied)
 
@@ -319,7 +312,7 @@ def _find(word: Word, sources: Sources) -> tuple[float, Sequence[int]]:
     if found:
         return 1.0, found[:MOST_PLACES]
     for other in sources.kin.get(stem[:KINSHIP], ())[:MOST_PLACES]:
-        if _shared_letters(stem, other) >= KIN_SHARE * max(len(stem), len(other)):
+        if akin(stem, other):
             return KIN_WEIGHT, sources.places[other][:MOST_PLACES]
     alike = [at for group, member in memberships(word.text) for at in _having(group, member, sources)]
     return (KIN_WEIGHT, alike[:MOST_PLACES]) if alike else (GIVEN * (stem in sources.given), ())
@@ -347,12 +340,6 @@ def _without_seams(reading: Reading, found: Mapping[str, tuple[float, Sequence[i
         right = start + 1 in known or word.text[-1] in JOINING
         if start in known or not (left and right and is_unspaced(word.text)):
             yield word
-
-
-def _shared_letters(one: str, two: str) -> int:
-    """How many letters two words have in common from the beginning."""
-    pairs = enumerate(zip(one, two, strict=False))
-    return next((at for at, (first, second) in pairs if first != second), min(len(one), len(two)))
 
 
 def _find_number(number: str, sources: Sources) -> tuple[float, Sequence[int]]:

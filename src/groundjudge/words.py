@@ -27,7 +27,8 @@ FUNCTION_WORDS = NEGATIONS | frozenset(
         "when where longer",
         "why how all any both each few more most other some such only own same just also well while",
         "because",
-        "until against further once again yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
+        "until yet though although however meanwhile therefore thus against further once again",
+        "yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
         "der die das den dem des ein eine einer eines einem einen und oder aber wenn als dass daß",
         "ist sind war",
         "waren wird werden wurde wurden hat haben hatte im am zum zur von vom mit auf für aus bei",
@@ -53,9 +54,11 @@ ARTICLES = frozenset(("the", "a", "an", "der", "die", "das", "le", "la", "les", 
 PREPOSITIONS = frozenset("在以于從从由對对向到為为被把將将按自比")
 """Signs that begin a phrase in Chinese."""
 FUNCTION_SIGNS = PREPOSITIONS | frozenset(
-    "的了着著过過和与與及而且并並也都就还還是之其这這那或但可能会會应應须須要得让讓使有年月日"
+    "的了着著过過和与與及而且并並也都就还還是之其这這那或但可能会會应應须須要得让讓使有"
 )
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
+DATE_SIGNS = frozenset("年月日")
+"""They say little beside a number, but may be a part of a name."""
 
 SPELLINGS = MappingProxyType(
     {
@@ -75,12 +78,31 @@ SPELLINGS = MappingProxyType(
             "sep september, sept september, septembre september, septiembre september, oct october",
             "oktober october, octobre october, octubre october, nov november, novembre november",
             "noviembre november, dec december, dezember december, decembre december, diciembre december",
+            "kilogramme kilogram, gramme gram",
             "km kilometer, cm centimeter, mm millimeter, kg kilogram, eur euro, usd dollar, gbp pound",
         )
         for one, other in (words.split() for words in pair.split(", "))
     }
 )
 """Spellings and abbreviations that no rule leads to, the months' names, and what each is compared as."""
+
+FORMS = """
+arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun; bend
+bent; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken; breed bred; bring
+brought; build built; buy bought; catch caught; choose chose chosen; come came; creep crept; deal dealt; dig
+dug; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel
+felt; fight fought; find found; fly flew flown; forbid forbade forbidden; forget forgot forgotten; freeze
+froze frozen; get got gotten; give gave given; go went gone; grow grew grown; hang hung; hear heard; hide
+hid hidden; hold held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lose lost;
+make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say
+said; see saw seen; seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot; show
+shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend
+spent; spin spun; stand stood; steal stole stolen; stick stuck; strike struck; swear swore sworn; sweep
+swept; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought; throw threw
+thrown; understand understood; wake woke woken; wear wore worn; weave wove woven; win won; withdraw withdrew
+withdrawn; write wrote written; man men; woman women; child children; foot feet; tooth teeth; mouse mice
+"""
+"""English words and their forms that no rule leads to; "left" and "found" are taken for the verb's."""
 
 SCRIPTS = (
     ("\u03ff", "greek"),
@@ -97,6 +119,10 @@ In Latin script that is English. One language for a script, and not the text's o
 sentence could differ from what is guessed from another, and a word would no longer be the same in the two.
 """
 FUNCTION_WEIGHT = 0.4
+KINSHIP = 5
+"""Letters at its beginning that a word must share with another to be taken for a form of it."""
+KIN_SHARE = 0.65
+"""What these letters must be of the longer of the two."""
 
 _UNSPACED = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -112,11 +138,14 @@ _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 # A negation stands by itself, so that it does not hide the words on its two sides.
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
 _ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
-_FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
+_FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS | DATE_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
 _ARABIC_AND = re.compile("^و(?=...)")  # which the stemmer leaves before its word
 _LAST_OF_LATIN = "\u024f"
 _STEMMERS = local()
 
+_FIRST_FORMS = MappingProxyType(
+    {form: forms[0] for forms in map(str.split, FORMS.split(";")) for form in forms[1:]}
+)
 _BRITISH = re.compile("our|[iy]s[eai]|[tb]re|ogue|nce|[ao]e")
 """What only words that may be spelt in two ways have in them: it saves looking at the others."""
 _AMERICAN = tuple(
@@ -128,6 +157,7 @@ _AMERICAN = tuple(
         (r"(?<=\w\w)ogue(?=s?$)", "og"),  # catalogue
         (r"(?<=\w\wen)c(?=e$|es$)", "s"),  # defence, licence
         (r"^((?:encyclop|orthop|arch|p(?=aed)|an(?=aes)|h(?=aem)|medi|leuk))ae", r"\1e"),
+        (r"ae(?=mi[ac])", "e"),  # anaemia
         (r"^(|f|diarrh)oe(?=str|t|a)", r"\1e"),  # oestrogen, foetus, diarrhoea
     )
 )
@@ -136,6 +166,7 @@ _AMERICAN = tuple(
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
+_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b)([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
@@ -188,9 +219,18 @@ def without_numbers(text: str, found: Iterable[Number]) -> str:
     return "".join((*kept, text[reached:]))
 
 
+def akin(one: str, two: str) -> bool:
+    """Whether two stems may be forms of one word: they are the same, or long enough and begin alike."""
+    if one == two:
+        return True
+    pairs = enumerate(zip(one, two, strict=False))
+    shared = next((at for at, (first, second) in pairs if first != second), min(len(one), len(two)))
+    return shared >= KINSHIP and shared >= KIN_SHARE * max(len(one), len(two))
+
+
 def spelled(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    text = _HOUR.sub(r" \1m", text) if _HOUR.search(text) else text
+    text = _HOUR.sub(r" \1m", _PER_CENT.sub("percent", text))
     return _DATE.sub(_dated, text) if _DATE.search(text) else text
 
 
@@ -226,7 +266,7 @@ def stemmed(word: str) -> str:
         return str(_stemmer(language).stemWord(word)) if language else word
     if not word.isascii():
         word = "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
-    return str(_stemmer("english").stemWord(_american(word.removesuffix("'s").removesuffix("’s"))))
+    return str(_stemmer("english").stemWord(_regular(word.removesuffix("'s").removesuffix("’s"))))
 
 
 def _stemmer(language: str) -> Any:  # noqa: ANN401  the library has no types
@@ -236,9 +276,9 @@ def _stemmer(language: str) -> Any:  # noqa: ANN401  the library has no types
     return vars(_STEMMERS)[language]
 
 
-def _american(word: str) -> str:
-    """A word in American spelling, as far as the tables above lead."""
-    known = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s"))
+def _regular(word: str) -> str:
+    """A word in its first form and in American spelling, as far as the tables above lead."""
+    known = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _FIRST_FORMS.get(word)
     if known:
         return known
     if _BRITISH.search(word):

@@ -1,0 +1,84 @@
+"""Of the edits in tests/edits, nearly all that make a sentence wrong lower its scores, and few others do.
+
+A line holds a document, a sentence that it supports, and edits of that sentence by kind: `wrong`, after which
+the document does not support it, and `alike`, which keep its meaning. No rule of words can see through all
+of them, so what is asked for is a share.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from groundjudge import load
+
+LANGUAGES = ("english", "chinese")
+LOWERED = {
+    "clause_invented": 0.97,
+    "date_changed": 0.9,
+    "name_swapped": 0.95,
+    "negation_added": 0.97,
+    "negation_removed": 0.95,
+    "number_changed": 0.98,
+    "roles_exchanged": 0.85,
+    "some_made_all": 0.9,
+    "unit_changed": 0.95,
+}
+"""The share of the wrong edits, by kind, that must lower the score of every judge."""
+SPARED = {
+    "case": 1.0,
+    "numerals": 0.97,
+    "punctuation": 0.98,
+    "reordered": 0.95,
+    "separators": 0.98,
+    "spelling": 0.95,
+}
+"""The share of the others that must not lower any by more than `MOST_LOSS`."""
+MOST_LOSS = 0.1
+JUDGES = [
+    load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
+]
+
+
+def scores(document: str, sentence: str) -> list[float]:
+    """What the judges that rest on the support of sentences say."""
+    case = {"query": "?", "context": [document], "response": sentence}
+    return [judge.judge(case).score or 0.0 for judge in JUDGES]
+
+
+@cache
+def losses(language: str) -> Mapping[tuple[str, str], list[tuple[str, list[float]]]]:
+    """Of the edits of a kind, the text and what each judge's score loses by it."""
+    found: defaultdict[tuple[str, str], list[tuple[str, list[float]]]] = defaultdict(list)
+    file = Path(__file__).parent / "edits" / f"{language}.jsonl"
+    for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        before = scores(row["document"], row["sentence"])
+        assert min(before) > 0.9, row["id"]
+        for verdict in ("wrong", "alike"):
+            for kind, texts in row[verdict].items():
+                for text in texts:
+                    after = scores(row["document"], text)
+                    lost = [one - other for one, other in zip(before, after, strict=True)]
+                    found[verdict, kind].append((text, lost))
+    return found
+
+
+@pytest.mark.parametrize("kind", LOWERED)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_wrong_edits_lower_every_score(language: str, kind: str) -> None:
+    edits = losses(language)["wrong", kind]
+    missed = [text for text, lost in edits if min(lost) <= 0]
+    assert len(missed) <= (1 - LOWERED[kind]) * len(edits), missed
+
+
+@pytest.mark.parametrize("kind", SPARED)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_harmless_edits_cost_little(language: str, kind: str) -> None:
+    edits = losses(language)["alike", kind]
+    hurt = [text for text, lost in edits if max(lost) > MOST_LOSS]
+    assert len(hurt) <= (1 - SPARED[kind]) * len(edits), hurt
