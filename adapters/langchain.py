@@ -22,7 +22,7 @@ from groundjudge import Case, Judge, Model, ModelError, Reply, ReplyError, Reque
 from groundjudge.case import Context, Text
 from groundjudge.judge import as_case
 from groundjudge.model import ModelLike, as_model, reply_of
-from groundjudge.models.refused import refused
+from groundjudge.models.refused import REFUSING, refused
 
 try:
     from langchain_core.exceptions import OutputParserException
@@ -46,7 +46,7 @@ Steps: TypeAlias = Generator[tuple[str, Runnable[Any, Any], Any], Any, T]
 
 IN_FLIGHT = 16
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
-STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 429: "rate_limited"}
+STATUS = {401: "auth", 402: "quota", 403: "auth", 404: "not_found", 408: "timeout", 429: "rate_limited"}
 KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 
 log = logging.getLogger("groundjudge")
@@ -181,7 +181,7 @@ class ChatModel:
                 raise
             except Exception as error:
                 failed = _model_error(self.name, error)
-                refusal = refused(str(error), "", filled_in) if failed.code == "bad_request" else {}
+                refusal = refused(str(error), "", filled_in) if failed.code in REFUSING else {}
                 if refusal:
                     left_out = left_out.union(refusal)
                     log.warning("%s does not take %s: it is left out from now on", self.name, *refusal)

@@ -85,7 +85,16 @@ TABLE = [
     Row("groundedness", "", {"context": None}),
     *(
         Row("groundedness", ModelError(code, f"{code}: said the endpoint"))
-        for code in ("timeout", "connection", "rate_limited", "quota", "auth", "bad_request", "server")
+        for code in (
+            "timeout",
+            "connection",
+            "rate_limited",
+            "quota",
+            "auth",
+            "bad_request",
+            "not_found",
+            "server",
+        )
     ),
     *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0, 0.3, 0.5, 1)),
     Row(
@@ -251,7 +260,16 @@ def test_table_covers_every_judge_status_and_error() -> None:
     rows = [one for name in names() for one in by_judge(name)]
     assert len(rows) == len(TABLE) >= 40
     assert {one.status for one in rows} == {"ok", "not_applicable", "error"}
-    endpoint = {"timeout", "connection", "rate_limited", "quota", "auth", "bad_request", "server"}
+    endpoint = {
+        "timeout",
+        "connection",
+        "rate_limited",
+        "quota",
+        "auth",
+        "bad_request",
+        "not_found",
+        "server",
+    }
     assert {one.error for one in rows if one.error} == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
 
 

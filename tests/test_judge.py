@@ -408,8 +408,14 @@ def test_no_model_is_told_what_can_be_given() -> None:
         load("groundedness", model=4)  # type: ignore[arg-type]  # what a user may do all the same
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.5, 3])
-def test_threshold_off_the_score_is_refused(threshold: float) -> None:
+@pytest.mark.parametrize("name", ["ofline", "off-line", "Offline "])
+def test_misspelt_offline_is_not_sent_to_an_endpoint(name: str) -> None:
+    with pytest.raises(ModelError, match=r'unknown_model: .*"offline"'):
+        load("groundedness", model=name)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.5, 3, "0.7"])
+def test_threshold_off_the_score_is_refused(threshold: Any) -> None:
     with pytest.raises(PromptError, match=r"0\.\.1"):
         load("groundedness", model=Says("hm"), threshold=threshold)
 

@@ -414,7 +414,7 @@ async def test_the_core_s_errors_come_out_with_the_verdict(
         (HttpError(400), "bad_request"),
         (HttpError(401), "auth"),
         (HttpError(403), "auth"),
-        (HttpError(404), "bad_request"),
+        (HttpError(404), "not_found"),
         (HttpError(408), "timeout"),
         (HttpError(429), "rate_limited"),
         (HttpError(429, code="insufficient_quota"), "quota"),

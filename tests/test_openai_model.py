@@ -133,7 +133,7 @@ def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
         pytest.param(Status(403, "not yours"), "auth", "not yours", id="403"),
         pytest.param(Status(402, "no credits"), "quota", "no credits", id="402"),
         pytest.param(QUOTA, "quota", "exceeded", id="insufficient quota"),
-        pytest.param(Status(404, "no such model"), "bad_request", "no such model", id="404"),
+        pytest.param(Status(404, "no such model"), "not_found", "no such model", id="404"),
         pytest.param(Status(422, "what?"), "bad_request", "what?", id="422"),
         pytest.param(Status(400, "context too long"), "bad_request", "context too long", id="400"),
         pytest.param(

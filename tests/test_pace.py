@@ -205,10 +205,14 @@ QUOTA = Status(429, "You exceeded your current quota.", "insufficient_quota")
 
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
-    [(QUOTA, "quota", "You exceeded your current quota."), (Status(401, "Bad key."), "auth", "Bad key.")],
+    [
+        (QUOTA, "quota", "You exceeded your current quota."),
+        (Status(401, "Bad key."), "auth", "Bad key."),
+        (Status(404, "No such model."), "not_found", "No such model."),
+    ],
 )
 @pytest.mark.parametrize("ordered", [False, True])
-def test_quota_and_auth_end_the_run_and_keep_what_is_done(
+def test_what_every_row_would_meet_ends_the_run_and_keeps_what_is_done(
     answer: Answer,
     code: str,
     words: str,

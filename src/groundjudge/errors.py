@@ -42,7 +42,7 @@ class CaseError(GroundjudgeError):
 class ModelError(GroundjudgeError):
     """No reply was had from a model.
 
-    Codes: timeout, connection, rate_limited, quota, auth, bad_request, server (of an endpoint);
+    Codes: timeout, connection, rate_limited, quota, auth, bad_request, not_found, server (of an endpoint);
     no_model, unknown_model, no_endpoint (of what was passed as a model); failed (a callable raised);
     bad_cache (a file that is none); budget (a run may ask for nothing more).
 

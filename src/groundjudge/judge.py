@@ -261,8 +261,9 @@ def load(  # noqa: PLR0913  what a prompt file may leave open is given here
         raise PromptError("no_scale", message, prompt.path)
     if reply is None and scale is None:
         _check_example(prompt, read_as, on)
-    if threshold is not None and not 0 <= threshold <= 1:
-        message = f"threshold must lie on the score, 0..1, not {threshold}"
+    is_number = isinstance(threshold, int | float | None)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not is_number or not 0 <= (threshold or 0) <= 1:
+        message = f"threshold must lie on the score, 0..1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
     return Judge(
         prompt=prompt,

@@ -8,6 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from groundjudge.case import Case, well_formed
@@ -107,6 +108,9 @@ def as_model(model: ModelLike | None) -> Model:
         from groundjudge.models.offline import OfflineModel  # noqa: PLC0415  loaded when it is used
 
         return OfflineModel()
+    if isinstance(model, str) and get_close_matches(model.casefold(), ["offline"], cutoff=0.8):
+        message = 'no model is called so: "offline" is the one that needs no endpoint'
+        raise ModelError("unknown_model", f"{model!r}: {message}", model)
     if isinstance(model, str) and model.removeprefix("openai:").strip():
         from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  the client costs a second
 

@@ -85,7 +85,7 @@ class Reading:
     def backs(self) -> frozenset[str]:
         """The numbers that it backs in another text: its own, and 1 where that may be written in a word."""
         has_one = "一" in self.text or any(word.stem == "one" for word in self.words)
-        return frozenset(self.numbers) | ({"1"} if has_one else set())
+        return frozenset(self.numbers) | frozenset(["1"] if has_one else [])
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -121,9 +121,8 @@ class Reading:
         return self.text[:start].rstrip()[-1:] in _STOPS and bool(_ANSWER.match(self.text, start))
 
     def _denied(self, offset: int, at: int) -> list[str]:
-        behind, before = self.words[at : at + SCOPE + 1], self.words[max(0, at - SCOPE) : at][::-1]
-        if is_unspaced(self.text[offset]):
-            before = []
+        behind = self.words[at : at + SCOPE + 1]
+        before = () if is_unspaced(self.text[offset]) else self.words[max(0, at - SCOPE) : at][::-1]
         for beside, most in ((behind, 2), (before, 1)):
             stems = [
                 word.stem

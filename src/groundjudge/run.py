@@ -45,7 +45,7 @@ Job: TypeAlias = tuple[Judge, Case] | Verdict
 Earlier: TypeAlias = Callable[[Judge, Case], Verdict | None]
 """Gives the verdict that is there already, or None."""
 
-FATAL = frozenset({"auth", "quota", "no_endpoint", "budget"})
+FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
 """The codes of a ModelError that every other row would meet as well."""
 
 WAITING = 4
@@ -101,9 +101,9 @@ def arun(  # noqa: PLR0913  each is a wish of its own
     Raises:
         ValueError: there is no judge, or a number is out of its range.
         TypeError: `cases` is one case, or a text.
-        ModelError: nobody can be asked any more, which every other row would meet as well: `auth`, `quota`
-            (with the endpoint's words), `no_endpoint`, or `budget` when max_calls or max_tokens are
-            spent. It comes after all verdicts that are there; rows without one have none. Requests in
+        ModelError: nobody can be asked any more, which every other row would meet as well: `auth`, `quota`,
+            `not_found` (with the endpoint's words), `no_endpoint`, or `budget` when max_calls or max_tokens
+            are spent. It comes after all verdicts that are there; rows without one have none. Requests in
             flight are given up, but for `budget`, where they are finished.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from groundjudge.backoff import wait_before
 from groundjudge.errors import ModelError
 from groundjudge.model import reply_of
-from groundjudge.models.refused import LEFT_OUT, accepted, refused
+from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ ADVICE = {
     "quota": "see the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
     "auth": "see that the key in OPENAI_API_KEY or api_key= is one for OPENAI_BASE_URL or base_url=",
     "bad_request": "see the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
+    "not_found": "see the model's name, and that OPENAI_BASE_URL or base_url= leads to its endpoint",
     "server": "the fault is with the endpoint in OPENAI_BASE_URL or base_url=",
 }
 
@@ -84,7 +85,7 @@ class Exchange:
         Raises:
             ModelError: when there is no sense in that, or too much was tried.
         """
-        if trouble.code == "bad_request":
+        if trouble.code in REFUSING:
             refusal = refused(trouble.words, trouble.param, self._parameters())
             if refusal:
                 self.refusals |= refusal

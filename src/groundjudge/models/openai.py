@@ -36,7 +36,9 @@ NO_KEY = "no-key"
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
-STATUS = {401: "auth", 402: "quota", 403: "auth", 408: "timeout", 409: "server", 429: "rate_limited"}
+STATUS = {401: "auth", 402: "quota", 403: "auth", 404: "not_found", 408: "timeout", 409: "server"} | {
+    429: "rate_limited"
+}
 
 
 class OpenAIModel:

@@ -13,6 +13,9 @@ LEFT_OUT = ""
 
 RENAMED = {"max_tokens": "max_completion_tokens"}
 
+REFUSING = ("bad_request", "not_found")
+"""The codes of a ModelError behind which a parameter may be that is not taken."""
+
 REFUSAL = re.compile(
     r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
     r"|unrecognized|unknown|unexpected|deprecated|cannot both",
