@@ -238,6 +238,8 @@ SAYS_OTHERWISE = [
     ("试用期为一个月，工资照发。", "试用期为一年，工资照发。"),
     ("每日服用2次，每次1片。", "每周服用2次，每次1片。"),
     ("这台机器卖4200元。", "这台机器卖4200欧元。"),
+    ("She scored twice in the second half.", "She scored once in the second half."),
+    ("She scored twice in the second half.", "She scored twice in the first half."),
     # names, among them such as another sentence has
     (
         "Nadia Petrov and Omar Said run the bakery. Lena Ruiz owns the mill.",
@@ -262,7 +264,11 @@ SAYS_OTHERWISE = [
     ("房客逾期不付须缴纳滞纳金。", "房客逾期不付无须缴纳滞纳金。"),
     ("这款手表支持无线充电。", "这款手表不支持无线充电。"),
     ("请勿将水壶放入洗碗机。", "请将水壶放入洗碗机。"),
+    ("张三雇用了李四。", "张三没有雇用李四。"),
+    ("并非所有药店都卖这种药。", "所有药店都卖这种药。"),
     # how much of it
+    ("Half of the pupils walk to school.", "All of the pupils walk to school."),
+    ("At least 40 firms took part.", "At most 40 firms took part."),
     ("Part of the castle is closed in January.", "All of the castle is closed in January."),
     ("The lift is sometimes out of order.", "The lift is always out of order."),
     ("其中一部分陶片带有彩绘。", "全部陶片带有彩绘。"),
@@ -281,9 +287,20 @@ SAYS_OTHERWISE = [
     ("The hall has 900 seats and 12 exits.", "The hall has 12 seats and 900 exits."),
     ("法院判决被告王磊赔偿原告刘芳8万元。", "法院判决原告刘芳赔偿被告王磊8万元。"),
     ("那只黑猫被邻居家的白狗追了两条街。", "那只黑猫把邻居家的白狗追了两条街。"),
+    ("Tessaro owes Whitby Foods two million euros.", "Whitby Foods owes Tessaro two million euros."),
+    ("New York sued Texas in 2019.", "Texas sued New York in 2019."),
+    ("Aspirin thins the blood.", "The blood thins aspirin."),
+    ("Kenya beat Morocco 3-1 in Rabat.", "Kenya beat Morocco 1-3 in Rabat."),
+    ("华为起诉三星电子。", "三星电子起诉华为。"),
+    ("张三的父亲是李四。", "李四的父亲是张三。"),
     # days
     ("The market opens on Wednesdays.", "The market opens on Fridays."),
     ("集市每周三和周六开放。", "集市每周三和周日开放。"),
+    # one of several sentences
+    (
+        "Aspirin thins the blood. It was first sold in 1899. It is made in Leverkusen.",
+        "Codeine thins the blood. It was first sold in 1899. It is made in Leverkusen.",
+    ),
     # a clause that is made up, however short against the rest
     (
         "The bank lends up to 2,500 pounds at a rate of 6.9 percent, and the customer repays it.",
@@ -316,6 +333,16 @@ SAYS_THE_SAME = [
         "Of the three hundred and twenty patients, forty-eight felt dizzy.",
     ),
     ("The tank holds 8 GB of data.", "The tank holds 8GB of data."),
+    ("It opened on 15 March 2024.", "It opened on 15 Mar 2024."),
+    ("Use 0.5 ml of it.", "Use .5 ml of it."),
+    ("The oesophagus is a tube.", "The esophagus is a tube."),
+    ("Councillor Smith voted against the plan.", "Councilor Smith voted against the plan."),
+    ("The price of item 1 is 3 euros. The price of item 2 is 6 euros.", "The price of item 2 is 6 euros."),
+    ("Das Museum öffnet sonntags um zehn Uhr.", "Sonntags öffnet das Museum um zehn Uhr."),
+    ("“It will rain,” said Mayor Oyelaran.", "Mayor Oyelaran said, “It will rain.”"),
+    ("国库收入110万两白银。", "国库收入1,100,000两白银。"),
+    ("全长5公里，关闭到十月。", "全长5千米，关闭到10月。"),
+    ("活动在3月15日开始。", "活动在3月15号开始。"),
     ("2019年，李明在北京创办了公司，员工有1200人。", "2019年李明在北京创办了公司员工有1200人。"),
     ("2019年，李明在北京创办了公司，员工有1200人。", "李明于2019年在北京创办了公司；员工有1,200人"),
     ("2019年，李明在北京创办了公司，员工有1200人。", "二〇一九年，李明在北京创办了公司，员工有一千二百人。"),

@@ -360,7 +360,7 @@ def test_reason_says_what_was_found_and_by_whom() -> None:
             "“Ina” instead of “Ada”",
         ),
         ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
-        ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "other numbers than 15"),
+        ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "“15” instead of “12”"),
         ("李明在北京创办了公司。", "王明在北京创办了公司。", "“王” instead of “李”"),
         ("The hut is 40 feet long.", "The hut is 40 yards long.", "“yards” instead of “feet”"),
     ],

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
-from groundjudge.contrasts import Clash, clash, clashes, is_listed, memberships, overstatement
+from groundjudge.contrasts import Clash, are_alike, clash, clashes, is_listed, overstatement
 from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic, words_at
 from groundjudge.readings import Reading, Token
 from groundjudge.roles import exchanged, turned
-from groundjudge.words import akin, is_unspaced
+from groundjudge.words import akin, is_respelt, is_unspaced
 
 CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it by a negation or another word."""
@@ -21,9 +22,10 @@ ALIKE = 0.85
 """The same for one of several numbers in another's place."""
 VERBATIM = 0.95
 """The same for a number of any other length, or for one more number."""
-ONE = {"一": "#1", "one": "#1"}
+ONE = {"一": "#1", "one": "#1", "first": "#1"}
 """Words that may count or not, and the number that they are where they stand in a number's place."""
 
+SCORE = re.compile(r"(?<![\d.,])(\d+)\s?[-–:：/比]\s?(\d+)(?![\d.,]\d)")
 SURNAMES = frozenset(
     "王李张張刘劉陈陳杨楊赵趙吴吳周徐孙孫胡朱郭林罗羅郑鄭梁谢謝宋唐韩韓曹邓鄧冯馮蒋蔣沈吕呂卢盧苏蘇"
     "叶葉魏薛阎余潘杜戴钟鍾汪廖姜崔谭譚陆陸范秦尹黎孟侯邱邹熊贾龚何许許袁彭董丁"
@@ -37,7 +39,7 @@ class Conflict(NamedTuple):
     """In what a sentence differs from a passage that says nearly the same.
 
     Attributes:
-        contested: whether it has another number.
+        contested: a number of it, and the one that the passage has instead.
         renamed: a name of it, and the one that the passage has instead.
         denied: whether one of the two denies what the other says.
         clashes: what it says in the stead of what the passage says.
@@ -45,7 +47,7 @@ class Conflict(NamedTuple):
         added: words that stand nowhere, where the passage has nothing or a single other one.
     """
 
-    contested: bool = False
+    contested: tuple[str, str] | None = None
     renamed: tuple[str, str] | None = None
     denied: bool = False
     clashes: tuple[Clash, ...] = ()
@@ -78,7 +80,9 @@ def conflict(
     if denied and any(each.is_opposite for each in found):  # "not open" is "closed"
         denied, found = False, [each for each in found if not each.is_opposite]
     return Conflict(
-        contested=_contested(reading, given, held) or (held >= ALIKE and any(map(_recounts, others))),
+        contested=_contested(reading, given, held)
+        or _turned_score(reading, given)
+        or next(filter(None, map(_recounted, others if held >= ALIKE else ())), None),
         renamed=next(filter(None, (_renamed(change) for change in others if not _clash(change))), None),
         denied=denied,
         clashes=tuple(dict.fromkeys(found)),
@@ -93,27 +97,43 @@ def _added(change: Difference, strange: AbstractSet[int]) -> Sequence[str]:
     if _is_replaced(change):
         return [token.text for token in mine]
     is_word = len(mine) == len(theirs) == 1 and mine[0].is_word and theirs[0].is_word
+    if is_word and is_respelt(mine[0].key, theirs[0].key):
+        return []
     return [token.text for token in mine if token.start in strange] if is_word or not theirs else []
 
 
-def _contested(reading: Reading, given: Sequence[Reading], held: float) -> bool:
-    """Whether another number stands where a sentence's should: one of the same length, a year for a year."""
+def _contested(reading: Reading, given: Sequence[Reading], held: float) -> tuple[str, str] | None:
+    """Another number where a sentence's should stand: one of the same length, a year for a year."""
     if held < SAME:
-        return False
+        return None
     backed = frozenset[str]().union(*(each.backs for each in given))
-    lengths = {len(number) for number in backed.difference(reading.numbers)}
-    strange = [number for number in reading.numbers if number not in backed]
-    return any(len(number) in lengths or held >= VERBATIM for number in strange)
+    theirs = sorted(backed.difference(reading.numbers))
+    for number in reading.numbers:
+        others = [other for other in theirs if len(other) == len(number)] or theirs[: held >= VERBATIM]
+        if number not in backed and (others or held >= VERBATIM):
+            return number, others[0] if others else ""
+    return None
 
 
-def _recounts(change: Difference) -> bool:
-    """Whether a number stands in the place of another one of its length that the sentence has nowhere."""
+def _turned_score(reading: Reading, given: Sequence[Reading]) -> tuple[str, str] | None:
+    """A score, a ratio or a fraction whose two numbers stand the other way round in the passage."""
+    theirs = {pair for each in given for pair in SCORE.findall(each.text)}
+    turned_ones = (
+        pair for pair in SCORE.findall(reading.text) if pair[::-1] in theirs and pair not in theirs
+    )
+    pair = next(turned_ones, None)
+    return (":".join(pair), ":".join(pair[::-1])) if pair else None
+
+
+def _recounted(change: Difference) -> tuple[str, str] | None:
+    """A number in the place of another one of its length that the sentence has nowhere."""
     if len(change.mine) != 1 or len(change.theirs) != 1:
-        return False
+        return None
     (mine,), (theirs,) = change.mine, change.theirs
-    counted = [token.key if token.is_number else ONE.get(token.key, "") for token in (mine, theirs)]
+    one, two = (token.key if token.is_number else ONE.get(token.key, "") for token in (mine, theirs))
     is_gone = all(token.key != theirs.key for token in change.said)
-    return is_gone and all(counted) and counted[0] != counted[1] and len(counted[0]) == len(counted[1])
+    is_other = bool(one and two) and one != two and len(one) == len(two)
+    return (mine.text, theirs.text) if is_gone and is_other else None
 
 
 def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> bool:
@@ -162,7 +182,9 @@ def _is_negated(changed: Sequence[Difference]) -> bool:
 def _negates(change: Difference) -> bool:
     """Whether only one side of a difference is negated, and otherwise each says a word, or neither does."""
     sides = change.mine, change.theirs
-    mine, theirs = ({token.key for token in side if token.is_content} for side in sides)
+    mine, theirs = (
+        {token.key for token in side if token.is_content and not token.is_negation} for side in sides
+    )
     more, less = (sum(token.is_negation for token in side) for side in sides)
     most = LONGEST_WORD if any(map(is_unspaced, mine | theirs)) else 1
     is_one = bool(mine) == bool(theirs) and max(len(mine), len(theirs)) <= most
@@ -190,12 +212,12 @@ def _renamed(change: Difference) -> tuple[str, str] | None:
     So is a word behind a number, which tells what is counted.
     """
     mine, theirs = change.mine, change.theirs
-    if not mine or not theirs:
+    if not mine or not theirs or _is_alike(change):
         return None
     are_counted = change.is_counted and mine[0].is_word and theirs[0].is_word
-    are_counted = are_counted and not set(memberships(mine[0].text)) & set(memberships(theirs[0].text))
     names = [[token for token in side if token.is_content or _is_name(token)] for side in (mine, theirs)]
     are_names = all(names) and all(map(_is_name, chain(*names))) and not change.moved
+    are_names = are_names and not is_respelt(*(" ".join(token.key for token in side) for side in names))
     is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
     if are_names or (are_counted and is_even) or (_is_replaced(change) and _has_surname(change)):
         return mine[0].text, theirs[0].text
@@ -205,10 +227,17 @@ def _renamed(change: Difference) -> tuple[str, str] | None:
 def _is_replaced(change: Difference) -> bool:
     """Whether signs of a script without spaces stand in the place of others, which say another word."""
     pairs = zip(change.mine, change.theirs, strict=False)
-    is_word = any(all(map(_is_sign, pair)) for pair in pairs)
+    is_word = any(all(map(_is_sign, pair)) for pair in pairs) and not _is_alike(change)
     return (
         is_word and change.moved <= 1 and not any(token.is_number for token in (*change.mine, *change.theirs))
     )
+
+
+def _is_alike(change: Difference) -> bool:
+    """Whether a table has what differs for the same, as a unit in two spellings."""
+    theirs = list(words_at(change.given, change.first, change.last))
+    mine = words_at(change.said, change.start, change.end)
+    return any(are_alike(one, two) for one in mine for two in theirs)
 
 
 def _has_surname(change: Difference) -> bool:

@@ -18,10 +18,11 @@ monday montag lundi lunes 周一 週一 星期一 礼拜一 | tuesday dienstag m
     | friday freitag vendredi viernes 周五 週五 星期五 礼拜五
     | saturday samstag samedi sábado 周六 週六 星期六 礼拜六
     | sunday sonntag dimanche domingo 周日 週日 星期日 星期天 礼拜天;
-january januar janvier enero | february februar février febrero | march märz marzo | april avril abril
-    | May mai mayo | june juni juin junio | july juli juillet julio | august août agosto
-    | september septembre septiembre | october oktober octobre octubre
-    | november novembre noviembre | december dezember décembre diciembre;
+january jan januar janvier enero | february feb februar février febrero | march mar märz marzo
+    | april apr avril abril
+    | May mai mayo | june jun juni juin junio | july jul juli juillet julio | august aug août agosto
+    | september sep sept septembre septiembre | october oct oktober octobre octubre
+    | november nov novembre noviembre | december dec dezember décembre diciembre;
 spring frühling 春天 春季 | summer sommer 夏天 夏季 | autumn herbst 秋天 秋季 | winter 冬天 冬季;
 morning vormittag vormittags 上午 早上 | afternoon nachmittag nachmittags 下午 | evening abend abends 晚上;
 yesterday gestern ayer 昨天 昨日 | today heute hoy 今天 今日 | tomorrow demain mañana 明天 明日
@@ -45,10 +46,11 @@ kg kilogram kilograms kilogramme kilogrammes kilo kilos 公斤 千克 | 斤 | po
 litre liter litres liters 升 公升 | gallon gallons 加仑
     | ml millilitre milliliter millilitres milliliters 毫升;
 euro euros eur € 欧元 歐元 | dollar dollars usd $ 美元 | £ gbp pound pounds 英镑 英鎊 | yen jpy ¥ 日元
-    | yuan rmb cny 元 块 人民币 | cent cents | franc francs chf 法郎 | crown crowns kronen
+    | yuan rmb cny 元 块 塊 ￥ 人民币 | cent cents | franc francs chf 法郎 | crown crowns kronen
     | rupee rupees inr 卢比;
-seconds sekunden 秒 秒钟 | minute minutes minuten 分 分钟 分鐘 | hour hours stunde stunden 小时 小時
-    | day days daily tag tage tagen täglich jour jours día días 天 日 每天 每日
+seconds sec sekunden 秒 秒钟 | minute minutes min mins minuten 分 分钟 分鐘
+    | hour hours hr hrs stunde stunden 小时 小時
+    | day days daily tag tage tagen täglich jour jours día días 天 日 号 號 每天 每日
     | week weeks weekly woche wochen wöchentlich semaine semaines semana semanas 周 週 星期 每周 每週
     | month months monthly monat monate monaten monatlich mois mes meses 月 个月 個月 每月
     | year years yearly annual annually jahr jahre jahren jährlich ans année années año años 年 每年
@@ -59,6 +61,7 @@ ah 安时 | mah 毫安时;
 kw kilowatt kilowatts 千瓦 | mw megawatt megawatts | gw gigawatt gigawatts;
 % percent prozent procent ％ | ‰;
 am | pm;
+once | twice;
 hectare hectares hektar 公顷 | acre acres 英亩 | 亩
 """
 """The same for what stands with a number."""
@@ -74,8 +77,6 @@ first erste ersten erster | last letzte letzten letzter;
 north northern norden 北部 北方 北边 | south southern süden 南部 南方 南边
     | east eastern osten 东部 东方 东边 | west western westen 西部 西方 西边;
 left links 左边 左侧 | right rechts 右边 右侧;
-win won wins winner gewann 赢了 获胜 战胜 | lose lost loses loser verlor 输了 失败 败给;
-buy bought buys kaufte 购买 | sell sold sells verkaufte 出售;
 accept accepted accepts 接受 | reject rejected rejects refuse refused refuses 拒绝;
 allowed permitted erlaubt gestattet 允许 | forbidden prohibited banned verboten 禁止;
 mandatory compulsory obligatory pflicht 必须 | optional voluntary freiwillig 自愿 可选;
@@ -91,7 +92,7 @@ large larger largest big bigger biggest 最大 | small smaller smallest 最小;
 oldest älteste 最老 | youngest newest neueste 最新;
 longest längste 最长 | shortest kürzeste 最短;
 cheap cheaper cheapest billig 便宜 | expensive teuer teurer 昂贵;
-minimum mindestens 至少 最少 | maximum höchstens 至多 最多;
+minimum least mindestens 至少 最少 | maximum most höchstens 至多 最多;
 more mehr 超过 多于 | fewer less weniger 少于 不到;
 begin begins began begun start starts started anfang 开始 | end ends ended ende finish finished 结束;
 inside indoors indoor drinnen 室内 | outside outdoors outdoor draußen 室外;
@@ -104,16 +105,22 @@ always immer toujours siempre 总是 一直 | never nie jamais nunca 从不 从�
 """
 """The same for words that are undone by a negation: what is not open is closed."""
 
+CONVERSES = """
+win won wins winner beat beats gewann 赢了 获胜 战胜 | lose lost loses loser verlor 输了 输给 失败 败给;
+buy bought buys kaufte 购买 | sell sold sells verkaufte 出售
+"""
+"""The same for words that say one thing from two sides: only one for the other, and nobody else, is wrong."""
+
 QUANTITIES = """
 one 一个;
 few wenige wenigen 少数 极少;
-some several certain part parts portion sometimes occasionally partly partially
+some several certain part parts portion half sometimes occasionally partly partially
     einige einigen manche manchmal teils quelques parfois algunos algunas alcuni sommige
     一些 有些 有的 部分 一部分 一半 半数 有时 某些 若干 几个;
 many often frequently much viele vielen oft muchos molti veel 许多 很多 不少 经常 多个;
 most mostly usually generally largely typically mainly meist meisten meistens
     大多 多数 大多数 大部 大部分 通常 往往;
-all none no every each always everyone everybody everything whole entire entirely completely invariably
+all both none no every each always everyone everybody everything whole entire entirely completely invariably
     alle allen aller jeder jede jedes immer tous toutes toujours todos todas siempre
     tutti tutte sempre alles 所有 全部 全体 全都 都 全 各 每 每个 总是 一切 一律
 """
@@ -192,7 +199,7 @@ def _excluded(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
         theirs = {member: word for each in given for member, word in each.members.get(group, {}).items()}
         mine = [word for member, word in members.items() if member not in theirs]
         others = [word for member, word in theirs.items() if member not in members]
-        if mine and others:
+        if mine and others and group < FIRST_CONVERSE:
             yield Clash(mine[0], others[0], is_opposite=group >= FIRST_OPPOSITE)
 
 
@@ -243,6 +250,11 @@ def memberships(word: str) -> Sequence[tuple[int, int]]:
     return _known(word)[1]
 
 
+def are_alike(one: str, two: str) -> bool:
+    """Whether two words, or signs behind a number, stand for the same in a table."""
+    return not set(MEMBERS.get(one.casefold(), ())).isdisjoint(MEMBERS.get(two.casefold(), ()))
+
+
 def is_listed(word: str) -> bool:
     """Whether a word stands in one of the tables, so that it is no name."""
     rank, found = _known(word)
@@ -266,7 +278,9 @@ def _groups(tables: str) -> list[list[list[str]]]:
 def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
     """Of each word, the groups it stands in and which member of the group it is."""
     places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for group, members in enumerate([*_groups(TIMES), *_groups(MEASURES), *_groups(OPPOSITES)]):
+    for group, members in enumerate(
+        [*_groups(TIMES), *_groups(MEASURES), *_groups(OPPOSITES), *_groups(CONVERSES)]
+    ):
         for member, alike in enumerate(members):
             for word in alike:
                 places[word].append((group, member))
@@ -276,6 +290,7 @@ def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
 MEMBERS = _members()
 FIRST_MEASURE = len(_groups(TIMES))
 FIRST_OPPOSITE = FIRST_MEASURE + len(_groups(MEASURES))
+FIRST_CONVERSE = FIRST_OPPOSITE + len(_groups(OPPOSITES))
 RANKS = MappingProxyType(
     {word: rank for rank, ((*words,),) in enumerate(_groups(QUANTITIES)) for word in words}
 )

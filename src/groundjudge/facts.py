@@ -69,7 +69,6 @@ CHINESE_DIGITS = MappingProxyType(dict(zip("〇零一二两兩三四五六七八
 CHINESE_TENS = MappingProxyType({"十": 10, "百": 100, "千": 1000})
 HUNDRED_MILLION = 8
 PERCENT = "百分之"
-
 NEGATIONS = frozenset(
     word
     for words in (
@@ -113,7 +112,7 @@ _IN_THE = re.compile(r"\bno\b")
 _PORTUGUESE = re.compile(r"[ãõ]|\b(?:uma|pel[ao]s?|às?)\b")
 
 _DIGITS = r"""
-    (?=[-−\d]) (?P<sign>(?<![^\s(\[])[-−])?                    # the lookahead only saves time
+    (?=[-−.\d]) (?P<sign>(?<![^\s(\[])[-−])?                   # the lookahead only saves time
     (?P<digits>
         (?<!\d)(?<!\d[.,])                                      # never from inside a date or a version
         (?:
@@ -123,6 +122,7 @@ _DIGITS = r"""
           | (?!0)(?:\d\d?(?:\ \d{3}){1,4}|\d{3}(?:\ \d{3}){0,3}\ 000)(?:[.,]\d\d?)?(?![.,]?\d)  # 10 000
           | \d+[.,٫]\d+(?![.,]?\d)                              # 0.5 and 0,5
         )
+      | (?<![^\s(\[])\.\d+(?![.,]?\d)                           # .5
       | \d+
     )(?:[:：]00(?!\d))?                                         # seven o'clock is 7"""
 
@@ -131,8 +131,14 @@ def _any(*tables: Mapping[str, int]) -> str:
     return "|".join(sorted(chain.from_iterable(tables), key=len, reverse=True))
 
 
-_CHINESE = "".join(CHINESE_DIGITS)
+_DIGIT = "".join(sign for sign in CHINESE_DIGITS if sign not in "两兩")  # behind a number these are a unit
 _POWERS = "".join(POWER_SIGNS)
+_POWER_SIGN = f"(?:(?!千[米克瓦卡])[{_POWERS}])"  # behind digits 千米 is a kilometre
+# 十分 is "very" and 十 a part of many words, but of no month; 三亚 is a town, 张三 and 李四 are two men.
+_NO_NUMBER = (
+    f"十(?![{_DIGIT}万萬亿億年月日号號个個天名人岁歲元块米点點楼層层]|分[钟鐘])"
+    "|三亚|四川|九江|七夕|(?<=[张張李王赵趙])[三四五六](?![年月日个個位名人次])"
+)
 _NUMBER = re.compile(
     rf"""
     (?: {_DIGITS}
@@ -141,12 +147,13 @@ _NUMBER = re.compile(
           | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b)
           | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
         )
-      | (?<![周週期拜])(?P<chinese>
-            (?:{PERCENT})?[{_CHINESE}十百][{_CHINESE}十百{_POWERS}]*
-            (?:点[{_CHINESE}]+(?![十百千]))?
+      | (?<![周週期拜])(?!{_NO_NUMBER})(?P<chinese>
+            (?:{PERCENT})?(?:[{_DIGIT}十百]|(?<![\d{_DIGIT}十百{_POWERS}])[两兩])
+            (?:[{_DIGIT}十百{_POWERS}]|[两兩](?=[百{_POWERS}]))*
+            (?:点[{_DIGIT}]+(?![十百千]))?
         )
     )
-    (?P<powers>(?:[\s-]?(?:(?:{_any(POWERS)})\b|[{_POWERS}]))*)
+    (?P<powers>(?:[\s-]?(?:(?:{_any(POWERS)})\b|{_POWER_SIGN}))*)
     """,
     re.VERBOSE,
 )
@@ -241,6 +248,7 @@ def _number(match: re.Match[str]) -> str:
 
 def _written(digits: str) -> tuple[str, str]:
     """Whole part and fraction of a number in digits."""
+    digits = f"0{digits}" if digits.startswith(".") else digits
     *groups, last = re.split(r"\D", digits if digits.isascii() else _ascii(digits))
     marks = re.findall(r"\D", digits)
     is_fraction = groups and (len(last) != 3 or groups[0][0] == "0" or len(groups[0]) > 3)  # noqa: PLR2004
@@ -262,15 +270,13 @@ def _spelled(match: re.Match[str]) -> tuple[str, str]:
         return str(UNITS[match["word"]]), ""
     if match["one"]:
         return ("1" if match["powers"] else ""), ""
-    if match["chinese"] == "一" and match.string[match.start() - 1 : match.start()] == "第":
-        return "1", ""
-    return _chinese(match["chinese"])
+    return _chinese(match["chinese"], is_ordinal=match.string[match.start() - 1 : match.start()] == "第")
 
 
-def _chinese(signs: str) -> tuple[str, str]:
-    """Whole part and fraction of a number in Chinese signs."""
+def _chinese(signs: str, *, is_ordinal: bool) -> tuple[str, str]:
+    """Whole part and fraction of a number in Chinese signs; "" for a single one that may be no number."""
     signs, _, fraction = signs.removeprefix(PERCENT).partition("点")
-    if len(signs) == 1 and signs in "一十百〇零" and not fraction:  # parts of too many other words
+    if signs in {"一", "百", "〇", "零"} and not (fraction or is_ordinal):  # parts of too many other words
         return "", ""
     fraction = "".join(CHINESE_DIGITS[sign] for sign in fraction)
     if all(sign in CHINESE_DIGITS for sign in signs):

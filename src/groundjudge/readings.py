@@ -140,7 +140,7 @@ class Reading:
         for value, start, end in self.placed:
             yield Token(f"#{value}", self.text[start:end], start, bisect_left(ends, start), is_number=True)
         for stem, weight, text, start, _ in self.words:
-            if is_unspaced(text) and start not in negated:
+            if is_unspaced(text) and (len(stem) > 1 or start not in negated):
                 signs.update(enumerate(text, start))  # of neighbouring pairs, each once
             else:
                 yield Token(stem, text, start, bisect_left(ends, start), weight, start in negated)

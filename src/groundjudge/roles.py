@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 
+from groundjudge.contrasts import is_listed
 from groundjudge.differences import Difference
 from groundjudge.readings import Token
 from groundjudge.words import ARTICLES, PREPOSITIONS, is_unspaced, stemmed
@@ -20,6 +21,10 @@ DIRECTED = frozenset(
     ("before", "after", "because", "than", "until", "since", "bevor", "nachdem", "weil", "als", "avant")
 ) | frozenset(("après", "porque", *"因后後前再比"))
 """Words that tell apart what stands on their two sides, as the order of events or the cause."""
+VERB_SECOND = frozenset(
+    ("der", "das", "dem", "und", "ist", "wurde", "wird", "im", "vom", "zum", "het", "een")
+)
+"""Words of languages in which what stands before the verb need not be who acts, and none of English."""
 PASSIVE = frozenset(("by", "von", "durch", "par", "por", "被"))
 """Words that turn doer and done to around."""
 
@@ -48,17 +53,29 @@ def exchanged(
         return None
     first, last = max(pairs, key=_things)
     between = first.said[first.end : last.start]
-    if (
-        not _things((first, last))
-        or any(token.key in SYMMETRIC for token in between)
-        or _is_list(first, last)
-    ):
+    is_mutual = any(token.key in SYMMETRIC for token in between)
+    if not _things((first, last)) or is_mutual or _is_list(first, last) or _may_be_object_first(first, last):
         return None
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
     is_one_clause = first.mine[0].clause == last.mine[0].clause and not any(map(_coordinates, between))
     is_directed = any(token.text.casefold() in DIRECTED for token in between)
     return (_joined(first.mine), _joined(last.mine)) if are_things or is_one_clause or is_directed else None
+
+
+def _may_be_object_first(first: Difference, last: Difference) -> bool:
+    """Whether the words are no names and the language is one where not only who acts may stand first."""
+    sides = (first.mine, first.theirs, last.mine, last.theirs)
+    return _is_verb_second(first.said) and not all(map(_are_names, sides))
+
+
+def _is_verb_second(said: Sequence[Token]) -> bool:
+    return not VERB_SECOND.isdisjoint(token.text.casefold() for token in said)
+
+
+def _are_names(tokens: Sequence[Token]) -> bool:
+    words = [token.text for token in tokens if token.is_content]
+    return bool(words) and all(word[0].isupper() and not is_listed(word) for word in words)
 
 
 def _turns(change: Difference) -> bool:
@@ -70,10 +87,10 @@ def _turns(change: Difference) -> bool:
 
 
 def _beside(change: Difference) -> tuple[str, str] | None:
-    """The next words on the two sides of what differs."""
+    """What a sentence begins with, and the next word behind what differs: who acts, and who suffers it."""
     before = [token.text for token in change.said[: change.start] if token.is_content]
     behind = [token.text for token in change.said[change.end :] if token.is_content]
-    return (before[-1], behind[0]) if before and behind else None
+    return (before[0], behind[0]) if before and behind else None
 
 
 def _is_turned(first: Difference, last: Difference) -> bool:
@@ -89,15 +106,29 @@ def _is_part(part: Sequence[str], whole: Sequence[str]) -> bool:
 
 
 def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
-    """Whether words that moved stand on the other side of what ties them: "to Rome" for "Rome to"."""
+    """Whether what moved has its words in another order: "to Rome" for "Rome to", "met Ann" for "Ann met"."""
     if pair[0].theirs or pair[1].mine:
         return False
     gone, come = (
         [token for token in each if not _coordinates(token)] for each in (pair[0].mine, pair[1].theirs)
     )
-    words, same = ([token.key for token in each if token.is_content] for each in (gone, come))
     order, other = ([token.key for token in each] for each in (gone, come))
-    return bool(words) and words == same and order != other and sorted(order) == sorted(other)
+    if order == other or sorted(order) != sorted(other):
+        return False
+    words, same = ([token.key for token in each if token.is_content] for each in (gone, come))
+    if words == same:
+        return bool(words)
+    return not _is_verb_second(pair[0].said) and _has_turned(pair[0], gone, come)
+
+
+def _has_turned(change: Difference, gone: Sequence[Token], come: Sequence[Token]) -> bool:
+    """Whether a thing that moved past another one went round what the two do, within a clause."""
+    said, start, end = change.said, change.start, change.end
+    beside = (*said[max(0, start - 1) : start], *said[end : end + 1])
+    is_clause = all(token.clause == gone[0].clause for token in (*gone, *beside))
+    order, other = ([token.key for token in each] for each in (gone, come))
+    turns = (order[at:] + order[:at] for at in range(1, len(order)))
+    return is_clause and other in turns and not _is_phrase(gone) and not _is_phrase(come)
 
 
 def _things(pair: tuple[Difference, Difference]) -> int:

@@ -232,14 +232,15 @@ def support(sentence: str, sources: Sources) -> Support:
     content = [word for word in said if word.weight == 1]
     names = [word for word in content if word.is_name]
 
-    by_words = _by_place(worded)
-    best = _best(pieces, _by_place(pieces) if counted else by_words, sources)
-    # What contradicts a sentence says the same in its words, so that its numbers must not choose it.
-    rival = _fullest(by_words)
+    by_words, by_all = _by_place(worded), _by_place(pieces)
+    best = _best(pieces, by_all, sources)
+    # What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
+    # several passages say the same in all words.
+    rival = _fullest(by_words, by_all)
     strange = {word.start for word in content if not found[word.stem][0]}
     conflict = _conflict(reading, strange, _held(worded, rival), rival, sources)
     if conflict == Conflict() and best != rival:
-        conflict = _conflict(reading, strange, _held(pieces, best), best, sources)._replace(contested=False)
+        conflict = _conflict(reading, strange, _held(pieces, best), best, sources)._replace(contested=None)
     elif conflict.contested:
         best = rival
     quoted = {number for place in best for number in sources.readings[place].backs}
@@ -251,7 +252,7 @@ def support(sentence: str, sources: Sources) -> Support:
         unknown=float(not conflict.contested and not all(share for share, _ in found_numbers.values())),
         speaker=float(any(word.text.casefold() in SPEAKERS and not found[word.stem][0] for word in said)),
         renamed=float(bool(conflict.renamed)),
-        contested=float(conflict.contested),
+        contested=float(bool(conflict.contested)),
         denied=float(conflict.denied),
         opposed=float(bool(conflict.clashes)),
         exchanged=float(bool(conflict.exchanged)),
@@ -361,9 +362,13 @@ def _by_place(pieces: Iterable[Piece]) -> dict[int, float]:
     return held
 
 
-def _fullest(held: Mapping[int, float]) -> range:
-    """The passage that holds most of a sentence, the first of several; none if none has any of it."""
-    best = min(held, key=lambda place: (-held[place], place), default=-1)
+def _fullest(held: Mapping[int, float], also: Mapping[int, float] | None = None) -> range:
+    """The passage that holds most of a sentence, of several the first; none if none has any of it.
+
+    `also` is another measure of it, which tells those apart that hold the same.
+    """
+    also = also or held
+    best = min(held, key=lambda place: (-held[place], -also[place], place), default=-1)
     return range(best, best + 1) if held else range(0)
 
 

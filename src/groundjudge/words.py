@@ -10,6 +10,8 @@ from threading import local
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rapidfuzz.distance import Levenshtein
+
 from groundjudge.facts import NEGATIONS, Number
 
 snowball: Any = import_module("Stemmer")  # which is not typed
@@ -72,13 +74,13 @@ SPELLINGS = MappingProxyType(
             "spelt spelled, towards toward, amongst among, afterwards afterward, maths math",
             "travelled traveled, travelling traveling, skilful skillful, instalment installment",
             "jan january, januar january, janvier january, enero january, feb february, februar february",
-            "fevrier february, febrero february, marz march, mars march, marzo march, apr april",
+            "fevrier february, febrero february, mar march, marz march, mars march, marzo march, apr april",
             "avril april, abril april, mai may, mayo may, jun june, juni june, juin june, junio june",
             "jul july, juli july, juillet july, julio july, aug august, aout august, agosto august",
             "sep september, sept september, septembre september, septiembre september, oct october",
             "oktober october, octobre october, octubre october, nov november, novembre november",
             "noviembre november, dec december, dezember december, decembre december, diciembre december",
-            "kilogramme kilogram, gramme gram",
+            "kilogramme kilogram, gramme gram, mum mom, axe ax, yoghurt yogurt, councillor councilor",
             "km kilometer, cm centimeter, mm millimeter, kg kilogram, eur euro, usd dollar, gbp pound",
         )
         for one, other in (words.split() for words in pair.split(", "))
@@ -121,6 +123,8 @@ sentence could differ from what is guessed from another, and a word would no lon
 FUNCTION_WEIGHT = 0.4
 KINSHIP = 5
 """Letters at its beginning that a word must share with another to be taken for a form of it."""
+RESPELT = 0.85
+"""How alike the letters of two spellings of one word are at least, 0..1."""
 KIN_SHARE = 0.65
 """What these letters must be of the longer of the two."""
 
@@ -157,7 +161,7 @@ _AMERICAN = tuple(
         (r"(?<=\w\w)ogue(?=s?$)", "og"),  # catalogue
         (r"(?<=\w\wen)c(?=e$|es$)", "s"),  # defence, licence
         (r"^((?:encyclop|orthop|arch|p(?=aed)|an(?=aes)|h(?=aem)|medi|leuk))ae", r"\1e"),
-        (r"ae(?=mi[ac])", "e"),  # anaemia
+        (r"ae(?=mi[ac]|c)|oe(?=s)", "e"),  # anaemia, gynaecology, oesophagus
         (r"^(|f|diarrh)oe(?=str|t|a)", r"\1e"),  # oestrogen, foetus, diarrhoea
     )
 )
@@ -226,6 +230,11 @@ def akin(one: str, two: str) -> bool:
     pairs = enumerate(zip(one, two, strict=False))
     shared = next((at for at, (first, second) in pairs if first != second), min(len(one), len(two)))
     return shared >= KINSHIP and shared >= KIN_SHARE * max(len(one), len(two))
+
+
+def is_respelt(one: str, two: str) -> bool:
+    """Whether two stems may be one word in two spellings, as oesophagus and esophagus."""
+    return Levenshtein.normalized_similarity(one, two) >= RESPELT and not one[:1].isdigit()
 
 
 def spelled(text: str) -> str:

@@ -262,7 +262,7 @@ def _level(claims: Sequence[Claim], left_out: str) -> str:
         return "ungrounded"
     if score < SUPPORTED or any(claim.support.score < WRONG for claim in claims):
         return "incorrect"
-    is_whole = is_exact(score) and not any(claim.support.conflict.added for claim in claims)
+    is_whole = is_exact(score) and all(claim.is_whole for claim in claims)
     return "grounded" if is_whole and not left_out else "incomplete"
 
 
@@ -426,7 +426,8 @@ def _told(claims: Sequence[Claim], where: str = "the source") -> str:
     failed = [claim for claim in ranked if claim.support.score < SUPPORTED]
     whole = [claim for claim in ranked if claim.is_whole]
     partly = [claim for claim in ranked if claim.support.score >= SUPPORTED and not claim.is_whole]
-    told = [f"{len(claims) - len(failed)} of {len(claims)} statements found in {where}."]
+    parts = f", {len(partly)} in part" if partly else ""
+    told = [f"{len(claims) - len(failed)} of {len(claims)} statements found in {where}{parts}."]
     if whole:
         told.append(f"Backed: {_quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
     told.extend(
@@ -449,7 +450,8 @@ def _why(found: Support) -> str:
     if conflict.exchanged:
         told.append(f"“{conflict.exchanged[0]}” and “{conflict.exchanged[1]}” in each other's place")
     if conflict.contested:
-        told.append(f"other numbers than {_listed(found.numbers)}")
+        number, other = conflict.contested
+        told.append(f"“{number}” instead of “{other}”" if other else f"“{number}”, which it has not")
     if conflict.denied:
         told.append("one denies what the other says")
     if told:
