@@ -16,7 +16,6 @@ from groundjudge.words import (
     FUNCTION_WEIGHT,
     Word,
     is_unspaced,
-    looked_up,
     spelled,
     without_numbers,
     words,
@@ -154,11 +153,10 @@ Reader = Callable[[str], Reading]
 
 def reader() -> Reader:
     """What reads texts, and each only once: make one for each case, and drop it with the case."""
-    look_up = cache(looked_up)
 
     def read(text: str) -> Reading:
         text = spelled(text)
         found = numbers_at(text)
-        return Reading(text, words(without_numbers(text, found), look_up), found)
+        return Reading(text, words(without_numbers(text, found)), found)
 
     return cache(read)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from importlib import import_module
 from threading import local
 from types import MappingProxyType
@@ -121,6 +122,8 @@ In Latin script that is English. One language for a script, and not the text's o
 sentence could differ from what is guessed from another, and a word would no longer be the same in the two.
 """
 FUNCTION_WEIGHT = 0.4
+MOST_KEPT = 1 << 14
+"""Words whose stems are kept: most words of a text are those of all texts."""
 KINSHIP = 5
 """Letters at its beginning that a word must share with another to be taken for a form of it."""
 RESPELT = 0.85
@@ -185,24 +188,17 @@ class Word(NamedTuple):
     is_name: bool = False
 
 
-LookUp = Callable[[str], tuple[str, float]]
-
-
-def words(text: str, look_up: LookUp | None = None) -> list[Word]:
-    """The words of a text; in scripts without spaces, every two neighbouring signs.
-
-    `look_up` is `looked_up`, or a cache of it where the same words come many times.
-    """
-    look_up = look_up or looked_up
+def words(text: str) -> list[Word]:
+    """The words of a text; in scripts without spaces, every two neighbouring signs."""
     found: list[Word] = []
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         if word.isascii() or not _UNSPACED_SIGN.search(word):
-            stem, weight = look_up(word)
+            stem, weight = _looked_up(word)
             found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
         else:
             for run in _RUN.finditer(word):
-                found.extend(_signs(run[0], start + run.start(), look_up))
+                found.extend(_signs(run[0], start + run.start()))
     return found
 
 
@@ -248,16 +244,17 @@ def _dated(date: re.Match[str]) -> str:
     return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
 
 
-def looked_up(word: str) -> tuple[str, float]:
+@lru_cache(MOST_KEPT)
+def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts."""
     low = word.casefold()
     is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
     return stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
 
 
-def _signs(run: str, start: int, look_up: LookUp) -> Iterator[Word]:
+def _signs(run: str, start: int) -> Iterator[Word]:
     if not _UNSPACED_SIGN.match(run):
-        stem, weight = look_up(run)
+        stem, weight = _looked_up(run)
         yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
     elif len(run) == 1 or run[0] in "没沒无無":
         yield Word(run[0], FUNCTION_WEIGHT, run, start)
