@@ -377,6 +377,11 @@ def test_reason_says_what_differs(source: str, response: str, told: str) -> None
     [
         ("The pier has 12 lamps and 3 gates.", "The pier has 12 lamps and 3 gates of bronze.", "bronze"),
         ("The old mill stands on red bricks.", "The old mill stands on red boulders.", "boulders"),
+        (
+            "老磨坊是用红砖建造的，旁边有一座桥。",
+            "老磨坊是用青石建造的，旁边有一座桥。",
+            "(not found: 用青石建)",
+        ),
     ],
 )
 def test_reason_says_what_is_backed_in_part(source: str, response: str, told: str) -> None:

@@ -11,6 +11,9 @@ from groundjudge.version import __version__
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
+DIGITS = 12
+"""Digits of a score that are kept: what floats add behind them is no part of it."""
+
 
 class Frozen(BaseModel):
     """A value that does not change once it is made."""
@@ -43,7 +46,7 @@ class Scale(Frozen):
 
     def score(self, value: float) -> float:
         """The value as a score: 0 at the scale's worst end, 1 at its best."""
-        return (value - self.worst) / (self.best - self.worst)
+        return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
 
     def __str__(self) -> str:
         return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"

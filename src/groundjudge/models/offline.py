@@ -21,6 +21,7 @@ from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
 from groundjudge.sentences import sentences
 from groundjudge.smalltalk import bare_answer, leaves_role, states_nothing
 from groundjudge.support import SPEAKERS, Sources, Support, index, is_exact, support
+from groundjudge.words import is_unspaced
 
 if TYPE_CHECKING:
     from groundjudge.judge import Judge
@@ -456,7 +457,7 @@ def _why(found: Support) -> str:
         told.append("one denies what the other says")
     if told:
         return f" ({_line('; '.join(told))}), against {_at(found)}"
-    lacking = [*found.numbers, *found.missing]
+    lacking = [*found.numbers, *_without_overlaps(found.missing)]
     missing = f" (not found: {_listed(lacking)})" if lacking else ""
     return f"{missing}, nearest: {_at(found)}" if found.quote else missing
 
@@ -464,6 +465,17 @@ def _why(found: Support) -> str:
 def _at(found: Support) -> str:
     """The quote of a claim and where it stands, texts being counted from 1 as in the prompts."""
     return f"{_quoted(found.quote)} (text {(found.document or 0) + 1}, {found.start} to {found.end})"
+
+
+def _without_overlaps(missing: Iterable[str]) -> list[str]:
+    """Words that are missing; pairs of signs that overlap, as where no spaces part words, in one."""
+    found: list[str] = []
+    for word in missing:
+        if found and is_unspaced(word) and found[-1][-1] == word[0]:
+            found[-1] += word[1:]
+        else:
+            found.append(word)
+    return found
 
 
 def _listed(each: Iterable[str]) -> str:
