@@ -525,6 +525,11 @@ def test_no_text_is_too_odd(name: str, text: str) -> None:
         judge.read(reply, case)
 
 
+def test_numbers_of_any_length_are_no_error() -> None:
+    long = "9" * 5000 + "万1. " + "三" + "亿" * 600
+    assert judged("groundedness", query=long, context=long, response=long).status == "ok"
+
+
 def test_json_reply_is_valid_json() -> None:
     case = case_of("confidence_grounding", MUSEUM, 'He said "12 euros" \\ and {more}\x01.')
     reply = judged("confidence_grounding", **case).reply

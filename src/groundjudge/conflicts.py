@@ -8,11 +8,11 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
-from groundjudge.contrasts import Clash, are_alike, clash, clashes, is_listed, overstatement
+from groundjudge.contrasts import Clash, are_alike, clash, is_listed, overstatement, remeasured
 from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic, words_at
 from groundjudge.readings import Reading, Token
 from groundjudge.roles import exchanged, turned
-from groundjudge.words import akin, is_respelt, is_unspaced
+from groundjudge.words import akin, is_unspaced
 
 CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it by a negation or another word."""
@@ -26,11 +26,12 @@ ONE = {"一": "#1", "one": "#1", "first": "#1"}
 """Words that may count or not, and the number that they are where they stand in a number's place."""
 
 SCORE = re.compile(r"(?<![\d.,])(\d+)\s?[-–:：/比]\s?(\d+)(?![\d.,]\d)")
+"""Two numbers whose order tells: 3-1, 3:1, 3比1, 2/3."""
 SURNAMES = frozenset(
     "王李张張刘劉陈陳杨楊赵趙吴吳周徐孙孫胡朱郭林罗羅郑鄭梁谢謝宋唐韩韓曹邓鄧冯馮蒋蔣沈吕呂卢盧苏蘇"
-    "叶葉魏薛阎余潘杜戴钟鍾汪廖姜崔谭譚陆陸范秦尹黎孟侯邱邹熊贾龚何许許袁彭董丁"
+    "叶葉魏薛阎潘杜戴汪廖姜崔谭譚秦尹黎孟侯邱邹熊贾龚袁彭董丁"
 )
-"""The frequent ones that are seldom part of another word."""
+"""The frequent ones, but for those that are most often part of another word."""
 
 IsDenied = Callable[[str], bool]
 
@@ -74,15 +75,15 @@ def conflict(
     pairs = turned(changed)
     settled = {id(change) for pair in pairs for change in pair}
     others = [change for change in changed if id(change) not in settled]
-    found = clashes(reading.contrasts, [each.contrasts for each in given])
+    found = list(remeasured(reading.contrasts, [each.contrasts for each in given]))
     found.extend(filter(None, (_overstated(others), *map(_clash, others))))
     denied = _denies(reading, given, is_denied) or _is_negated(changed)
     if denied and any(each.is_opposite for each in found):  # "not open" is "closed"
         denied, found = False, [each for each in found if not each.is_opposite]
     return Conflict(
-        contested=_contested(reading, given, held)
-        or _turned_score(reading, given)
-        or next(filter(None, map(_recounted, others if held >= ALIKE else ())), None),
+        contested=next(filter(None, map(_recounted, others if held >= ALIKE else ())), None)
+        or _contested(reading, given, held)
+        or _turned_score(reading, given),
         renamed=next(filter(None, (_renamed(change) for change in others if not _clash(change))), None),
         denied=denied,
         clashes=tuple(dict.fromkeys(found)),
@@ -97,8 +98,6 @@ def _added(change: Difference, strange: AbstractSet[int]) -> Sequence[str]:
     if _is_replaced(change):
         return [token.text for token in mine]
     is_word = len(mine) == len(theirs) == 1 and mine[0].is_word and theirs[0].is_word
-    if is_word and is_respelt(mine[0].key, theirs[0].key):
-        return []
     return [token.text for token in mine if token.start in strange] if is_word or not theirs else []
 
 
@@ -217,10 +216,10 @@ def _renamed(change: Difference) -> tuple[str, str] | None:
     are_counted = change.is_counted and mine[0].is_word and theirs[0].is_word
     names = [[token for token in side if token.is_content or _is_name(token)] for side in (mine, theirs)]
     are_names = all(names) and all(map(_is_name, chain(*names))) and not change.moved
-    are_names = are_names and not is_respelt(*(" ".join(token.key for token in side) for side in names))
     is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
     if are_names or (are_counted and is_even) or (_is_replaced(change) and _has_surname(change)):
-        return mine[0].text, theirs[0].text
+        one, two = (names[0][0], names[1][0]) if are_names else (mine[0], theirs[0])
+        return one.text, two.text
     return None
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from groundjudge.facts import Number
-from groundjudge.words import Word, is_unspaced
+from groundjudge.words import Word
 
 TIMES = """
 monday montag lundi lunes 周一 週一 星期一 礼拜一 | tuesday dienstag mardi martes 周二 週二 星期二 礼拜二
@@ -125,10 +125,6 @@ all both none no every each always everyone everybody everything whole entire en
     tutti tutte sempre alles 所有 全部 全体 全都 都 全 各 每 每个 总是 一切 一律
 """
 """How much a word makes of what it stands before, least first: the source must make as much of it."""
-WITHIN = 3
-"""The words behind such a word among which what it speaks of is looked for."""
-WITHIN_SIGNS = 6
-"""The same where every two signs count as a word."""
 
 
 class Contrasts(NamedTuple):
@@ -136,17 +132,15 @@ class Contrasts(NamedTuple):
 
     Attributes:
         members: of each group of the table, the members it names and the words it does so with.
-        quantities: words of quantity: rank, the word, the stems among which it says of what.
         units: of each number, its units: their places in the table, and how they are written.
     """
 
     members: Mapping[int, Mapping[int, str]]
-    quantities: Sequence[tuple[int, str, frozenset[str]]]
     units: Mapping[str, Mapping[tuple[int, int], str]]
 
 
 class Clash(NamedTuple):
-    """A word of a text that the source has another one for; an opposite is undone by a negation."""
+    """A word of a text that the source has another one for; of two opposites one is what the other is not."""
 
     said: str
     instead: str
@@ -156,15 +150,9 @@ class Clash(NamedTuple):
 def contrasts(text: str, said: Sequence[Word], placed: Iterable[Number]) -> Contrasts:
     """Look a text's words up in the tables."""
     members: defaultdict[int, dict[int, str]] = defaultdict(dict)
-    quantities: list[tuple[int, str, frozenset[str]]] = []
-    for at, word in enumerate(said):
-        rank, places = _known(word.text)
-        for group, member in places:
+    for word in said:
+        for group, member in memberships(word.text):
             members[group].setdefault(member, word.text)
-        if rank >= 0:
-            within = WITHIN_SIGNS if is_unspaced(word.text) else WITHIN
-            stems = frozenset(each.stem for each in said[at + 1 : at + 1 + within] if each.weight == 1)
-            quantities.append((rank, word.text, stems))
     units: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
     counts = (Number(sign[0], *sign.span()) for sign in _COUNTS.finditer(text))
     for value, start, end in (*placed, *counts):
@@ -173,55 +161,28 @@ def contrasts(text: str, said: Sequence[Word], placed: Iterable[Number]) -> Cont
             members[group].setdefault(member, unit)
             if FIRST_MEASURE <= group < FIRST_OPPOSITE:
                 units[value][group, member] = unit
-    return Contrasts(members, quantities, units)
+    return Contrasts(members, units)
 
 
 def _unit(text: str, start: int, end: int) -> str:
-    """The unit of a number: what stands behind it, the longest that is known, or the sign before it."""
+    """The unit of a number: the sign of a currency before it, or the longest known unit behind it."""
+    sign = text[max(0, start - 2) : start].rstrip()[-1:]
+    if sign and sign in CURRENCIES:
+        return sign  # the m of $5m is no metre
     behind = text[end : end + LONGEST_UNIT].lstrip(" -\u00a0\u202f").casefold()
     word = _UNIT.match(behind)
     if word and word[0] in MEMBERS:
         return word[0]
     sizes = range(LONGEST_SIGNS, 0, -1) if not word else ()
-    unit = next((behind[:size] for size in sizes if behind[:size] in MEMBERS), "")
-    sign = text[:start].rstrip()[-1:]
-    return unit or ("" if sign.isalnum() else sign)
+    return next((behind[:size] for size in sizes if behind[:size] in MEMBERS), "")
 
 
-def clashes(said: Contrasts, given: Sequence[Contrasts]) -> list[Clash]:
-    """What a text says in another's stead, and what it makes more of."""
-    return [*_excluded(said, given), *_remeasured(said, given), *_overstated(said, given)]
-
-
-def _excluded(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
-    """Words of a group that the source lacks, where it has others that the text lacks."""
-    for group, members in said.members.items():
-        theirs = {member: word for each in given for member, word in each.members.get(group, {}).items()}
-        mine = [word for member, word in members.items() if member not in theirs]
-        others = [word for member, word in theirs.items() if member not in members]
-        if mine and others and group < FIRST_CONVERSE:
-            yield Clash(mine[0], others[0], is_opposite=group >= FIRST_OPPOSITE)
-
-
-def _remeasured(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
+def remeasured(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
     """Units of numbers that have another unit in the source."""
     for value, units in said.units.items():
         theirs = {place: unit for each in given for place, unit in each.units.get(value, {}).items()}
         if theirs and not units.keys() & theirs.keys():
             yield Clash(next(iter(units.values())), next(iter(theirs.values())))
-
-
-def _overstated(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
-    """Words of quantity where the source makes less of the same."""
-    for rank, word, stems in said.quantities:
-        alike = [
-            (theirs, other)
-            for each in given
-            for theirs, other, of in each.quantities
-            if not stems.isdisjoint(of)
-        ]
-        if alike and max(alike)[0] < rank:
-            yield Clash(word, max(alike)[1])
 
 
 def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
@@ -232,7 +193,7 @@ def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
         for other, their_rank, theirs in others:
             groups = {group for group, _ in places} & {group for group, _ in theirs}
             if 0 <= their_rank < rank or (groups and not set(places) & set(theirs)):
-                return Clash(word, other, is_opposite=min(groups, default=0) >= FIRST_OPPOSITE)
+                return Clash(word, other, is_opposite=not groups.isdisjoint(OPPOSED))
     return None
 
 
@@ -248,6 +209,11 @@ def overstatement(said: Iterable[str], instead: Iterable[str], counted: Iterable
 def memberships(word: str) -> Sequence[tuple[int, int]]:
     """The groups that a word stands in, and which member of each it is."""
     return _known(word)[1]
+
+
+def tells_time(word: str) -> bool:
+    """Whether a word is a day, a month or the like, or a unit."""
+    return any(group < FIRST_OPPOSITE for group, _ in memberships(word))
 
 
 def are_alike(one: str, two: str) -> bool:
@@ -290,10 +256,15 @@ def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
 MEMBERS = _members()
 FIRST_MEASURE = len(_groups(TIMES))
 FIRST_OPPOSITE = FIRST_MEASURE + len(_groups(MEASURES))
-FIRST_CONVERSE = FIRST_OPPOSITE + len(_groups(OPPOSITES))
+OPPOSED = frozenset(
+    group
+    for group, members in enumerate(_groups(OPPOSITES), FIRST_OPPOSITE)
+    if len(members) == len(("one", "other"))
+)
 RANKS = MappingProxyType(
     {word: rank for rank, ((*words,),) in enumerate(_groups(QUANTITIES)) for word in words}
 )
+CURRENCIES = "€$£¥￥"
 LONGEST_UNIT = 16
 LONGEST_SIGNS = 3
 """Signs of a unit in a script without spaces."""

@@ -23,10 +23,10 @@ UNITS = _table(
         4: "four fourth vier quatre cuatro quattro quatro",
         5: "five fifth fünf cinq cinco cinque vijf",
         6: "six sixth sechs seis",
-        7: "seven seventh sieben sept siete sette zeven",
+        7: "seven seventh sieben siete sette zeven",
         8: "eight eighth acht huit ocho oito",
-        9: "nine ninth neun neuf nueve nove negen",
-        10: "ten tenth zehn dix diez dieci dez tien",
+        9: "nine ninth neun nueve nove negen",
+        10: "ten tenth zehn dix diez dieci tien",
         11: "eleven eleventh undici",
         12: "twelve twelfth zwölf douze doce dodici twaalf",
         13: "thirteen thirteenth",
@@ -44,12 +44,12 @@ TENS = _table(
     {
         20: "twenty twentieth zwanzig vingt veinte venti vinte twintig",
         30: "thirty thirtieth dreißig dreissig trente treinta trenta trinta dertig",
-        40: "forty vierzig quarante cuarenta quaranta quarenta veertig",
-        50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta vijftig",
-        60: "sixty sechzig soixante sesenta sessanta sessenta zestig",
-        70: "seventy siebzig setenta settanta zeventig",
-        80: "eighty achtzig ochenta ottanta oitenta tachtig",
-        90: "ninety neunzig noventa novanta negentig",
+        40: "forty fortieth vierzig quarante cuarenta quaranta quarenta veertig",
+        50: "fifty fiftieth fünfzig cinquante cincuenta cinquanta cinquenta vijftig",
+        60: "sixty sixtieth sechzig soixante sesenta sessanta sessenta zestig",
+        70: "seventy seventieth siebzig setenta settanta zeventig",
+        80: "eighty eightieth achtzig ochenta ottanta oitenta tachtig",
+        90: "ninety ninetieth neunzig noventa novanta negentig",
     }
 )
 
@@ -68,19 +68,21 @@ POWER_SIGNS = MappingProxyType({"千": 3, "万": 4, "萬": 4, "亿": 8, "億": 8
 CHINESE_DIGITS = MappingProxyType(dict(zip("〇零一二两兩三四五六七八九", "0012223456789", strict=True)))
 CHINESE_TENS = MappingProxyType({"十": 10, "百": 100, "千": 1000})
 HUNDRED_MILLION = 8
+LONGEST_SUM = 40
+"""Digits of a number that another one may be added to."""
 PERCENT = "百分之"
 NEGATIONS = frozenset(
     word
     for words in (
         # English, also as it is typed in haste
         "not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot",
-        "cant dont doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt",
+        "cant doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt",
         "aint",
         # German, Dutch
         "nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts",
         "ohne weder nirgends nein niet geen nooit niets zonder nergens",
         # French, of whose two parts the second one tells; Italian
-        "pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza né neanche",
+        "pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche",
         # Spanish, Portuguese
         "nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém",
         # Scandinavian, Turkish, Russian
@@ -94,8 +96,8 @@ NEGATIONS = frozenset(
 
 _NEGATED_INSIDE = re.compile(
     r"""
-    [不没沒无無未勿](?![仅僅但过過断斷来來])   # 不但, 不过, 未来 and their like deny nothing
-  | 非(?![常洲])                             # 非常 is "very", 非洲 is Africa
+    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿]  # not in 不但, 未来, 无论
+  | (?<![南北东東西是])非(?![常洲])          # 非常 is "very", 非洲 is Africa, 是非 right and wrong
   | 别(?=[再去说動动])
   | (?<!少)な(?:い|かった|く) | ません
   | 않 | 없 | 아니
@@ -107,9 +109,9 @@ _NEGATED_INSIDE = re.compile(
 """Negations in scripts without spaces or with vowel signs, and the one of French that takes two words."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NOT_ONLY = re.compile(r"\bnot\s+only\b")
+_NO_DENIAL = re.compile(r"\bnot\s+only\b|\bno\b\.?\s?(?=\d)|\bnon(?=-)")
 _IN_THE = re.compile(r"\bno\b")
-_PORTUGUESE = re.compile(r"[ãõ]|\b(?:uma|pel[ao]s?|às?)\b")
+_PORTUGUESE = re.compile(r"\b(?:n?ão|uma|pel[ao]s?|às?)\b")
 
 _DIGITS = r"""
     (?=[-−.\d]) (?P<sign>(?<![^\s(\[])[-−])?                   # the lookahead only saves time
@@ -131,25 +133,26 @@ def _any(*tables: Mapping[str, int]) -> str:
     return "|".join(sorted(chain.from_iterable(tables), key=len, reverse=True))
 
 
+_COMPOUND = r"[-\s](?:y|et|e|vingts?|dix|sept|huit|neuf)\b"  # quatre-vingts, treinta y dos
 _DIGIT = "".join(sign for sign in CHINESE_DIGITS if sign not in "两兩")  # behind a number these are a unit
 _POWERS = "".join(POWER_SIGNS)
 _POWER_SIGN = f"(?:(?!千[米克瓦卡])[{_POWERS}])"  # behind digits 千米 is a kilometre
-# 十分 is "very" and 十 a part of many words, but of no month; 三亚 is a town, 张三 and 李四 are two men.
+# 十分 is "very"; 三亚 is a town, 张三 and 李四 are two men.
 _NO_NUMBER = (
-    f"十(?![{_DIGIT}万萬亿億年月日号號个個天名人岁歲元块米点點楼層层]|分[钟鐘])"
+    "十(?:[足字全堰]|分(?![钟鐘])|多|几|幾|余)"
     "|三亚|四川|九江|七夕|(?<=[张張李王赵趙])[三四五六](?![年月日个個位名人次])"
 )
 _NUMBER = re.compile(
     rf"""
     (?: {_DIGITS}
       | \b(?:
-            (?P<word>{_any(UNITS)})\b
-          | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b)
+            (?P<word>{_any(UNITS)})\b(?!{_COMPOUND})
+          | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b(?!{_COMPOUND}))
           | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
         )
-      | (?<![周週期拜])(?!{_NO_NUMBER})(?P<chinese>
+      | (?<![周週])(?<!星期)(?<!礼拜)(?!{_NO_NUMBER})(?P<chinese>
             (?:{PERCENT})?(?:[{_DIGIT}十百]|(?<![\d{_DIGIT}十百{_POWERS}])[两兩])
-            (?:[{_DIGIT}十百{_POWERS}]|[两兩](?=[百{_POWERS}]))*
+            (?:[{_DIGIT}十百{_POWERS}]|[两兩](?=[百{_POWERS}])){{0,30}}
             (?:点[{_DIGIT}]+(?![十百千]))?
         )
     )
@@ -158,7 +161,8 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 # 1亿2000万, three hundred and forty
-_GOES_ON = re.compile(rf".*[{_POWERS}]|[a-z\s-]*\b(?:hundred|thousand|million)\s+(?:and\s+)?")
+_GOES_ON = re.compile(rf".*[{_POWERS}]|[a-z\s-]*\b(?:hundred|thousand|million|billion)\s+(?:and\s+)?")
+_MOMENT = re.compile(r"\b(?:per|each|every|for\sa|one|split)\s$")
 _WIDE_MARK = re.compile("(?<=[０-９])[，．](?=[０-９])")
 _POWER = re.compile(rf"[{_POWERS}]|\w+")
 
@@ -200,7 +204,8 @@ def numbers_at(text: str) -> list[Number]:
 def _is_below(number: Number, last: Number) -> bool:
     """Whether a number fills up the zeros of the one before it, as the forty of "three hundred and forty"."""
     zeros = len(last.value) - len(last.value.rstrip("0"))
-    return number.value.isdecimal() and last.value.isdecimal() and len(number.value) <= zeros
+    is_short = len(last.value) <= LONGEST_SUM
+    return is_short and number.value.isdecimal() and last.value.isdecimal() and len(number.value) <= zeros
 
 
 def folded(text: str) -> str:
@@ -219,7 +224,7 @@ def negations(text: str) -> int:
 def negated_at(text: str) -> list[int]:
     """Where the negations of a text begin, in no order."""
     text = folded(text)
-    skipped = {match.start() for match in _NOT_ONLY.finditer(text)} if "not" in text else set[int]()
+    skipped = {match.start() for match in _NO_DENIAL.finditer(text)}
     if _PORTUGUESE.search(text):
         skipped.update(match.start() for match in _IN_THE.finditer(text))
     found = [
@@ -266,6 +271,8 @@ def _spelled(match: re.Match[str]) -> tuple[str, str]:
     if match["tens"]:
         unit = match["unit"]
         return str(TENS[match["tens"]] + (UNITS.get(unit, 1) if unit else 0)), ""
+    if match["word"] == "second" and _MOMENT.search(match.string, max(0, match.start() - 9), match.start()):
+        return "", ""
     if match["word"]:
         return str(UNITS[match["word"]]), ""
     if match["one"]:

@@ -57,7 +57,7 @@ class Token(NamedTuple):
 
     @property
     def is_word(self) -> bool:
-        """The same, and is no number."""
+        """Whether it says something and is no number."""
         return self.is_content and not self.is_number
 
 
@@ -110,7 +110,8 @@ class Reading:
     def denials(self) -> Sequence[Sequence[str]]:
         """What each negation may deny, likeliest first: stems of the next content words in its clause.
 
-        Where none follows, as in "opens not", it is the last one before; in scripts without spaces one does.
+        Where none follows, as in "opens not", it is the last one before; in scripts without spaces one always
+        follows.
         """
         starts = [word.start for word in self.words]
         denied = (self._denied(offset, bisect_left(starts, offset)) for offset in self.negated)
@@ -126,7 +127,9 @@ class Reading:
             stems = [
                 word.stem
                 for word in beside
-                if word.weight == 1 and not CLAUSE.search(self.text, *sorted((offset, word.start)))
+                if word.weight == 1
+                and word.start != offset
+                and not CLAUSE.search(self.text, *sorted((offset, word.start)))
             ]
             if stems:
                 return stems[:most]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations, permutations
 
-from groundjudge.contrasts import is_listed
+from groundjudge.contrasts import tells_time
 from groundjudge.differences import Difference
 from groundjudge.readings import Token
 from groundjudge.words import ARTICLES, PREPOSITIONS, is_unspaced, stemmed
@@ -21,12 +21,27 @@ DIRECTED = frozenset(
     ("before", "after", "because", "than", "until", "since", "bevor", "nachdem", "weil", "als", "avant")
 ) | frozenset(("après", "porque", *"因后後前再比"))
 """Words that tell apart what stands on their two sides, as the order of events or the cause."""
-VERB_SECOND = frozenset(
-    ("der", "das", "dem", "und", "ist", "wurde", "wird", "im", "vom", "zum", "het", "een")
-)
-"""Words of languages in which what stands before the verb need not be who acts, and none of English."""
 PASSIVE = frozenset(("by", "von", "durch", "par", "por", "被"))
 """Words that turn doer and done to around."""
+AUXILIARIES = frozenset(
+    (
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "wird",
+        "wurde",
+        "wurden",
+        "est",
+        "sont",
+        "été",
+        "fue",
+    )
+)
+"""Verbs that go with them."""
 
 
 def turned(changed: Sequence[Difference]) -> list[tuple[Difference, Difference]]:
@@ -43,7 +58,7 @@ def exchanged(
     to the sentence went with them or several things changed places round no word that tells the two apart.
     """
     voice = next(filter(_turns, changed), None)
-    if voice:
+    if voice and (is_unspaced(voice.said[0].text) or any(map(_is_auxiliary, changed))):
         is_all = not any(token.is_content for change in changed for token in (*change.mine, *change.theirs))
         return _beside(voice) if is_all else None
     rotated = next(filter(_is_rotated, permutations(changed, 2)), None)
@@ -53,8 +68,10 @@ def exchanged(
         return None
     first, last = max(pairs, key=_things)
     between = first.said[first.end : last.start]
-    is_mutual = any(token.key in SYMMETRIC for token in between)
-    if not _things((first, last)) or is_mutual or _is_list(first, last) or _may_be_object_first(first, last):
+    is_mutual = any(token.key in SYMMETRIC for token in between) or _is_time(first.mine) != _is_time(
+        last.mine
+    )
+    if not _things((first, last)) or is_mutual or _is_list(first, last):
         return None
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
@@ -63,19 +80,9 @@ def exchanged(
     return (_joined(first.mine), _joined(last.mine)) if are_things or is_one_clause or is_directed else None
 
 
-def _may_be_object_first(first: Difference, last: Difference) -> bool:
-    """Whether the words are no names and the language is one where not only who acts may stand first."""
-    sides = (first.mine, first.theirs, last.mine, last.theirs)
-    return _is_verb_second(first.said) and not all(map(_are_names, sides))
-
-
-def _is_verb_second(said: Sequence[Token]) -> bool:
-    return not VERB_SECOND.isdisjoint(token.text.casefold() for token in said)
-
-
-def _are_names(tokens: Sequence[Token]) -> bool:
-    words = [token.text for token in tokens if token.is_content]
-    return bool(words) and all(word[0].isupper() and not is_listed(word) for word in words)
+def _is_time(tokens: Sequence[Token]) -> bool:
+    """Whether tokens tell a day, a number or the like, which may stand first in many a language."""
+    return all(token.is_number or tells_time(token.text) for token in tokens if token.is_content)
 
 
 def _turns(change: Difference) -> bool:
@@ -84,6 +91,11 @@ def _turns(change: Difference) -> bool:
         any(token.text.casefold() in PASSIVE for token in side) for side in (change.mine, change.theirs)
     )
     return is_mine != is_theirs and not any(token.is_content for token in (*change.mine, *change.theirs))
+
+
+def _is_auxiliary(change: Difference) -> bool:
+    """Whether one of two sentences has a verb that a passive is made with."""
+    return any(token.text.casefold() in AUXILIARIES for token in (*change.mine, *change.theirs))
 
 
 def _beside(change: Difference) -> tuple[str, str] | None:
@@ -110,7 +122,8 @@ def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
     if pair[0].theirs or pair[1].mine:
         return False
     gone, come = (
-        [token for token in each if not _coordinates(token)] for each in (pair[0].mine, pair[1].theirs)
+        [token for token in each if not _coordinates(token) and token.text.casefold() not in ARTICLES]
+        for each in (pair[0].mine, pair[1].theirs)
     )
     order, other = ([token.key for token in each] for each in (gone, come))
     if order == other or sorted(order) != sorted(other):
@@ -118,7 +131,7 @@ def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
     words, same = ([token.key for token in each if token.is_content] for each in (gone, come))
     if words == same:
         return bool(words)
-    return not _is_verb_second(pair[0].said) and _has_turned(pair[0], gone, come)
+    return _has_turned(pair[0], gone, come)
 
 
 def _has_turned(change: Difference, gone: Sequence[Token], come: Sequence[Token]) -> bool:
@@ -128,7 +141,8 @@ def _has_turned(change: Difference, gone: Sequence[Token], come: Sequence[Token]
     is_clause = all(token.clause == gone[0].clause for token in (*gone, *beside))
     order, other = ([token.key for token in each] for each in (gone, come))
     turns = (order[at:] + order[:at] for at in range(1, len(order)))
-    return is_clause and other in turns and not _is_phrase(gone) and not _is_phrase(come)
+    is_time = any(tells_time(token.text) for token in (gone[0], gone[-1], *beside))
+    return is_clause and other in turns and not is_time and not _is_phrase(gone) and not _is_phrase(come)
 
 
 def _things(pair: tuple[Difference, Difference]) -> int:
@@ -159,7 +173,11 @@ def _is_list(first: Difference, last: Difference) -> bool:
     before, behind = said[max(0, first.start - 1) : first.start], said[last.end : last.end + 2]
     shared = {token.key for token in (*before, *behind)} | ARTICLES
     rest = [token for token in between if token.key not in shared]
-    items = sum(token.is_word for token in rest)
+    # a number goes with the word behind it
+    items = sum(
+        token.is_word or (token.is_number and not after.is_word)
+        for token, after in zip(rest, [*rest[1:], last.mine[0]], strict=True)
+    )
     joints = sum(map(_coordinates, between)) + last.mine[0].clause - first.mine[0].clause
     return items < joints and all(token.is_content or _coordinates(token) for token in rest)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -25,25 +26,23 @@ from groundjudge.words import DATE_SIGNS, FUNCTION_SIGNS, KINSHIP, Word, akin, i
 
 SPEAKERS = frozenset(
     (
-        *(
-            "i",
-            "me",
-            "my",
-            "mine",
-            "myself",
-            "i'm",
-            "i’m",
-            "ich",
-            "mein",
-            "meine",
-            "mir",
-            "mich",
-            "je",
-            "mon",
-        ),
-        *("yo", "mi", "eu", "meu", "minha", "io", "ik", "я", "мой", "мне", "我", "أنا"),
+        "i",
+        "me",
+        "my",
+        "myself",
+        "i'm",
+        "i’m",
+        "ich",
+        "mein",
+        "meine",
+        "mir",
+        "mich",
+        "je",
+        "yo",
+        "meu",
+        "minha",
     )
-)
+) | frozenset(("ik", "я", "мой", "мне", "我", "أنا"))
 """Words by which a speaker means itself: what an agent says of itself is a claim like any other."""
 
 KIN_WEIGHT = 0.8
@@ -61,6 +60,7 @@ PAIR_GAIN = 0.1
 GIVEN = 0.5
 """What a word counts that no document has, but what was asked takes for granted."""
 COEFFICIENTS = "support.json"
+_CUT = re.compile(r"[ ,，、](?!\d)")
 
 
 class Passage(NamedTuple):
@@ -163,7 +163,7 @@ class Support:
         document: the index of the document that the quote stands in, None without a quote.
         start: where the quote begins in it.
         end: where it ends.
-        matched: the sentence's content words that stand in the documents, as they are written.
+        matched: the sentence's content words that stand in the documents or are taken for granted.
         missing: those that stand nowhere.
         numbers: the sentence's numbers that the quote does not have.
         conflict: in what the sentence differs from the quote, where the two say nearly the same.
@@ -241,7 +241,7 @@ def support(sentence: str, sources: Sources) -> Support:
     conflict = _conflict(reading, strange, _held(worded, rival), rival, sources)
     if conflict == Conflict() and best != rival:
         conflict = _conflict(reading, strange, _held(pieces, best), best, sources)._replace(contested=None)
-    elif conflict.contested:
+    elif conflict != Conflict():
         best = rival
     quoted = {number for place in best for number in sources.readings[place].backs}
     signals = Signals(
@@ -300,7 +300,7 @@ def _pieces(document: str) -> Iterator[tuple[int, int]]:
     for _, start, end in sentences(document):
         while end - start > LONGEST_PASSAGE:
             middle, furthest = start + LONGEST_PASSAGE // 2, start + LONGEST_PASSAGE
-            cut = max(document.rfind(sign, middle, furthest) for sign in " ,，、") + 1 or furthest
+            cut = max((sign.end() for sign in _CUT.finditer(document, middle, furthest)), default=furthest)
             yield start, cut
             start = cut  # noqa: PLW2901  the rest of the sentence
         yield start, end
@@ -344,11 +344,8 @@ def _without_seams(reading: Reading, found: Mapping[str, tuple[float, Sequence[i
 
 
 def _find_number(number: str, sources: Sources) -> tuple[float, Sequence[int]]:
-    """The same for a number; a time written with a point is found where its hour and minutes stand."""
+    """The same for a number."""
     places = sources.places.get(number, ())[:MOST_PLACES]
-    if not places and "." in number:
-        hour, minutes = (sources.places.get(part, ()) for part in number.split("."))
-        places = [place for place in hour if place in minutes]
     return (1.0 if places else GIVEN * (number in sources.given)), places
 
 
@@ -378,7 +375,7 @@ def _best(pieces: Sequence[Piece], held: Mapping[int, float], sources: Sources) 
     most = _held(pieces, best) + PAIR_GAIN
     enough = most * sum(piece.weight for piece in pieces)
     for first in sorted(held):
-        # Together they hold at most what each holds, so that few pairs need to be looked at.
+        # Together they hold at most the sum of what each holds, so that few pairs need to be looked at.
         if held[first] + held.get(first + 1, 0) > enough and _has_neighbour(first, sources):
             both = _held(pieces, range(first, first + 2))
             if both > most:
@@ -389,7 +386,7 @@ def _best(pieces: Sequence[Piece], held: Mapping[int, float], sources: Sources) 
 def _has_neighbour(place: int, sources: Sources) -> bool:
     """Whether a passage is followed by another one of the same document."""
     passages = sources.passages
-    return 0 <= place < len(passages) - 1 and passages[place].document == passages[place + 1].document
+    return place < len(passages) - 1 and passages[place].document == passages[place + 1].document
 
 
 def _held(pieces: Iterable[Piece], where: range | None = None) -> float:

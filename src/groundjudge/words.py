@@ -11,8 +11,6 @@ from threading import local
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
-
 from groundjudge.facts import NEGATIONS, Number
 
 snowball: Any = import_module("Stemmer")  # which is not typed
@@ -33,17 +31,17 @@ FUNCTION_WORDS = NEGATIONS | frozenset(
         "until yet though although however meanwhile therefore thus against further once again",
         "yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
         "der die das den dem des ein eine einer eines einem einen und oder aber wenn als dass daß",
-        "ist sind war",
-        "waren wird werden wurde wurden hat haben hatte im am zum zur von vom mit auf für aus bei",
-        "nach auch es können konnte konnten muss müssen soll sollen darf dürfen lassen lässt sowie",
+        "ist sind",
+        "waren wird werden wurde wurden haben hatte im am zum zur von vom mit auf für aus bei",
+        "nach auch mehr meer es können konnte konnten muss müssen soll sollen darf dürfen lassen lässt sowie",
         "er sie wir ihr ich sich wie noch nur schon um über unter durch bis kann man zu",
         "le la les un une du de et ou mais est sont était ont avait à au aux en dans par pour sur",
         "avec que qui",
-        "ne ce cette ces se sa son ses il elle ils elles nous vous je plus y",
-        "el los las lo una unos del al pero es son fue ser ha han con por para su sus como más",
+        "ne ce cette ces se sa ses il elle ils elles nous vous je plus y",
+        "el los las lo una unos del al pero es fue ser ha han con por para su sus como más",
         "gli uno di e ed è sono era da nel nella dei delle della che si per alla anche come os as",
         "um uma do dos",
-        "no na nos nas em ao pelo pela são foi mais het een van zijn op te dat met aan door ook",
+        "no na nos nas em ao pelo pela são foi mais het een zijn op te dat met aan ook",
         "maar om bij naar",
         "и в во на с со что как по к у о от за из это был была было были для но а то его её их",
         "في من على إلى عن أن إن كان كانت هذا هذه التي الذي أو ما مع هو هي كل قد فيه فيها به له",
@@ -69,14 +67,14 @@ SPELLINGS = MappingProxyType(
         for pair in (
             "grey gray, programme program, tyre tire, kerb curb, plough plow, jewellery jewelry",
             "aluminium aluminum, mould mold, moustache mustache, pyjamas pajamas, draught draft",
-            "cheque check, manoeuvre maneuver, cosy cozy, ageing aging, judgement judgment",
+            "cheque check, manoeuvre maneuver, cosy cozy, judgement judgment",
             "storey story, whisky whiskey, practise practice, doughnut donut, artefact artifact",
             "sceptic skeptic, sceptical skeptical, sulphur sulfur, learnt learned, burnt burned",
-            "spelt spelled, towards toward, amongst among, afterwards afterward, maths math",
-            "travelled traveled, travelling traveling, skilful skillful, instalment installment",
-            "jan january, januar january, janvier january, enero january, feb february, februar february",
-            "fevrier february, febrero february, mar march, marz march, mars march, marzo march, apr april",
-            "avril april, abril april, mai may, mayo may, jun june, juni june, juin june, junio june",
+            "spelt spelled, amongst among",
+            "skilful skillful",
+            "januar january, janvier january, enero january, feb february, februar february",
+            "fevrier february, febrero february, marz march, marzo march, apr april",
+            "avril april, abril april, mai may, jun june, juni june, juin june, junio june",
             "jul july, juli july, juillet july, julio july, aug august, aout august, agosto august",
             "sep september, sept september, septembre september, septiembre september, oct october",
             "oktober october, octobre october, octubre october, nov november, novembre november",
@@ -122,17 +120,17 @@ In Latin script that is English. One language for a script, and not the text's o
 sentence could differ from what is guessed from another, and a word would no longer be the same in the two.
 """
 FUNCTION_WEIGHT = 0.4
+LONGEST_SHORT_NAME = 3
 MOST_KEPT = 1 << 14
 """Words whose stems are kept: most words of a text are those of all texts."""
+LONGEST_KEPT = 40
 KINSHIP = 5
 """Letters at its beginning that a word must share with another to be taken for a form of it."""
-RESPELT = 0.85
-"""How alike the letters of two spellings of one word are at least, 0..1."""
 KIN_SHARE = 0.65
 """What these letters must be of the longer of the two."""
 
 _UNSPACED = (
-    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 )
 _MARKS = (
@@ -147,6 +145,7 @@ _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無
 _ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
 _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS | DATE_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
 _ARABIC_AND = re.compile("^و(?=...)")  # which the stemmer leaves before its word
+_ELISION = re.compile("^(?:[cdjlmnst]|qu|dell|nell|all)['’](?=..)")  # l'homme, d'Italia
 _LAST_OF_LATIN = "\u024f"
 _STEMMERS = local()
 
@@ -161,10 +160,11 @@ _AMERICAN = tuple(
         (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
         (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
         (r"(?<=\w[tb])re(?=s?$|d$)", "er"),  # centre, fibre
+        (r"(?<=\w[tb])erd$", "ered"),  # centred
         (r"(?<=\w\w)ogue(?=s?$)", "og"),  # catalogue
         (r"(?<=\w\wen)c(?=e$|es$)", "s"),  # defence, licence
         (r"^((?:encyclop|orthop|arch|p(?=aed)|an(?=aes)|h(?=aem)|medi|leuk))ae", r"\1e"),
-        (r"ae(?=mi[ac]|c)|oe(?=s)", "e"),  # anaemia, gynaecology, oesophagus
+        (r"ae(?=mi[ac]|c)|^oe(?=so)", "e"),  # anaemia, gynaecology, oesophagus
         (r"^(|f|diarrh)oe(?=str|t|a)", r"\1e"),  # oestrogen, foetus, diarrhoea
     )
 )
@@ -174,7 +174,8 @@ MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
 _PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
-_HOUR = re.compile(r"(?:(?<=\d)\s?|\b)([ap])\.?\s?m\b\.?", re.IGNORECASE)
+_HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
+_CLOCK = re.compile(r"\b([01]?\d|2[0-3])\.([0-5]\d)(?=\s?(?:Uhr|h\b|[ap]\.?\s?m\b))", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 
@@ -194,7 +195,7 @@ def words(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         if word.isascii() or not _UNSPACED_SIGN.search(word):
-            stem, weight = _looked_up(word)
+            stem, weight = _look_up(word)
             found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
         else:
             for run in _RUN.finditer(word):
@@ -228,14 +229,9 @@ def akin(one: str, two: str) -> bool:
     return shared >= KINSHIP and shared >= KIN_SHARE * max(len(one), len(two))
 
 
-def is_respelt(one: str, two: str) -> bool:
-    """Whether two stems may be one word in two spellings, as oesophagus and esophagus."""
-    return Levenshtein.normalized_similarity(one, two) >= RESPELT and not one[:1].isdigit()
-
-
 def spelled(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    text = _HOUR.sub(r" \1m", _PER_CENT.sub("percent", text))
+    text = _HOUR.sub(r" \1m", _CLOCK.sub(r"\1:\2", _PER_CENT.sub("percent", text)))
     return _DATE.sub(_dated, text) if _DATE.search(text) else text
 
 
@@ -244,17 +240,25 @@ def _dated(date: re.Match[str]) -> str:
     return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
 
 
+def _look_up(word: str) -> tuple[str, float]:
+    """What a word is compared by and how much it counts; long ones are not kept, as they may be anything."""
+    return _looked_up(word) if len(word) <= LONGEST_KEPT else _looked_up.__wrapped__(word)
+
+
 @lru_cache(MOST_KEPT)
 def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts."""
     low = word.casefold()
-    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
+    is_short_name = word.isupper() and 1 < len(word) <= LONGEST_SHORT_NAME  # the US, the UN
+    is_function = (
+        (low in FUNCTION_WORDS and not is_short_name) or len(low) == 1 or low.endswith(("n't", "n’t"))
+    )
     return stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
 
 
 def _signs(run: str, start: int) -> Iterator[Word]:
     if not _UNSPACED_SIGN.match(run):
-        stem, weight = _looked_up(run)
+        stem, weight = _look_up(run)
         yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
     elif len(run) == 1 or run[0] in "没沒无無":
         yield Word(run[0], FUNCTION_WEIGHT, run, start)
@@ -272,6 +276,7 @@ def stemmed(word: str) -> str:
         return str(_stemmer(language).stemWord(word)) if language else word
     if not word.isascii():
         word = "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
+    word = _ELISION.sub("", word)
     return str(_stemmer("english").stemWord(_regular(word.removesuffix("'s").removesuffix("’s"))))
 
 
