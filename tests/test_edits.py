@@ -392,8 +392,7 @@ def scores(sentence: str, source: str) -> list[float]:
     """The support of a sentence, and what the judges that rest on it say."""
     case = {"query": "?", "context": [source], "response": sentence}
     judged = [judge.judge(case).score for judge in JUDGES]
-    assert None not in judged
-    return [support(sentence, index([source])).score, *(score or 0.0 for score in judged)]
+    return [support(sentence, index([source])).score, *(0.0 if score is None else score for score in judged)]
 
 
 def losses(sentence: str, edited: str, source: str) -> list[float]:

@@ -76,7 +76,8 @@ def conflict(
     settled = {id(change) for pair in pairs for change in pair}
     others = [change for change in changed if id(change) not in settled]
     found = list(remeasured(reading.contrasts, [each.contrasts for each in given]))
-    found.extend(filter(None, (_overstated(others), *map(_clash, others))))
+    apart = [(change, _clash(change)) for change in others]
+    found.extend(filter(None, (_overstated(others), *(each for _, each in apart))))
     denied = _denies(reading, given, is_denied) or _is_negated(changed)
     if denied and any(each.is_opposite for each in found):  # "not open" is "closed"
         denied, found = False, [each for each in found if not each.is_opposite]
@@ -84,7 +85,7 @@ def conflict(
         contested=next(filter(None, map(_recounted, others if held >= ALIKE else ())), None)
         or _contested(reading, given, held)
         or _turned_score(reading, given),
-        renamed=next(filter(None, (_renamed(change) for change in others if not _clash(change))), None),
+        renamed=next(filter(None, (_renamed(change) for change, each in apart if not each)), None),
         denied=denied,
         clashes=tuple(dict.fromkeys(found)),
         exchanged=exchanged(changed, pairs),
