@@ -95,7 +95,7 @@ cheap cheaper cheapest billig 便宜 | expensive teuer teurer 昂贵;
 minimum least mindestens 至少 最少 | maximum most höchstens 至多 最多;
 more mehr 超过 多于 | fewer less weniger 少于 不到;
 begin begins began begun start starts started anfang 开始 | end ends ended ende finish finished 结束;
-inside indoors indoor drinnen 室内 | outside outdoors outdoor draußen 室外;
+inside indoors indoor drinnen 室内 | outside outdoors outdoor draussen 室外;
 import imports imported 进口 | export exports exported 出口;
 arrive arrives arrived arrival ankunft 到达 | depart departs departed departure abfahrt 出发;
 alive living lebt 活着 | dead died dies death gestorben starb 去世 死亡;
@@ -103,7 +103,7 @@ true wahr richtig | false falsch untrue;
 same gleiche gleichen 相同 | different andere 不同;
 always immer toujours siempre 总是 一直 | never nie jamais nunca 从不 从未
 """
-"""The same for words that are undone by a negation: what is not open is closed."""
+"""The same for opposites. Of two, one is what the other is not: what is not open is closed."""
 
 CONVERSES = """
 win won wins winner beat beats gewann 赢了 获胜 战胜 | lose lost loses loser verlor 输了 输给 失败 败给;
@@ -131,7 +131,7 @@ class Contrasts(NamedTuple):
     """What a text says that something else would exclude.
 
     Attributes:
-        members: of each group of the table, the members it names and the words it does so with.
+        members: of each group of the tables, the members it names and the words it does so with.
         units: of each number, its units: their places in the table, and how they are written.
     """
 
@@ -259,7 +259,7 @@ FIRST_OPPOSITE = FIRST_MEASURE + len(_groups(MEASURES))
 OPPOSED = frozenset(
     group
     for group, members in enumerate(_groups(OPPOSITES), FIRST_OPPOSITE)
-    if len(members) == len(("one", "other"))
+    if len(members) == 2  # noqa: PLR2004
 )
 RANKS = MappingProxyType(
     {word: rank for rank, ((*words,),) in enumerate(_groups(QUANTITIES)) for word in words}
