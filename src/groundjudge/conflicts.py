@@ -57,13 +57,13 @@ class Conflict(NamedTuple):
 
 
 def conflict(
-    reading: Reading, strange: AbstractSet[int], given: Sequence[Reading], held: float, is_denied: IsDenied
+    reading: Reading, missing: AbstractSet[int], given: Sequence[Reading], held: float, is_denied: IsDenied
 ) -> Conflict:
     """In what a sentence differs from passages that hold this share of it.
 
     Args:
         reading: the sentence.
-        strange: where its words begin that no document has.
+        missing: where its words begin that no document has.
         given: the passages.
         held: the weighted share of the sentence that stands in them, 0..1.
         is_denied: whether any passage of the documents denies a word.
@@ -89,17 +89,17 @@ def conflict(
         denied=denied,
         clashes=tuple(dict.fromkeys(found)),
         exchanged=exchanged(changed, pairs),
-        added=tuple(word for change in others for word in _added(change, strange)),
+        added=tuple(word for change in others for word in _added(change, missing)),
     )
 
 
-def _added(change: Difference, strange: AbstractSet[int]) -> Sequence[str]:
+def _added(change: Difference, missing: AbstractSet[int]) -> Sequence[str]:
     """Words that stand nowhere, or signs that stand for others, which make another word of theirs."""
     mine, theirs = change.mine, change.theirs
     if _is_replaced(change):
         return [token.text for token in mine]
     is_word = len(mine) == len(theirs) == 1 and mine[0].is_word and theirs[0].is_word
-    return [token.text for token in mine if token.start in strange] if is_word or not theirs else []
+    return [token.text for token in mine if token.start in missing] if is_word or not theirs else []
 
 
 def _contested(reading: Reading, given: Sequence[Reading], held: float) -> tuple[str, str] | None:

@@ -14,8 +14,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
+from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.conflicts import Conflict, conflict
@@ -77,6 +78,48 @@ class Piece(NamedTuple):
     weight: float
     share: float
     places: Sequence[int]
+
+
+Finding = tuple[float, Sequence[int]]
+"""How well something was found, 0..1, and in which passages."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What was found of a sentence.
+
+    Attributes:
+        words: its words, without those that tell nothing of what is found.
+        found: how well the stem of each was found, and where.
+        numbers: the same for its numbers.
+    """
+
+    words: Sequence[Word]
+    found: Mapping[str, Finding]
+    numbers: Mapping[str, Finding]
+
+    @cached_property
+    def content(self) -> Sequence[Word]:
+        """The words that say something themselves."""
+        return [word for word in self.words if word.weight == 1]
+
+    @cached_property
+    def missing(self) -> AbstractSet[int]:
+        """Where those begin that no document has."""
+        return {word.start for word in self.content if not self.found[word.stem][0]}
+
+    @cached_property
+    def worded(self) -> Sequence[Piece]:
+        """Its stems, each with all its weight."""
+        weights: defaultdict[str, float] = defaultdict(float)
+        for word in self.words:
+            weights[word.stem] += word.weight
+        return [Piece(weight, *self.found[stem]) for stem, weight in weights.items()]
+
+    @cached_property
+    def pieces(self) -> Sequence[Piece]:
+        """The same, and its numbers."""
+        return [*self.worded, *(Piece(1.0, *found) for found in self.numbers.values())]
 
 
 @dataclass(frozen=True)
@@ -220,43 +263,10 @@ def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | No
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
     reading = sources.read(sentence)
-    counted = reading.numbers
-    found = {word.stem: _find(word, sources) for word in {word.stem: word for word in reading.words}.values()}
-    said = list(_without_seams(reading, found))
-    weights: defaultdict[str, float] = defaultdict(float)
-    for word in said:
-        weights[word.stem] += word.weight
-    found_numbers = {number: _find_number(number, sources) for number in counted}
-    worded = [Piece(weight, *found[stem]) for stem, weight in weights.items()]
-    pieces = [*worded, *(Piece(1.0, *found_numbers[number]) for number in counted)]
-    content = [word for word in said if word.weight == 1]
-    names = [word for word in content if word.is_name]
-
-    by_words, by_all = _by_place(worded), _by_place(pieces)
-    best = _best(pieces, by_all, sources)
-    # What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
-    # several passages say the same in all words.
-    rival = _fullest(by_words, by_all)
-    strange = {word.start for word in content if not found[word.stem][0]}
-    conflict = _conflict(reading, strange, _held(worded, rival), rival, sources)
-    if conflict == Conflict() and best != rival:
-        conflict = _conflict(reading, strange, _held(pieces, best), best, sources)._replace(contested=None)
-    elif conflict != Conflict():
-        best = rival
+    search = _search(reading, sources)
+    best, conflict = _compared(reading, search, sources)
+    signals = _signals(search, best, conflict)
     quoted = {number for place in best for number in sources.readings[place].backs}
-    signals = Signals(
-        covered=_held(pieces),
-        together=_held(pieces, best),
-        missing=math.log1p(sum(word.start in strange for word in content)),
-        names=sum(word.start in strange for word in names) / (len(names) or 1),
-        unknown=float(not conflict.contested and not all(share for share, _ in found_numbers.values())),
-        speaker=float(any(word.text.casefold() in SPEAKERS and not found[word.stem][0] for word in said)),
-        renamed=float(bool(conflict.renamed)),
-        contested=float(bool(conflict.contested)),
-        denied=float(conflict.denied),
-        opposed=float(bool(conflict.clashes)),
-        exchanged=float(bool(conflict.exchanged)),
-    )
     first, last = (sources.passages[best[0]], sources.passages[best[-1]]) if best else (None, None)
     return Support(
         score=score(signals),
@@ -264,12 +274,64 @@ def support(sentence: str, sources: Sources) -> Support:
         document=first.document if first else None,
         start=first.start if first else 0,
         end=last.end if last else 0,
-        matched=tuple(dict.fromkeys(word.text for word in content if word.start not in strange)),
-        missing=tuple(dict.fromkeys(word.text for word in content if word.start in strange)),
-        numbers=tuple(number for number in counted if number not in quoted),
+        matched=tuple(
+            dict.fromkeys(word.text for word in search.content if word.start not in search.missing)
+        ),
+        missing=tuple(dict.fromkeys(word.text for word in search.content if word.start in search.missing)),
+        numbers=tuple(number for number in search.numbers if number not in quoted),
         conflict=conflict,
         words=reading.words,
         signals=signals,
+    )
+
+
+def _search(reading: Reading, sources: Sources) -> Search:
+    """Look up the words and numbers of a sentence."""
+    found = {word.stem: _find(word, sources) for word in {word.stem: word for word in reading.words}.values()}
+    numbers = {number: _find_number(number, sources) for number in reading.numbers}
+    return Search(list(_without_seams(reading, found)), found, numbers)
+
+
+def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range, Conflict]:
+    """The passages that a sentence is best compared with, and in what it differs from them."""
+    by_all = _by_place(search.pieces)
+    best = _best(search.pieces, by_all, sources)
+    # What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
+    # several passages say the same in all words.
+    rival = _fullest(_by_place(search.worded), by_all)
+    conflict = _conflict(reading, search.missing, _held(search.worded, rival), rival, sources)
+    if conflict != Conflict():
+        return rival, conflict
+    if best != rival:
+        conflict = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
+    return best, conflict._replace(contested=None)
+
+
+def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
+    """What the score is computed from."""
+    names = [word for word in search.content if word.is_name]
+    return Signals(
+        covered=_held(search.pieces),
+        together=_held(search.pieces, best),
+        missing=math.log1p(sum(word.start in search.missing for word in search.content)),
+        names=sum(word.start in search.missing for word in names) / (len(names) or 1),
+        unknown=float(not conflict.contested and not all(share for share, _ in search.numbers.values())),
+        speaker=float(_speaks_of_itself(search)),
+        renamed=float(bool(conflict.renamed)),
+        contested=float(bool(conflict.contested)),
+        denied=float(conflict.denied),
+        opposed=float(bool(conflict.clashes)),
+        exchanged=float(bool(conflict.exchanged)),
+    )
+
+
+def _speaks_of_itself(search: Search) -> bool:
+    """Whether a speaker means itself; behind a name, as in "Elizabeth I", it is a number."""
+    return any(
+        word.text.casefold() in SPEAKERS
+        and not search.found[word.stem][0]
+        and not (word.text == "I" and before.is_name)
+        for before, word in pairwise([Word("", 0.0, "", -1), *search.words])
     )
 
 
@@ -285,14 +347,14 @@ def is_exact(score: float) -> bool:
 
 
 def _conflict(
-    reading: Reading, strange: AbstractSet[int], held: float, where: range, sources: Sources
+    reading: Reading, missing: AbstractSet[int], held: float, where: range, sources: Sources
 ) -> Conflict:
     """What speaks against a sentence in the passages that say nearly the same."""
 
     def is_denied(stem: str) -> bool:
         return any(akin(stem, stems[0]) for each in sources.readings for stems in each.denials)
 
-    return conflict(reading, strange, [sources.readings[place] for place in where], held, is_denied)
+    return conflict(reading, missing, [sources.readings[place] for place in where], held, is_denied)
 
 
 def _pieces(document: str) -> Iterator[tuple[int, int]]:
@@ -306,7 +368,7 @@ def _pieces(document: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _find(word: Word, sources: Sources) -> tuple[float, Sequence[int]]:
+def _find(word: Word, sources: Sources) -> Finding:
     """How well a word is found, and where: itself, or one of its kin, or what is taken for granted."""
     stem = word.stem
     found = sources.places.get(stem)
@@ -328,7 +390,7 @@ def _having(group: int, member: int, sources: Sources) -> list[int]:
     ]
 
 
-def _without_seams(reading: Reading, found: Mapping[str, tuple[float, Sequence[int]]]) -> Iterator[Word]:
+def _without_seams(reading: Reading, found: Mapping[str, Finding]) -> Iterator[Word]:
     """Its words without the pairs of signs that only join two that were found, as where a phrase has moved.
 
     A sign also needs no other one behind a number, which it counts, and where it joins words itself.
@@ -343,7 +405,7 @@ def _without_seams(reading: Reading, found: Mapping[str, tuple[float, Sequence[i
             yield word
 
 
-def _find_number(number: str, sources: Sources) -> tuple[float, Sequence[int]]:
+def _find_number(number: str, sources: Sources) -> Finding:
     """The same for a number."""
     places = sources.places.get(number, ())[:MOST_PLACES]
     return (1.0 if places else GIVEN * (number in sources.given)), places
