@@ -199,9 +199,14 @@ def _clash(change: Difference) -> Clash | None:
 def _overstated(changed: Sequence[Difference]) -> Clash | None:
     said = [word for change in changed for word in words_at(change.said, change.start, change.end)]
     given = [word for change in changed for word in words_at(change.given, change.first, change.last)]
-    uncounted = [change for change in changed if not any(token.is_number for token in change.mine)]
+    uncounted = [
+        change for change in changed if change.mine and not any(token.is_number for token in change.mine)
+    ]
     counted = [
-        token.text for change in uncounted for token in change.theirs if change.mine and token.is_number
+        token.text
+        for change in uncounted
+        for token in change.theirs
+        if token.is_number and all(token.key != other.key for other in change.said)
     ]
     return overstatement(said, given, counted)
 

@@ -199,7 +199,7 @@ def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
 
 def overstatement(said: Iterable[str], instead: Iterable[str], counted: Iterable[str]) -> Clash | None:
     """A word of quantity that makes more of something than one of the source, or than a number of it."""
-    mine, theirs = ({word: _known(word)[0] for word in words} for words in (said, instead))
+    mine, theirs = ({word.casefold(): _known(word)[0] for word in words} for words in (said, instead))
     more = [(rank, word) for word, rank in mine.items() if rank > 0 and word not in theirs]
     less = [(rank, word) for word, rank in theirs.items() if rank >= 0 and word not in mine]
     less.extend((0, number) for number in counted)

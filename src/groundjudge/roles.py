@@ -68,10 +68,11 @@ def exchanged(
         return None
     first, last = max(pairs, key=_things)
     between = first.said[first.end : last.start]
-    is_mutual = any(token.key in SYMMETRIC for token in between) or _is_time(first.mine) != _is_time(
-        last.mine
+    is_mutual = any(token.key in SYMMETRIC for token in between)
+    may_move = (
+        _is_time(first.mine) != _is_time(last.mine) or _are_places(first, last) or _is_list(first, last)
     )
-    if not _things((first, last)) or is_mutual or _is_list(first, last):
+    if not _things((first, last)) or is_mutual or may_move:
         return None
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
@@ -135,10 +136,10 @@ def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
 
 
 def _has_turned(change: Difference, gone: Sequence[Token], come: Sequence[Token]) -> bool:
-    """Whether a thing that moved past another one went round what the two do, within a clause."""
+    """Whether a thing that moved past another one of its clause went round what the two do."""
     said, start, end = change.said, change.start, change.end
     beside = (*said[max(0, start - 1) : start], *said[end : end + 1])
-    is_clause = all(token.clause == gone[0].clause for token in (*gone, *beside))
+    is_clause = gone[0].clause == gone[-1].clause and any(each.clause == gone[0].clause for each in beside)
     order, other = ([token.key for token in each] for each in (gone, come))
     turns = (order[at:] + order[:at] for at in range(1, len(order)))
     is_time = any(tells_time(token.text) for token in (gone[0], gone[-1], *beside))
@@ -165,6 +166,11 @@ def _is_phrase(tokens: Sequence[Token]) -> bool:
         return tokens[0].text in PREPOSITIONS
     joining = [token for token in tokens if not token.is_content and not token.is_negation]
     return not all(_coordinates(token) or token.text.casefold() in ARTICLES for token in joining)
+
+
+def _are_places(first: Difference, last: Difference) -> bool:
+    """Whether both of two things are where something is, in Chinese: two phrases changed places."""
+    return all(change.start > 0 and change.said[change.start - 1].text == "在" for change in (first, last))
 
 
 def _is_list(first: Difference, last: Difference) -> bool:
