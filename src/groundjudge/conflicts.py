@@ -75,7 +75,7 @@ def conflict(
     pairs = turned(changed)
     settled = {id(change) for pair in pairs for change in pair}
     others = [change for change in changed if id(change) not in settled]
-    found = list(remeasured(reading.contrasts, [each.contrasts for each in given]))
+    found = list(remeasured(reading.units, [each.units for each in given]))
     apart = [(change, _clash(change)) for change in others]
     found.extend(filter(None, (_overstated(others), *(each for _, each in apart))))
     denied = _denies(reading, given, is_denied) or _is_negated(changed)

@@ -127,16 +127,10 @@ all both none no every each always everyone everybody everything whole entire en
 """How much a word makes of what it stands before, least first: the source must make as much of it."""
 
 
-class Contrasts(NamedTuple):
-    """What a text says that something else would exclude.
-
-    Attributes:
-        members: of each group of the tables, the members it names and the words it does so with.
-        units: of each number, its units: their places in the table, and how they are written.
-    """
-
-    members: Mapping[int, Mapping[int, str]]
-    units: Mapping[str, Mapping[tuple[int, int], str]]
+Place = tuple[int, int]
+"""A group of the tables, and which member of it a word is."""
+Units = Mapping[str, Mapping[Place, str]]
+"""Of each number, the places of its unit, and how that is written."""
 
 
 class Clash(NamedTuple):
@@ -147,21 +141,22 @@ class Clash(NamedTuple):
     is_opposite: bool = False
 
 
-def contrasts(text: str, said: Sequence[Word], placed: Iterable[Number]) -> Contrasts:
-    """Look a text's words up in the tables."""
-    members: defaultdict[int, dict[int, str]] = defaultdict(dict)
-    for word in said:
-        for group, member in memberships(word.text):
-            members[group].setdefault(member, word.text)
-    units: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+def places(said: Iterable[Word], measured: Units) -> frozenset[Place]:
+    """Where the words and units of a text stand in the tables."""
+    named = (place for word in said for place in memberships(word.text))
+    return frozenset((*named, *(place for units in measured.values() for place in units)))
+
+
+def units(text: str, placed: Iterable[Number]) -> Units:
+    """The units of a text's numbers."""
+    found: defaultdict[str, dict[Place, str]] = defaultdict(dict)
     counts = (Number(sign[0], *sign.span()) for sign in _COUNTS.finditer(text))
     for value, start, end in (*placed, *counts):
         unit = _unit(text, start, end)
         for group, member in MEMBERS.get(unit, ()):
-            members[group].setdefault(member, unit)
             if FIRST_MEASURE <= group < FIRST_OPPOSITE:
-                units[value][group, member] = unit
-    return Contrasts(members, units)
+                found[value][group, member] = unit
+    return found
 
 
 def _unit(text: str, start: int, end: int) -> str:
@@ -177,22 +172,22 @@ def _unit(text: str, start: int, end: int) -> str:
     return next((behind[:size] for size in sizes if behind[:size] in MEMBERS), "")
 
 
-def remeasured(said: Contrasts, given: Sequence[Contrasts]) -> Iterator[Clash]:
+def remeasured(said: Units, given: Sequence[Units]) -> Iterator[Clash]:
     """Units of numbers that have another unit in the source."""
-    for value, units in said.units.items():
-        theirs = {place: unit for each in given for place, unit in each.units.get(value, {}).items()}
-        if theirs and not units.keys() & theirs.keys():
-            yield Clash(next(iter(units.values())), next(iter(theirs.values())))
+    for value, mine in said.items():
+        theirs = {place: unit for each in given for place, unit in each.get(value, {}).items()}
+        if theirs and not mine.keys() & theirs.keys():
+            yield Clash(next(iter(mine.values())), next(iter(theirs.values())))
 
 
 def clash(said: Iterable[str], instead: Iterable[str]) -> Clash | None:
     """How one of some words excludes one that the source has in the same place."""
     others = [(word, *_known(word)) for word in instead]
     for word in said:
-        rank, places = _known(word)
+        rank, ours = _known(word)
         for other, their_rank, theirs in others:
-            groups = {group for group, _ in places} & {group for group, _ in theirs}
-            if 0 <= their_rank < rank or (groups and not set(places) & set(theirs)):
+            groups = {group for group, _ in ours} & {group for group, _ in theirs}
+            if 0 <= their_rank < rank or (groups and not set(ours) & set(theirs)):
                 return Clash(word, other, is_opposite=not groups.isdisjoint(OPPOSED))
     return None
 
@@ -206,7 +201,7 @@ def overstatement(said: Iterable[str], instead: Iterable[str], counted: Iterable
     return Clash(max(more)[1], min(less)[1]) if more and less and min(less)[0] < max(more)[0] else None
 
 
-def memberships(word: str) -> Sequence[tuple[int, int]]:
+def memberships(word: str) -> Sequence[Place]:
     """The groups that a word stands in, and which member of each it is."""
     return _known(word)[1]
 
@@ -227,7 +222,7 @@ def is_listed(word: str) -> bool:
     return rank >= 0 or bool(found)
 
 
-def _known(word: str) -> tuple[int, Sequence[tuple[int, int]]]:
+def _known(word: str) -> tuple[int, Sequence[Place]]:
     """The rank of a word of quantity, or else -1, and its places in the table."""
     low = word.casefold()
     rank = RANKS.get(low, -1)
@@ -241,16 +236,16 @@ def _groups(tables: str) -> list[list[list[str]]]:
     return [[member.split() for member in group.split("|")] for group in tables.split(";")]
 
 
-def _members() -> Mapping[str, Sequence[tuple[int, int]]]:
+def _members() -> Mapping[str, Sequence[Place]]:
     """Of each word, the groups it stands in and which member of the group it is."""
-    places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    known: defaultdict[str, list[Place]] = defaultdict(list)
     for group, members in enumerate(
         [*_groups(TIMES), *_groups(MEASURES), *_groups(OPPOSITES), *_groups(CONVERSES)]
     ):
         for member, alike in enumerate(members):
             for word in alike:
-                places[word].append((group, member))
-    return MappingProxyType({word: tuple(found) for word, found in places.items()})
+                known[word].append((group, member))
+    return MappingProxyType({word: tuple(found) for word, found in known.items()})
 
 
 MEMBERS = _members()

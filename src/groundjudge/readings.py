@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from groundjudge.contrasts import Contrasts, contrasts
+from groundjudge.contrasts import Place, Units, places, units
 from groundjudge.facts import Number, negated_at, numbers_at
 from groundjudge.words import (
     FUNCTION_SIGNS,
@@ -102,9 +102,14 @@ class Reading:
         return sorted(self._tokens(), key=lambda token: token.start)
 
     @cached_property
-    def contrasts(self) -> Contrasts:
-        """What it says that something else would exclude."""
-        return contrasts(self.text, self.words, self.placed)
+    def units(self) -> Units:
+        """The units of its numbers."""
+        return units(self.text, self.placed)
+
+    @cached_property
+    def places(self) -> frozenset[Place]:
+        """Where its words and units stand in the tables of what excludes each other."""
+        return places(self.words, self.units)
 
     @cached_property
     def denials(self) -> Sequence[Sequence[str]]:

@@ -377,17 +377,10 @@ def _find(word: Word, sources: Sources) -> Finding:
     for other in sources.kin.get(stem[:KINSHIP], ())[:MOST_PLACES]:
         if akin(stem, other):
             return KIN_WEIGHT, sources.places[other][:MOST_PLACES]
-    alike = [at for group, member in memberships(word.text) for at in _having(group, member, sources)]
+    known = memberships(word.text)
+    readings = sources.readings if known else ()  # for most words, no table has to be asked
+    alike = [at for at, reading in enumerate(readings) if not reading.places.isdisjoint(known)]
     return (KIN_WEIGHT, alike[:MOST_PLACES]) if alike else (GIVEN * (stem in sources.given), ())
-
-
-def _having(group: int, member: int, sources: Sources) -> list[int]:
-    """The passages that have a word for what a table of contrasts holds: a sign, another form of it."""
-    return [
-        place
-        for place, reading in enumerate(sources.readings)
-        if member in reading.contrasts.members.get(group, ())
-    ]
 
 
 def _without_seams(reading: Reading, found: Mapping[str, Finding]) -> Iterator[Word]:

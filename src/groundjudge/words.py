@@ -139,6 +139,7 @@ _MARKS = (
     "\u0c00-\u0c4d\u0c81-\u0ccd\u0d00-\u0d4d\u0dca-\u0ddf\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
 )
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)?")
+_FIRST_UNSPACED = _UNSPACED[0]
 _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 # A negation stands by itself, so that it does not hide the words on its two sides.
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
@@ -205,7 +206,7 @@ def words(text: str) -> list[Word]:
 
 def is_unspaced(word: str) -> bool:
     """Whether a word comes from a script without spaces."""
-    return bool(_UNSPACED_SIGN.match(word))
+    return word >= _FIRST_UNSPACED and bool(_UNSPACED_SIGN.match(word))  # the comparison only saves time
 
 
 def without_numbers(text: str, found: Iterable[Number]) -> str:
