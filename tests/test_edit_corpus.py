@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
-from groundjudge import load
+from edited import MOST_LOSS, judged
 
 LANGUAGES = ("english", "chinese")
 LEAST_LOSS = 0.005
@@ -40,16 +39,6 @@ SPARED = {
     "spelling": 0.95,
 }
 """The share of the others that must not lower any by more than `MOST_LOSS`."""
-MOST_LOSS = 0.1
-JUDGES = [
-    load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
-]
-
-
-def scores(document: str, sentence: str) -> list[float]:
-    """What the judges that rest on the support of sentences say."""
-    case = {"query": "?", "context": [document], "response": sentence}
-    return [judge.judge(case).score or 0.0 for judge in JUDGES]
 
 
 @cache
@@ -58,12 +47,12 @@ def losses(language: str) -> Mapping[tuple[str, str], list[tuple[str, list[float
     found: defaultdict[tuple[str, str], list[tuple[str, list[float]]]] = defaultdict(list)
     file = Path(__file__).parent / "edits" / f"{language}.jsonl"
     for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
-        before = scores(row["document"], row["sentence"])
+        before = judged(row["sentence"], row["document"])
         assert min(before) > 0.9, row["id"]
         for verdict in ("wrong", "alike"):
             for kind, texts in row[verdict].items():
                 for text in texts:
-                    after = scores(row["document"], text)
+                    after = judged(text, row["document"])
                     lost = [one - other for one, other in zip(before, after, strict=True)]
                     found[verdict, kind].append((text, lost))
     return found

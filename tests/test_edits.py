@@ -8,17 +8,13 @@ from itertools import permutations
 from typing import NamedTuple
 
 import pytest
+from edited import MOST_LOSS, judged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundjudge import load
 from groundjudge.support import index, support
 
-JUDGES = [
-    load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
-]
 LEAST_LOSS = 0.05
-MOST_LOSS = 0.1
 
 
 class Stated(NamedTuple):
@@ -396,9 +392,7 @@ ALIKE: list[Edit] = [
 
 def scores(sentence: str, source: str) -> list[float]:
     """The support of a sentence, and what the judges that rest on it say."""
-    case = {"query": "?", "context": [source], "response": sentence}
-    judged = [judge.judge(case).score for judge in JUDGES]
-    return [support(sentence, index([source])).score, *(0.0 if score is None else score for score in judged)]
+    return [support(sentence, index([source])).score, *judged(sentence, source)]
 
 
 def losses(sentence: str, edited: str, source: str) -> list[float]:
