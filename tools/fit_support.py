@@ -142,8 +142,8 @@ def exact(model: Model, data: Table, chosen: Any) -> float:  # noqa: ANN401
             metrics.roc_auc_score(labels[files == file], levels[files == file]) for file in set(files)
         )
 
-    areas = {cut: area(cut) for cut in CUTS}
-    return max(cut for cut in CUTS if areas[cut] >= max(areas.values()) - NO_DIFFERENCE)
+    reached = {cut: area(cut) for cut in CUTS}
+    return max(cut for cut in CUTS if reached[cut] >= max(reached.values()) - NO_DIFFERENCE)
 
 
 def folds(data: Table) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

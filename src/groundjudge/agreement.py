@@ -138,7 +138,7 @@ def agree(  # noqa: PLR0913  each of them changes the figures
     return [
         measured(
             joined,
-            threshold=threshold_of(threshold, joined.judge),
+            threshold=threshold,
             label_threshold=label_threshold,
             worst=worst,
             resamples=resamples,
@@ -151,13 +151,14 @@ def agree(  # noqa: PLR0913  each of them changes the figures
 def measured(  # noqa: PLR0913  as for agree
     joined: Joined,
     *,
-    threshold: float | None = None,
+    threshold: Thresholds = None,
     label_threshold: float | None = None,
     worst: int = 5,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
     """Measure how far one judge agrees with people; the arguments are those of `agree`."""
+    threshold = threshold_of(threshold, joined.judge)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
     figures = intervals(sample, resamples=resamples, seed=seed)
     positive = sample.positive

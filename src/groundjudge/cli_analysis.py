@@ -76,18 +76,11 @@ VerdictsFile = Annotated[
     str,
     typer.Argument(metavar="VERDICTS", help='A file that `groundjudge run` has written; "-" is stdin.'),
 ]
-LabelsFile = Annotated[
-    str,
-    typer.Option(
-        "--labels", metavar="FILE", help="A file with id and label in every row, or that of the cases."
-    ),
-]
-LabelsFileIfAny = Annotated[
-    str | None,
-    typer.Option(
-        "--labels", metavar="FILE", help="A file with id and label in every row, or that of the cases."
-    ),
-]
+LABELS = typer.Option(
+    "--labels", metavar="FILE", help="A file with id and label in every row, or that of the cases."
+)
+LabelsFile = Annotated[str, LABELS]
+LabelsFileIfAny = Annotated[str | None, LABELS]
 LabelKey = Annotated[
     str,
     typer.Option(
@@ -141,20 +134,14 @@ def agree(  # noqa: PLR0913  one per option
     Exit status: 0; 1 when a line could not be read; 2 when nothing could be measured.
     """
     with errors_told():
-        from groundjudge.agreement import measured, threshold_of  # noqa: PLC0415
+        from groundjudge.agreement import measured  # noqa: PLC0415
 
         told = read_labels(labels, label, group)
         read = _read(verdicts)
         joined = _chosen(_some_rated(join(read.verdicts, told), read, told, labels), judge)
         thresholds, warnings = _thresholds(threshold, read.verdicts)
         found = [
-            measured(
-                one,
-                threshold=threshold_of(thresholds, one.judge),
-                label_threshold=label_threshold,
-                worst=worst,
-                seed=seed,
-            )
+            measured(one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed)
             for one in joined
         ]
     console = console_of()
@@ -464,7 +451,7 @@ def _agreements(
     if labels is None:
         return [], []
     try:
-        from groundjudge.agreement import measured, threshold_of  # noqa: PLC0415
+        from groundjudge.agreement import measured  # noqa: PLC0415
     except ImportError as error:
         if asked:
             raise
@@ -472,12 +459,7 @@ def _agreements(
     thresholds, warnings = _thresholds(threshold, read.verdicts)
     joined = join(read.verdicts, labels)
     return [
-        measured(
-            one,
-            threshold=threshold_of(thresholds, one.judge),
-            label_threshold=label_threshold,
-            worst=len(one.rated),
-        )
+        measured(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.rated))
         for one in joined
     ], warnings
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from groundjudge.contrasts import Clash, are_alike, clash, is_listed, overstatement, remeasured
-from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic, words_at
+from groundjudge.differences import LONGEST_WORD, Difference, differences, on_topic
 from groundjudge.readings import Reading, Token
 from groundjudge.roles import exchanged, turned
 from groundjudge.words import akin, is_unspaced
@@ -76,7 +76,7 @@ def conflict(
     settled = {id(change) for pair in pairs for change in pair}
     others = [change for change in changed if id(change) not in settled]
     found = list(remeasured(reading.units, [each.units for each in given]))
-    apart = [(change, _clash(change)) for change in others]
+    apart = [(change, clash(change.my_words, change.their_words)) for change in others]
     found.extend(filter(None, (_overstated(others), *(each for _, each in apart))))
     denied = _denies(reading, given, is_denied) or _is_negated(changed)
     if denied and any(each.is_opposite for each in found):  # "not open" is "closed"
@@ -109,9 +109,9 @@ def _contested(reading: Reading, given: Sequence[Reading], held: float) -> tuple
     backed = frozenset[str]().union(*(each.backs for each in given))
     theirs = sorted(backed.difference(reading.numbers))
     for number in reading.numbers:
-        others = [other for other in theirs if len(other) == len(number)] or theirs[: held >= VERBATIM]
-        if number not in backed and (others or held >= VERBATIM):
-            return number, others[0] if others else ""
+        alike = [other for other in theirs if len(other) == len(number)]
+        if number not in backed and (alike or held >= VERBATIM):
+            return number, next(iter(alike or theirs), "")
     return None
 
 
@@ -191,14 +191,10 @@ def _negates(change: Difference) -> bool:
     return (more - less) % 2 == 1 and is_one and (mine == theirs or mine.isdisjoint(theirs))
 
 
-def _clash(change: Difference) -> Clash | None:
-    mine = words_at(change.said, change.start, change.end)
-    return clash(mine, words_at(change.given, change.first, change.last))
-
-
 def _overstated(changed: Sequence[Difference]) -> Clash | None:
-    said = [word for change in changed for word in words_at(change.said, change.start, change.end)]
-    given = [word for change in changed for word in words_at(change.given, change.first, change.last)]
+    """A word of quantity that makes more of something, wherever the source has the lesser one or a number."""
+    said = [word for change in changed for word in change.my_words]
+    given = [word for change in changed for word in change.their_words]
     uncounted = [
         change for change in changed if change.mine and not any(token.is_number for token in change.mine)
     ]
@@ -240,9 +236,7 @@ def _is_replaced(change: Difference) -> bool:
 
 def _is_alike(change: Difference) -> bool:
     """Whether a table has what differs for the same, as a unit in two spellings."""
-    theirs = list(words_at(change.given, change.first, change.last))
-    mine = words_at(change.said, change.start, change.end)
-    return any(are_alike(one, two) for one in mine for two in theirs)
+    return any(are_alike(one, two) for one in change.my_words for two in change.their_words)
 
 
 def _has_surname(change: Difference) -> bool:

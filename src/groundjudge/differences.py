@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
@@ -40,6 +40,16 @@ class Difference(NamedTuple):
         return self.given[self.first : self.last]
 
     @property
+    def my_words(self) -> Sequence[str]:
+        """The words that what the text says may belong to."""
+        return _words_at(self.said, self.start, self.end)
+
+    @property
+    def their_words(self) -> Sequence[str]:
+        """The words that what the other one says may belong to."""
+        return _words_at(self.given, self.first, self.last)
+
+    @property
     def is_counted(self) -> bool:
         """Whether the same number stands before both."""
         return self.start > 0 and self.first > 0 and self.said[self.start - 1].is_number
@@ -74,14 +84,16 @@ def on_topic(given: Sequence[Token], said: Sequence[Token]) -> list[Token]:
     return [token for token in given if token.clause in kept]
 
 
-def words_at(tokens: Sequence[Token], start: int, end: int) -> Iterator[str]:
-    """The words that tokens may belong to: themselves, and with neighbours where no spaces part words."""
-    for token in tokens[start:end]:
-        yield token.text
-    if any(is_unspaced(token.text) for token in tokens[start:end]):
-        for first in range(max(0, start - LONGEST_WORD + 1), end):
-            for last in range(max(first + 2, start + 1), first + LONGEST_WORD + 1):
-                yield "".join(token.text for token in tokens[first:last])
+def _words_at(tokens: Sequence[Token], start: int, end: int) -> list[str]:
+    """Tokens themselves and, where no spaces part words, what they make up with their neighbours."""
+    found = [token.text for token in tokens[start:end]]
+    if any(map(is_unspaced, found)):
+        found.extend(
+            "".join(token.text for token in tokens[first:last])
+            for first in range(max(0, start - LONGEST_WORD + 1), end)
+            for last in range(max(first + 2, start + 1), first + LONGEST_WORD + 1)
+        )
+    return found
 
 
 def _written(tokens: Sequence[Token]) -> str:

@@ -51,6 +51,11 @@ class Token(NamedTuple):
     is_number: bool = False
 
     @property
+    def low(self) -> str:
+        """How it is written, in small letters."""
+        return self.text.casefold()
+
+    @property
     def is_content(self) -> bool:
         """Whether it says something itself."""
         return self.weight == 1

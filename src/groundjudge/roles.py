@@ -23,23 +23,8 @@ DIRECTED = frozenset(
 """Words that tell apart what stands on their two sides, as the order of events or the cause."""
 PASSIVE = frozenset(("by", "von", "durch", "par", "por", "被"))
 """Words that turn doer and done to around."""
-AUXILIARIES = frozenset(
-    (
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "wird",
-        "wurde",
-        "wurden",
-        "est",
-        "sont",
-        "été",
-        "fue",
-    )
+AUXILIARIES = frozenset(("is", "are", "was", "were", "be", "been", "being")) | frozenset(
+    ("wird", "wurde", "wurden", "est", "sont", "été", "fue")
 )
 """Verbs that go with them."""
 
@@ -77,7 +62,7 @@ def exchanged(
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
     is_one_clause = first.mine[0].clause == last.mine[0].clause and not any(map(_coordinates, between))
-    is_directed = any(token.text.casefold() in DIRECTED for token in between)
+    is_directed = any(token.low in DIRECTED for token in between)
     return (_joined(first.mine), _joined(last.mine)) if are_things or is_one_clause or is_directed else None
 
 
@@ -89,14 +74,14 @@ def _is_time(tokens: Sequence[Token]) -> bool:
 def _turns(change: Difference) -> bool:
     """Whether all that differs is a word that turns the sentence around."""
     is_mine, is_theirs = (
-        any(token.text.casefold() in PASSIVE for token in side) for side in (change.mine, change.theirs)
+        any(token.low in PASSIVE for token in side) for side in (change.mine, change.theirs)
     )
     return is_mine != is_theirs and not any(token.is_content for token in (*change.mine, *change.theirs))
 
 
 def _is_auxiliary(change: Difference) -> bool:
     """Whether one of two sentences has a verb that a passive is made with."""
-    return any(token.text.casefold() in AUXILIARIES for token in (*change.mine, *change.theirs))
+    return any(token.low in AUXILIARIES for token in (*change.mine, *change.theirs))
 
 
 def _beside(change: Difference) -> tuple[str, str] | None:
@@ -123,7 +108,7 @@ def _is_rotated(pair: tuple[Difference, Difference]) -> bool:
     if pair[0].theirs or pair[1].mine:
         return False
     gone, come = (
-        [token for token in each if not _coordinates(token) and token.text.casefold() not in ARTICLES]
+        [token for token in each if not _coordinates(token) and token.low not in ARTICLES]
         for each in (pair[0].mine, pair[1].theirs)
     )
     order, other = ([token.key for token in each] for each in (gone, come))
@@ -165,7 +150,7 @@ def _is_phrase(tokens: Sequence[Token]) -> bool:
     if is_unspaced(tokens[0].text):
         return tokens[0].text in PREPOSITIONS
     joining = [token for token in tokens if not token.is_content and not token.is_negation]
-    return not all(_coordinates(token) or token.text.casefold() in ARTICLES for token in joining)
+    return not all(_coordinates(token) or token.low in ARTICLES for token in joining)
 
 
 def _are_places(first: Difference, last: Difference) -> bool:
@@ -189,12 +174,12 @@ def _is_list(first: Difference, last: Difference) -> bool:
 
 
 def _coordinates(token: Token) -> bool:
-    return token.text.casefold() in COORDINATING
+    return token.low in COORDINATING
 
 
 def _content(tokens: Sequence[Token]) -> tuple[str, ...]:
     """What tokens are compared by, without articles."""
-    return tuple(token.key for token in tokens if token.text.casefold() not in ARTICLES)
+    return tuple(token.key for token in tokens if token.low not in ARTICLES)
 
 
 def _joined(tokens: Sequence[Token]) -> str:
