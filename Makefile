@@ -45,7 +45,7 @@ bench: $(VENV)/test.installed
 	$(BIN)/python tests/bench/bench.py
 
 soak: $(VENV)/test.installed ## the tests of kills and faults at full size
-	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest tests/test_resume.py tests/test_hostile.py tests/test_cache.py
+	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest tests/runs/test_resume.py tests/runs/test_hostile.py tests/models/test_cached.py
 
 clean:
 	rm -rf .venv build dist

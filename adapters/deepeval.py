@@ -27,7 +27,7 @@ from uuid import uuid4
 import groundjudge
 from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Reply, Request, Usage, Verdict
 from groundjudge.model import FunctionModel, ModelLike, as_model
-from groundjudge.models.shared import shared
+from groundjudge.models.coalesced import shared
 
 try:
     from deepeval.errors import MissingTestCaseParamsError

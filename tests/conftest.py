@@ -15,3 +15,5 @@ os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 
 settings.register_profile("patient", deadline=None)  # a busy machine is no failing test
 settings.load_profile("patient")
+
+pytest_plugins = ["command_line"]  # its fixtures: invoke and file_of

@@ -23,13 +23,13 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from groundjudge.analysis import NDArray, metrics, np, selection
-from groundjudge.figures import Figure, Floats, Sample, intervals, numbered
-from groundjudge.support import COEFFICIENTS, Model, Signals, index, score, support
+from groundjudge.analysis.figures import Figure, Floats, Sample, intervals, numbered
+from groundjudge.analysis.libraries import NDArray, metrics, np, selection
+from groundjudge.offline.support import COEFFICIENTS, Model, Signals, index, score, support
 
 optimize: Any = import_module("scipy.optimize")  # which is not typed
 
-KEPT = Path(__file__).parents[1] / "src" / "groundjudge" / COEFFICIENTS
+KEPT = Path(__file__).parents[1] / "src" / "groundjudge" / "offline" / COEFFICIENTS
 PENALTY = 1.0
 """Of the squares of the coefficients: what a ridge regression calls lambda."""
 FOLDS = 10

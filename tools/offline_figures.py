@@ -17,8 +17,8 @@ import typer
 from fit_support import BOUNDS, Row, Table, areas, cross_validated, fit, folds, read, table
 
 from groundjudge import Judge, load
-from groundjudge.analysis import np
-from groundjudge.figures import Figure, Floats
+from groundjudge.analysis.figures import Figure, Floats
+from groundjudge.analysis.libraries import np
 
 JUDGES = ("groundedness", "confidence_grounding", "statement_groundedness")
 NOTHING_TO_GROUND = 0.5
@@ -36,7 +36,7 @@ def cross_judged(name: str, data: Table) -> Floats:
     """The scores of an offline judge that rests on a model which saw no row of the case's group."""
     judge, scores = load(name, model="offline"), np.empty(len(data.rows))
     for seen, unseen in folds(data):
-        with patch("groundjudge.support.model", return_value=fit(data, seen)):
+        with patch("groundjudge.offline.support.model", return_value=fit(data, seen)):
             scores[unseen] = judged(judge, [data.rows[int(place)] for place in unseen])
     return scores
 

@@ -2,16 +2,16 @@
 
 import logging
 
-from groundjudge.cache import CachedModel
 from groundjudge.case import Case, Document, Message
-from groundjudge.cost import Estimate, estimate
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PromptError, ReplyError
 from groundjudge.judge import Judge, load, names
 from groundjudge.model import Model, Reply, Request
+from groundjudge.models.cached import CachedModel
 from groundjudge.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
-from groundjudge.run import arun, run
-from groundjudge.summary import Summary, summarise
+from groundjudge.runs.cost import Estimate, estimate
+from groundjudge.runs.run import arun, run
+from groundjudge.runs.summary import Summary, summarise
 from groundjudge.verdict import Evidence, Failure, Part, PromptId, Scale, Usage, Verdict
 from groundjudge.version import __version__
 

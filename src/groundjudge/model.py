@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checka
 
 from groundjudge.case import Case, well_formed
 from groundjudge.errors import ModelError
-from groundjudge.threads import in_a_thread
+from groundjudge.models.threads import in_a_thread
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def as_model(model: ModelLike | None) -> Model:
         message = f"no model given: pass model=, which can be {CHOICES}"
         raise ModelError("no_model", message)
     if model == "offline":
-        from groundjudge.models.offline import OfflineModel  # noqa: PLC0415  loaded when it is used
+        from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded when it is used
 
         return OfflineModel()
     if isinstance(model, str) and get_close_matches(model.casefold(), ["offline"], cutoff=0.8):

@@ -26,9 +26,9 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from groundjudge import Case, Evidence, Part, Verdict
-from groundjudge.agreement import agree
-from groundjudge.labels import Labels
-from groundjudge.report import report
+from groundjudge.analysis.agreement import agree
+from groundjudge.analysis.labels import Labels
+from groundjudge.report.page import report
 
 QUIET = """--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync
     --disable-background-networking --disable-component-update --disable-dev-shm-usage""".split()

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from groundjudge.backoff import wait_before
 from groundjudge.errors import ModelError
 from groundjudge.model import reply_of
+from groundjudge.models.backoff import wait_before
 from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
 from groundjudge.verdict import Usage
 

@@ -19,7 +19,7 @@ import openai
 from groundjudge.errors import ModelError
 from groundjudge.models.exchange import Exchange, Trouble, words_of
 from groundjudge.models.per_loop import PerLoop
-from groundjudge.threads import in_a_thread
+from groundjudge.models.threads import in_a_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -1,0 +1,1 @@
+"""Agreement with people, calibration and comparison (extra `groundjudge[analysis]`)."""

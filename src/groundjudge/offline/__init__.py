@@ -1,0 +1,1 @@
+"""The lexical baseline: no language model is called."""

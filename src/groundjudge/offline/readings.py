@@ -1,0 +1,175 @@
+"""A text as it is compared: its words, its numbers, and what it says that something else would exclude."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from groundjudge.offline.contrasts import Place, Units, places, units
+from groundjudge.text.facts import Number, negated_at, numbers_at
+from groundjudge.text.words import (
+    FUNCTION_SIGNS,
+    FUNCTION_WEIGHT,
+    Word,
+    is_unspaced,
+    spelled,
+    without_numbers,
+    words,
+)
+
+CLAUSE = re.compile(r"[,:](?!\d)|[;–—，；：。]")
+"""What parts the clauses of a sentence."""
+_STOPS = ("", *".!?:;。！？：；")
+_ANSWER = re.compile(r"(?:[^\W\d_\u0e00-\U0003134f]+|不|没有)\s?[,.!:;–—，。！]")
+SCOPE = 4
+"""So many words behind a negation, what it denies is looked for."""
+
+
+class Token(NamedTuple):
+    """A word, a number or, in scripts without spaces, a sign.
+
+    Attributes:
+        key: what it is compared by.
+        text: how it is written.
+        start: where it stands.
+        clause: which clause of its text that is.
+        weight: how much it counts.
+        is_negation: whether it denies something.
+        is_number: whether it is a number.
+    """
+
+    key: str
+    text: str
+    start: int
+    clause: int
+    weight: float = 1.0
+    is_negation: bool = False
+    is_number: bool = False
+
+    @property
+    def low(self) -> str:
+        """How it is written, in small letters."""
+        return self.text.casefold()
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it says something itself."""
+        return self.weight == 1
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it says something and is no number."""
+        return self.is_content and not self.is_number
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as it is compared, with dates and hours spelled in one way.
+
+    Attributes:
+        text: the text.
+        words: its words.
+        placed: its numbers with their places.
+    """
+
+    text: str
+    words: Sequence[Word]
+    placed: Sequence[Number]
+
+    @cached_property
+    def numbers(self) -> Sequence[str]:
+        """Its numbers, each once."""
+        return list(dict.fromkeys(number.value for number in self.placed))
+
+    @cached_property
+    def backs(self) -> frozenset[str]:
+        """The numbers that it backs in another text: its own, and 1 where that may be written in a word."""
+        has_one = "一" in self.text or any(word.stem == "one" for word in self.words)
+        return frozenset(self.numbers) | frozenset(["1"] if has_one else [])
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """What its content words are compared by."""
+        return frozenset(word.stem for word in self.words if word.weight == 1)
+
+    @cached_property
+    def negated(self) -> Sequence[int]:
+        """Where its negations stand, without a "No," that answers."""
+        return [start for start in negated_at(self.text) if not self._answers(start)]
+
+    @cached_property
+    def tokens(self) -> Sequence[Token]:
+        """All that it consists of, in order."""
+        return sorted(self._tokens(), key=lambda token: token.start)
+
+    @cached_property
+    def units(self) -> Units:
+        """The units of its numbers."""
+        return units(self.text, self.placed)
+
+    @cached_property
+    def places(self) -> frozenset[Place]:
+        """Where its words and units stand in the tables of what excludes each other."""
+        return places(self.words, self.units)
+
+    @cached_property
+    def denials(self) -> Sequence[Sequence[str]]:
+        """What each negation may deny, likeliest first: stems of the next content words in its clause.
+
+        Where none follows, as in "opens not", it is the last one before; in scripts without spaces one always
+        follows.
+        """
+        starts = [word.start for word in self.words]
+        denied = (self._denied(offset, bisect_left(starts, offset)) for offset in self.negated)
+        return [stems for stems in denied if stems]
+
+    def _answers(self, start: int) -> bool:
+        return self.text[:start].rstrip()[-1:] in _STOPS and bool(_ANSWER.match(self.text, start))
+
+    def _denied(self, offset: int, at: int) -> list[str]:
+        behind = self.words[at : at + SCOPE + 1]
+        before = () if is_unspaced(self.text[offset]) else self.words[max(0, at - SCOPE) : at][::-1]
+        for beside, most in ((behind, 2), (before, 1)):
+            stems = [
+                word.stem
+                for word in beside
+                if word.weight == 1
+                and word.start != offset
+                and not CLAUSE.search(self.text, *sorted((offset, word.start)))
+            ]
+            if stems:
+                return stems[:most]
+        return []
+
+    def _tokens(self) -> Iterator[Token]:
+        ends = [end.start() for end in CLAUSE.finditer(self.text)]
+        negated = set(self.negated)
+        signs: dict[int, str] = {}
+        for value, start, end in self.placed:
+            yield Token(f"#{value}", self.text[start:end], start, bisect_left(ends, start), is_number=True)
+        for stem, weight, text, start, _ in self.words:
+            if is_unspaced(text) and (len(stem) > 1 or start not in negated):
+                signs.update(enumerate(text, start))  # of neighbouring pairs, each once
+            else:
+                yield Token(stem, text, start, bisect_left(ends, start), weight, start in negated)
+        for start, sign in signs.items():
+            weight = FUNCTION_WEIGHT if sign in FUNCTION_SIGNS else 1.0
+            yield Token(sign, sign, start, bisect_left(ends, start), weight, start in negated)
+
+
+Reader = Callable[[str], Reading]
+
+
+def reader() -> Reader:
+    """What reads texts, and each only once: make one for each case, and drop it with the case."""
+
+    def read(text: str) -> Reading:
+        text = spelled(text)
+        found = numbers_at(text)
+        return Reading(text, words(without_numbers(text, found)), found)
+
+    return cache(read)

@@ -1,0 +1,1 @@
+"""The report: a run as a single HTML page."""

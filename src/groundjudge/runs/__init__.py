@@ -1,0 +1,1 @@
+"""Many cases: files of them, budgets, costs and summaries."""

@@ -1,0 +1,112 @@
+"""What a run costs: in tokens before it is made, and in money where prices are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from groundjudge.case import Case
+from groundjudge.errors import GroundjudgeError
+from groundjudge.judge import Judge
+from groundjudge.model import Request
+from groundjudge.runs.run import Row, jobs_of
+from groundjudge.verdict import Frozen, Usage, Verdict
+
+BYTES_PER_TOKEN = 4
+TOKENS_PER_MESSAGE = 4
+PER_MILLION = 1_000_000
+LIMITS = ("max_completion_tokens", "max_tokens")
+"""The parameters that limit a reply."""
+
+
+class Estimate(Frozen):
+    """What one judge would ask for, at one call per case: a re-ask costs as much again.
+
+    Attributes:
+        judge: the judge's name.
+        n_calls: how many cases it would ask the model about.
+        n_free: cases with nothing to judge, which cost no call.
+        n_error: rows that would get an error without a call.
+        prompt_tokens: of all prompts together, see `prompt_tokens`.
+        completion_tokens: the most that all replies together can have; None where nothing limits them.
+    """
+
+    judge: str
+    n_calls: int
+    n_free: int
+    n_error: int
+    prompt_tokens: int
+    completion_tokens: int | None
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices per million tokens, in any currency."""
+
+    prompt: float
+    completion: float
+
+    def of(self, usage: Usage) -> float:
+        """What the tokens cost."""
+        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / PER_MILLION
+
+
+def estimate(judges: Judge | Sequence[Judge], cases: Iterable[Row]) -> list[Estimate]:
+    """What a run would ask for, judge by judge. Nothing is asked, and the judges need no endpoint.
+
+    Raises:
+        Exception: whatever reading `cases` raises.
+    """
+    crew = tuple(judges) if isinstance(judges, Sequence) else (judges,)
+    counts = {judge.name: _Count(judge) for judge in crew}
+    for number, row in enumerate(cases, 1):
+        for job in jobs_of(row, number, crew):
+            if not isinstance(job, Verdict):
+                counts[job[0].name].add(job[1])
+            elif job.judge in counts:
+                counts[job.judge].n_error += 1
+    return [count.estimate() for count in counts.values()]
+
+
+def prompt_tokens(request: Request) -> int:
+    """About how many tokens the prompt of a request has: one for 4 bytes of UTF-8, and 4 per message.
+
+    Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
+    markup may have more.
+    """
+    n_bytes = sum(len(message["content"].encode()) for message in request.messages)
+    return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
+
+
+@dataclass
+class _Count:
+    """What is counted for one judge."""
+
+    judge: Judge
+    n_calls: int = 0
+    n_free: int = 0
+    n_error: int = 0
+    tokens: int = 0
+
+    def add(self, case: Case) -> None:
+        talk = self.judge.conversation(case)
+        try:
+            self.tokens += prompt_tokens(next(talk))
+            self.n_calls += 1
+        except StopIteration:
+            self.n_free += 1
+        except GroundjudgeError:
+            self.n_error += 1
+        finally:
+            talk.close()
+
+    def estimate(self) -> Estimate:
+        limit = next((self.judge.parameters[name] for name in LIMITS if name in self.judge.parameters), None)
+        return Estimate(
+            judge=self.judge.name,
+            n_calls=self.n_calls,
+            n_free=self.n_free,
+            n_error=self.n_error,
+            prompt_tokens=self.tokens,
+            completion_tokens=None if limit is None else limit * self.n_calls,
+        )

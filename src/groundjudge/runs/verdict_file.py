@@ -1,0 +1,49 @@
+"""Verdicts of an earlier run, read back from the file that it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from groundjudge.errors import CaseError
+from groundjudge.runs.rows import read_rows
+from groundjudge.verdict import Verdict
+
+
+def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
+    """Read the verdicts of a file, one JSON object per line; "-" is stdin.
+
+    Yields:
+        A verdict per line, or a CaseError (`unreadable_row`) for one that holds none, such as the
+        half-written last line of a run that was killed.
+
+    Raises:
+        OSError: the file cannot be opened or read.
+    """
+    for number, row in enumerate(read_rows(path), 1):
+        if isinstance(row, CaseError):
+            yield row
+            continue
+        try:
+            yield Verdict.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+            yield CaseError("unreadable_row", message, f"row {number}")
+
+
+def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
+    """The last verdict of every judge on every case, and how many earlier ones it stands for.
+
+    A run that was resumed writes a row that had failed once more: what came last counts. Verdicts
+    on cases without an id are all kept, because nothing says that two are on the same case.
+    """
+    kept: dict[object, Verdict] = {}
+    n_seen = 0
+    for n_seen, verdict in enumerate(verdicts, 1):
+        about = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
+        kept.pop(about, None)
+        kept[about] = verdict
+    return list(kept.values()), n_seen - len(kept)

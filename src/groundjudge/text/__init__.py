@@ -1,0 +1,1 @@
+"""What knows languages: sentences, words, numbers and negations."""

@@ -1,0 +1,449 @@
+"""Every door gives the same verdict: the table that guards the product.
+
+Each row is a judge, what is judged, and what the model answers. `judge` says what it amounts to; every
+other way into the library has to say the same of status, score, label, reason and error.
+"""
+
+# What LangSmith and DeepEval leave without types is no concern of this table:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import formatter
+import pytest
+from deepeval.errors import MissingTestCaseParamsError
+from deepeval.evaluate import AsyncConfig, DisplayConfig, ErrorConfig
+from deepeval.evaluate import evaluate as deepeval_evaluate
+from deepeval.test_case import LLMTestCase
+from langsmith import Client, aevaluate
+from langsmith import evaluate as langsmith_evaluate
+from langsmith.schemas import Example
+
+from groundjudge import Case, GroundjudgeError, Judge, ModelError, Reply, Request, Verdict, load, names
+from groundjudge.adapters.deepeval import JudgeMetric
+from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langsmith import evaluator
+from groundjudge.errors import WHAT_IS_WRONG
+
+RAG: Mapping[str, Any] = {
+    "query": "When does the library open?",
+    "context": [
+        "The library opens at 9:00 on weekdays.",
+        {"title": "Tours", "content": "Tours cost 4.50 euros."},
+    ],
+    "response": "It opens at 9:00 on weekdays. Tours cost 4.50 euros.",
+    "reference": "The library opens at 9:00 on weekdays.",
+}
+PLAY: Mapping[str, Any] = {
+    "agent_name": "Mira",
+    "profile": "Mira keeps the lighthouse of Vessa.",
+    "conversation": "Who are you?",
+    "answers": ["I keep the light."],
+    "response": "I keep the lighthouse.",
+}
+SENTENCES = [("It opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", 10.0)]
+CUT = "length"
+
+
+@dataclass(frozen=True)
+class Row:
+    """`answer` is what the model answers, however often it is asked; `case` changes the usual one."""
+
+    judge: str
+    answer: str | Reply | ModelError
+    case: Mapping[str, Any] | None = None
+
+
+TABLE = [
+    *(Row("groundedness", formatter.tags(level, f"because {level}")) for level in range(1, 6)),
+    Row("groundedness", formatter.tags(4, "an empty context"), {"context": []}),
+    Row("groundedness", formatter.tags(5, "<b>tags</b> & {braces} of its own")),
+    Row("groundedness", "<S1>left open</S1><S2>4"),
+    Row("groundedness", "<S1>first</S1><S2>2</S2> <S1>second</S1><S2>5</S2>"),
+    Row("groundedness", "<think><S2>5</S2></think><S1>no</S1><S2>1</S2>"),
+    Row("groundedness", "<S2>9</S2>"),
+    Row("groundedness", "<S2>4.5</S2>"),
+    Row("groundedness", "<S2>good</S2>"),
+    Row("groundedness", "<S2>3 or 4</S2>"),
+    Row("groundedness", "Looks good to me."),
+    Row("groundedness", ""),
+    Row("groundedness", "I'm sorry, but I can't help with that."),
+    Row("groundedness", Reply("", refusal="No.")),
+    Row("groundedness", Reply("<S2>4</S2>", finish_reason="content_filter")),
+    Row("groundedness", Reply("<S1>this resp", finish_reason=CUT)),
+    Row("groundedness", Reply("<S1>complete</S1><S2>4</S2>", finish_reason=CUT)),
+    Row("groundedness", "", {"response": " "}),
+    Row("groundedness", "", {"context": None}),
+    *(
+        Row("groundedness", ModelError(code, f"{code}: said the endpoint"))
+        for code in (
+            "timeout",
+            "connection",
+            "rate_limited",
+            "quota",
+            "auth",
+            "bad_request",
+            "not_found",
+            "server",
+        )
+    ),
+    *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0, 0.3, 0.5, 1)),
+    Row(
+        "confidence_grounding",
+        formatter.json_object(0.9, "a greeting"),
+        {"context": [], "response": "Hi there!"},
+    ),
+    Row("confidence_grounding", "{'reasoning': 'repaired', 'score': 0.8,}"),
+    Row("confidence_grounding", '{"score": 1.7}'),
+    Row("confidence_grounding", '{"score": 0.5 or 0.6}'),
+    Row("confidence_grounding", '{"score": null}'),
+    Row("confidence_grounding", "", {"response": ""}),
+    Row(
+        "statement_groundedness",
+        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)]),
+    ),
+    Row(
+        "statement_groundedness",
+        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)]),
+    ),
+    Row("statement_groundedness", formatter.scorecard(SENTENCES)),
+    Row("statement_groundedness", formatter.scorecard(SENTENCES) + "\n\nStatement Sentence: No score."),
+    Row("statement_groundedness", Reply(formatter.scorecard(SENTENCES), finish_reason=CUT)),
+    Row("statement_groundedness", "", {"context": []}),
+    Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),
+    Row("passage_quality", formatter.adjacent((1, 1.0), (4, 0.0), "nothing of it")),
+    Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (4 * 0.5)\nPRECISION_Formula: (5 * 1.0)"),
+    Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),
+    Row("passage_quality", "RECALL_Formula: (2 * 1.0)"),
+    Row("passage_quality", "", {"reference": None}),
+    *(
+        Row("knowledge_hallucination", formatter.banded(value, f"at {value}"))
+        for value in (0, 20, 55.5, 80, 100)
+    ),
+    Row("knowledge_hallucination", "Analysis: words differ\nLevel: severe\nScore: 72"),
+    Row("knowledge_hallucination", "Score: 101"),
+    Row("knowledge_hallucination", formatter.banded(90, "no answers known"), {"answers": None}),
+    Row("knowledge_hallucination", "", {"profile": " "}),
+]
+
+
+def case_of(number: int, row: Row) -> dict[str, Any]:
+    """The row's case; a response that is there says which row it is."""
+    case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
+    if case["response"].strip():
+        case["response"] += f" [{number}]"
+    return {field: value for field, value in case.items() if value is not None}
+
+
+ROWS = {name: {i: row for i, row in enumerate(TABLE) if row.judge == name} for name in names()}
+CASES = {name: [case_of(i, row) for i, row in rows.items()] for name, rows in ROWS.items()}
+
+
+class Script:
+    """A model that answers each row with what the table says."""
+
+    name = "script"
+
+    def __init__(self, judge: str) -> None:
+        self.rows = ROWS[judge]
+
+    def complete(self, request: Request) -> Reply:
+        answer = self.rows[int(request.case.response_text.rpartition("[")[2].rstrip("]"))].answer
+        if isinstance(answer, ModelError):
+            raise ModelError(answer.code, answer.message)
+        return Reply(answer) if isinstance(answer, str) else answer
+
+    async def acomplete(self, request: Request) -> Reply:
+        await asyncio.sleep(0)
+        return self.complete(request)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a door tells of a row, as far as all doors have a word for it."""
+
+    status: str
+    score: float | None
+    label: str | None
+    reason: str
+    error: str | None
+
+
+def told(verdict: Verdict | BaseException | None) -> Told:
+    if isinstance(verdict, BaseException):
+        assert isinstance(verdict, GroundjudgeError), verdict
+        verdict = verdict.verdict
+    assert verdict is not None
+    error = verdict.error.code if verdict.error else None
+    return Told(verdict.status, verdict.score, verdict.label, verdict.reason, error)
+
+
+def judge_of(name: str) -> Judge:
+    return load(name, model=Script(name))
+
+
+def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Told]:
+    """What comes of each case, returned or raised."""
+
+    def outcome(case: Any) -> Any:
+        try:
+            return judge(case)
+        except GroundjudgeError as error:
+            return error
+
+    return [told(outcome(case)) for case in cases]
+
+
+def by_judge(name: str) -> list[Told]:
+    return one_by_one(judge_of(name).judge, CASES[name])
+
+
+def by_ajudge(name: str) -> list[Told]:
+    judge = judge_of(name)
+    return one_by_one(lambda case: asyncio.run(judge.ajudge(case)), CASES[name])
+
+
+def by_case_objects(name: str) -> list[Told]:
+    return one_by_one(judge_of(name).judge, [Case(**case) for case in CASES[name]])
+
+
+def by_invoke(name: str) -> list[Told]:
+    return one_by_one(runnable(judge_of(name)).invoke, CASES[name])
+
+
+def by_ainvoke(name: str) -> list[Told]:
+    chain = runnable(judge_of(name))
+    return one_by_one(lambda case: asyncio.run(chain.ainvoke(case)), CASES[name])
+
+
+def by_stream(name: str) -> list[Told]:
+    chain = runnable(judge_of(name))
+    return one_by_one(lambda case: next(iter(chain.stream(case))), CASES[name])
+
+
+def by_batch(name: str) -> list[Told]:
+    cases: list[Any] = CASES[name]
+    verdicts: list[Any] = runnable(judge_of(name)).batch(cases, return_exceptions=True)
+    return [told(verdict) for verdict in verdicts]
+
+
+def by_abatch(name: str) -> list[Told]:
+    cases: list[Any] = CASES[name]
+    verdicts: list[Any] = asyncio.run(runnable(judge_of(name)).abatch(cases, return_exceptions=True))
+    return [told(verdict) for verdict in verdicts]
+
+
+LANGCHAIN = {
+    "invoke": by_invoke,
+    "ainvoke": by_ainvoke,
+    "stream": by_stream,
+    "batch": by_batch,
+    "abatch": by_abatch,
+}
+CORE = {"ajudge": by_ajudge, "Case": by_case_objects}
+
+
+def expected(name: str) -> list[Told]:
+    return by_judge(name)
+
+
+def test_table_covers_every_judge_status_and_error() -> None:
+    rows = [one for name in names() for one in by_judge(name)]
+    assert len(rows) == len(TABLE) >= 40
+    assert {one.status for one in rows} == {"ok", "not_applicable", "error"}
+    endpoint = {
+        "timeout",
+        "connection",
+        "rate_limited",
+        "quota",
+        "auth",
+        "bad_request",
+        "not_found",
+        "server",
+    }
+    assert {one.error for one in rows if one.error} == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("door", [*CORE, *LANGCHAIN])
+def test_core_and_langchain_agree(door: str, name: str) -> None:
+    assert (CORE | LANGCHAIN)[door](name) == expected(name)
+
+
+SIDES = {"query", "agent_name", "profile", "conversation", "answers"}
+
+
+def example(case: Mapping[str, Any]) -> Example:
+    return Example(
+        id=uuid4(),
+        inputs={field: value for field, value in case.items() if field in SIDES | {"context", "response"}},
+        outputs={"reference": case["reference"]} if "reference" in case else None,
+    )
+
+
+def target(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {field: inputs[field] for field in ("response", "context") if field in inputs}
+
+
+async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
+    return target(inputs)
+
+
+def from_langsmith(row: Any) -> Told:
+    (result, *_) = row["evaluation_results"]["results"]
+    status = result.extra["status"]
+    comment = result.comment or ""
+    if status == "error":
+        return Told(status, result.score, None, "", comment.partition(":")[0])
+    label = result.value if isinstance(result.value, str) else None
+    return Told(status, result.score, label, comment, None)
+
+
+def agrees_with_langsmith(shown: Told, one: Told) -> bool:
+    """The comment holds the reason, and more where the verdict has parts."""
+    return shown.reason.startswith(one.reason) and Told(
+        shown.status, shown.score, shown.label, one.reason, shown.error
+    ) == Told(one.status, one.score, one.label, one.reason, one.error)
+
+
+def offline() -> Client:
+    return Client(
+        api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0.0
+    )
+
+
+def by_langsmith(name: str) -> list[Told]:
+    data = [example(case) for case in CASES[name]]
+    results = langsmith_evaluate(
+        target, data=data, evaluators=[evaluator(judge_of(name))], upload_results=False, client=offline()
+    )
+    rows = {row["example"].id: row for row in results}
+    return [from_langsmith(rows[one.id]) for one in data]
+
+
+def by_alangsmith(name: str) -> list[Told]:
+    data = [example(case) for case in CASES[name]]
+
+    async def evaluated() -> dict[Any, Any]:
+        results = await aevaluate(
+            atarget, data=data, evaluators=[evaluator(judge_of(name))], upload_results=False, client=offline()
+        )
+        return {row["example"].id: row async for row in results}
+
+    rows = asyncio.run(evaluated())
+    return [from_langsmith(rows[one.id]) for one in data]
+
+
+@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("door", [by_langsmith, by_alangsmith])
+def test_langsmith_agrees(door: Callable[[str], list[Told]], name: str) -> None:
+    shown, expecting = door(name), expected(name)
+    assert len(shown) == len(expecting)
+    for one, other in zip(shown, expecting, strict=True):
+        assert agrees_with_langsmith(one, other), (one, other)
+
+
+PARAMS = {"query": "input", "response": "actual_output", "reference": "expected_output"}
+
+
+def llm_test_case(case: Mapping[str, Any]) -> LLMTestCase:
+    fields: dict[str, Any] = {PARAMS[field]: value for field, value in case.items() if field in PARAMS}
+    context = case.get("context")
+    if context is not None:
+        fields["retrieval_context"] = [each if isinstance(each, str) else each["content"] for each in context]
+    fields.setdefault("input", "none")
+    return LLMTestCase(**fields, metadata={field: case[field] for field in PLAY if field in case})
+
+
+def from_metric(metric: JudgeMetric) -> Told:
+    """What the metric keeps; a row that lacks something is turned down by DeepEval's own check."""
+    if metric.verdict is None:
+        assert metric.error
+        return Told("error", None, None, "", "missing_field")
+    return told(metric.verdict)
+
+
+def measured(name: str, measure: Callable[[JudgeMetric, LLMTestCase], None]) -> list[Told]:
+    metric = JudgeMetric(judge=judge_of(name))
+    shown: list[Told] = []
+    for case in CASES[name]:
+        with suppress(GroundjudgeError, MissingTestCaseParamsError):
+            measure(metric, llm_test_case(case))
+        shown.append(from_metric(metric))
+    return shown
+
+
+def by_measure(name: str) -> list[Told]:
+    return measured(name, lambda metric, case: metric.measure(case))
+
+
+def by_a_measure(name: str) -> list[Told]:
+    return measured(name, lambda metric, case: asyncio.run(metric.a_measure(case)))
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("door", [by_measure, by_a_measure])
+def test_deepeval_agrees(door: Callable[[str], list[Told]], name: str) -> None:
+    # DeepEval's own check turns down an empty text before a metric sees it.
+    empty = Told("error", None, None, "", "missing_field")
+    cases = zip(CASES[name], expected(name), strict=True)
+    assert door(name) == [one if case["response"] else empty for case, one in cases]
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("run_async", [False, True])
+def test_deepeval_evaluate_agrees(
+    run_async: bool,  # noqa: FBT001
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)  # DeepEval leaves its results where it runs
+    metrics: list[Any] = [JudgeMetric(judge=judge_of(name))]
+    outcome = deepeval_evaluate(
+        [llm_test_case(case) for case in CASES[name]],
+        metrics,
+        async_config=AsyncConfig(run_async=run_async),
+        display_config=DisplayConfig(show_indicator=False, print_results=False),
+        error_config=ErrorConfig(ignore_errors=True),
+    )
+    verdicts = [settled(judge_of(name), case) for case in CASES[name]]
+    results: list[Any] = sorted(outcome.test_results, key=lambda result: result.index or 0)
+    for verdict, result in zip(verdicts, results, strict=True):
+        (shown,) = result.metrics_data
+        failed = verdict.error or verdict.label == "empty_response"
+        assert shown.success is (not failed and bool(verdict.passed))
+        assert bool(shown.error) is bool(failed)
+        assert shown.score == verdict.score
+        if verdict.error and verdict.error.code != "missing_field":
+            assert f"{verdict.error.code}: " in shown.error
+        if not failed:
+            assert verdict.reason in shown.reason
+
+
+def settled(judge: Judge, case: Mapping[str, Any]) -> Verdict:
+    try:
+        return judge.judge(case)
+    except GroundjudgeError as error:
+        verdict = error.verdict
+    assert verdict
+    return verdict
+
+
+def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:
+    example_file = Path(__file__).parents[2] / "examples" / "one_judge_three_doors.py"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, str(example_file)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "All the same: True" in done.stdout
+    assert done.stdout.count("score 0.25, incorrect") == 4

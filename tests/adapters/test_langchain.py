@@ -1,0 +1,759 @@
+"""LangChain's users drive a judge like any other runnable; any of their chat models is a judge's model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.exceptions import OutputParserException
+from langchain_core.language_models import BaseChatModel, FakeListLLM
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.prompt_values import ChatPromptValue
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_core.tracers.base import BaseTracer
+from langchain_core.tracers.schemas import Run
+from pydantic import ConfigDict, Field
+from says import Says
+
+from groundjudge import (
+    Case,
+    CaseError,
+    GroundjudgeError,
+    Model,
+    ModelError,
+    Reply,
+    ReplyError,
+    Usage,
+    Verdict,
+    load,
+    names,
+    run,
+)
+from groundjudge.adapters.langchain import ChatModel, parser, prompt, runnable
+
+ROW: Mapping[str, Any] = {
+    "id": "opening",
+    "query": "When does the library open?",
+    "context": [Document("The library opens at 9:00 on weekdays.", metadata={"title": "Opening hours"})],
+    "response": "It opens at 9:00.",
+}
+BLANK = {**ROW, "response": " \n"}
+GOOD = "<S0>t</S0><S1>The hour is in the source.</S1><S2>5</S2>"
+POOR = "<S0>t</S0><S1>The hour is wrong.</S1><S2>2</S2>"
+GREETING = "<S1>It claims nothing.</S1><S2>3</S2>"
+UNREADABLE = "I would say that it is fine."
+QUOTING = "Statement Sentence: It opens at 9:00.\nSupporting Evidence: opens at 9:00\nScore: 10"
+COUNTED = AIMessage(
+    GOOD,
+    usage_metadata={"input_tokens": 900, "output_tokens": 40, "total_tokens": 940},
+    response_metadata={"finish_reason": "stop", "model_name": "answering-1-0613"},
+)
+CUT_OFF = AIMessage("<S0>Well, the", response_metadata={"finish_reason": "length"})
+
+Row = Case | Mapping[str, Any]
+Judging = Runnable[Row, Verdict]
+
+
+class InFlight:
+    """Counts calls, and how many of them there were at the same time."""
+
+    def __init__(self) -> None:
+        self.calls = self.peak = self._now = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def __call__(self) -> Generator[int]:
+        with self._lock:
+            self.calls += 1
+            self._now += 1
+            self.peak = max(self.peak, self._now)
+            number = self.calls
+        yield number
+        with self._lock:
+            self._now -= 1
+
+
+class Answers(BaseChatModel):
+    """Gives its replies in turn and the last one for ever; one that is an exception is raised."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    replies: tuple[Any, ...]
+    wait: float = 0
+    in_flight: InFlight = Field(default_factory=InFlight)
+
+    @property
+    def _llm_type(self) -> str:
+        return "answers"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
+        with self.in_flight() as number:
+            time.sleep(self.wait)
+        return self._result(messages, number, bound)
+
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
+        with self.in_flight() as number:
+            await asyncio.sleep(self.wait)
+        return self._result(messages, number, bound)
+
+    def _result(self, messages: list[BaseMessage], number: int, bound: Mapping[str, Any]) -> ChatResult:
+        assert not {*bound} - {"run_manager", "stop"}
+        reply = self.reply_to(messages, number)
+        if isinstance(reply, Exception):
+            raise reply
+        return ChatResult(
+            generations=[ChatGeneration(message=AIMessage(reply) if isinstance(reply, str) else reply)]
+        )
+
+    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:  # noqa: ARG002  others need them
+        return self.replies[min(number, len(self.replies)) - 1]
+
+
+class FailsOnRowSeven(Answers):
+    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:
+        return (
+            TimeoutError("too slow")
+            if "row 7" in str(messages[-1].content)
+            else super().reply_to(messages, number)
+        )
+
+
+class WithSettings(Answers):
+    """Has settings like the chat models of providers, and notes those that each call was made with."""
+
+    model_name: str = "settings-1"
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    made_with: list[tuple[float | None, float | None, int | None]] = Field(default_factory=list[Any])
+
+    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:
+        self.made_with.append((self.temperature, self.top_p, self.max_tokens))
+        return super().reply_to(messages, number)
+
+
+class OnlyDefaultTemperature(WithSettings):
+    """Turns settings down, in the words of real endpoints."""
+
+    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:
+        reply = super().reply_to(messages, number)
+        if self.temperature is not None and self.top_p is not None:
+            return HttpError(400, "`temperature` and `top_p` cannot both be specified for this model.")
+        if self.temperature is not None:
+            return HttpError(400, "Unsupported value: 'temperature' does not support 0 with this model.")
+        return reply
+
+
+class TiedToALoop(Answers):
+    """Its async client was used in another event loop before, as clients that are kept often were."""
+
+    async def _agenerate(self, *_: Any, **__: Any) -> ChatResult:
+        message = "Event loop is closed"
+        raise RuntimeError(message)
+
+
+class HttpError(Exception):
+    """As the clients of the providers raise it."""
+
+    def __init__(self, status_code: int, message: str = "", code: str | None = None) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.code = code
+
+
+def answers(*replies: Any, wait: float = 0) -> Answers:
+    return Answers(replies=replies, wait=wait)
+
+
+async def invoke(judging: Judging, row: Any) -> Verdict:
+    return judging.invoke(row)
+
+
+async def ainvoke(judging: Judging, row: Any) -> Verdict:
+    return await judging.ainvoke(row)
+
+
+async def batch(judging: Judging, row: Any) -> Verdict:
+    return judging.batch([row, row])[1]
+
+
+async def abatch(judging: Judging, row: Any) -> Verdict:
+    return (await judging.abatch([row, row]))[1]
+
+
+async def stream(judging: Judging, row: Any) -> Verdict:
+    (verdict,) = judging.stream(row)
+    return verdict
+
+
+async def astream(judging: Judging, row: Any) -> Verdict:
+    (verdict,) = [verdict async for verdict in judging.astream(row)]
+    return verdict
+
+
+each_way = pytest.mark.parametrize("way", [invoke, ainvoke, batch, abatch, stream, astream])
+sync_and_async = pytest.mark.parametrize("way", [invoke, ainvoke])
+
+Way = Callable[[Judging, Any], Awaitable[Verdict]]
+
+
+OF_A_MODEL = ("model", "usage", "key", "signature")
+
+
+def plain(verdict: Verdict) -> dict[str, Any]:
+    return verdict.model_dump(exclude={"latency_s"})
+
+
+def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
+    with pytest.raises(GroundjudgeError) as raised:
+        judging.invoke(row)
+    return raised.value
+
+
+# --- a judge is a runnable ----------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize("reply", [GOOD, POOR, GREETING])
+async def test_each_way_gives_the_verdict_of_the_core(way: Way, reply: str) -> None:
+    model = Says(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1"))
+    core = load("groundedness", model=model).judge(ROW)
+    assert plain(await way(runnable("groundedness", llm=model), ROW)) == plain(core)
+    by_an_llm = plain(await way(runnable("groundedness", llm=answers(reply)), ROW))
+    assert {**by_an_llm, **dict.fromkeys(OF_A_MODEL)} == {**plain(core), **dict.fromkeys(OF_A_MODEL)}
+    assert by_an_llm["model"] == "Answers"
+
+
+def test_a_case_goes_in_as_well_as_a_mapping() -> None:
+    judging = runnable("groundedness", llm=answers(GOOD))
+    assert plain(judging.invoke(Case(**ROW))) == plain(judging.invoke({**ROW, "input": ROW["query"]}))
+
+
+def test_the_core_s_models_and_options_are_taken() -> None:
+    judge = load("groundedness", model=Says(POOR), threshold=0.25)
+    assert runnable(judge).invoke(ROW).passed
+    assert not runnable("groundedness", llm=lambda _: POOR, threshold=0.3).invoke(ROW).passed
+    assert runnable(judge, llm=answers(GOOD)).invoke(ROW).score == 1
+    with pytest.raises(ModelError, match="no_model"):
+        runnable("groundedness")
+    with pytest.raises(TypeError, match="load"):
+        runnable(judge, threshold=0.3)
+
+
+@sync_and_async
+async def test_usage_attempts_and_the_model_s_name_are_in_the_verdict(way: Way) -> None:
+    verdict = await way(runnable("groundedness", llm=answers(UNREADABLE, COUNTED)), ROW)
+    assert (verdict.attempts, verdict.usage) == (2, Usage(prompt_tokens=900, completion_tokens=40))
+    assert verdict.model == "answering-1-0613"
+    assert verdict.latency_s > 0
+
+
+def test_the_fake_models_of_langchain_serve() -> None:
+    judging = runnable("groundedness", llm=GenericFakeChatModel(messages=iter([UNREADABLE, COUNTED, "", ""])))
+    assert judging.invoke(ROW).attempts == 2
+    assert raised_by(judging, ROW).code == "empty"
+    assert raised_by(judging, ROW).code == "failed"  # it has no message left
+    assert runnable("groundedness", llm=FakeListLLM(responses=[GOOD])).invoke(ROW).score == 1
+
+
+# --- traces -------------------------------------------------------------------------------------
+
+
+class Traces(BaseTracer):
+    """Keeps the runs at the top, with their children."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[Run] = []
+
+    def _persist_run(self, run: Run) -> None:
+        self.runs.append(run)
+
+
+def runs_of(judging: Judging, way: str, row: Any) -> list[Run]:
+    """The runs that a tracer sees at the top."""
+    traces = Traces()
+    config: Any = {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}}
+    try:
+        if way == "invoke":
+            judging.invoke(row, config)
+        else:
+            asyncio.run(_awaited(judging, row, config))
+    except GroundjudgeError:
+        pass
+    return traces.runs
+
+
+async def _awaited(judging: Judging, row: Any, config: Any) -> None:
+    await judging.ainvoke(row, config)
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize(
+    ("replies", "children"),
+    [
+        ([GOOD], ["prompt", "model", "parser"]),
+        ([UNREADABLE, GOOD], ["prompt", "model", "parser!", "prompt", "model", "parser"]),
+        ([CUT_OFF, GOOD], ["prompt", "model", "parser!", "prompt", "model", "parser"]),
+        ([UNREADABLE], ["prompt", "model", "parser!", "prompt", "model", "parser!"]),
+        ([TimeoutError()], ["prompt", "model!"]),
+    ],
+)
+@pytest.mark.parametrize("door", [None, ChatModel])
+def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
+    way: str, replies: list[Any], children: list[str], door: Callable[[Any], Any] | None
+) -> None:
+    llm = answers(*replies)
+    (judged,) = runs_of(runnable("groundedness", llm=door(llm) if door else llm), way, ROW)
+    assert judged.name == "groundedness"
+    assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
+    assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
+    assert {child.run_type for child in judged.child_runs if child.name == "model"} == {"llm"}
+    for each in (judged, *judged.child_runs):
+        assert "mine" in (each.tags or [])
+        assert each.metadata["team"] == "search"
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_a_model_of_the_core_is_traced_too(way: str) -> None:
+    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1")
+    (judged,) = runs_of(runnable("groundedness", llm=Says(told)), way, ROW)
+    children: list[Any] = judged.child_runs
+    assert [child.name for child in children] == ["prompt", "model", "parser"]
+    assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("row", [BLANK, {"question": "When?"}])
+def test_without_anything_to_ask_nothing_is_called(way: str, row: Any) -> None:
+    llm = answers(GOOD)
+    (judged,) = runs_of(runnable("groundedness", llm=llm), way, row)
+    assert (judged.child_runs, llm.in_flight.calls) == ([], 0)
+
+
+def test_a_blank_response_is_not_applicable() -> None:
+    verdict = runnable("groundedness", llm=answers(GOOD)).invoke(BLANK)
+    assert (verdict.status, verdict.label, verdict.attempts) == ("not_applicable", "empty_response", 0)
+
+
+def test_a_handler_sees_names_and_parents() -> None:
+    class Handler(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.seen: list[tuple[str, UUID | None]] = []
+
+        def on_chain_start(self, *_: Any, **told: Any) -> None:
+            self.seen.append((told["name"], told["parent_run_id"]))
+
+        on_chat_model_start = on_chain_start
+
+    handler = Handler()
+    chain = RunnablePassthrough[Any]() | runnable("groundedness", llm=answers(UNREADABLE, GOOD))
+    chain.invoke(ROW, {"callbacks": [handler], "run_name": "app"})
+    assert [name for name, _ in handler.seen] == [
+        *("app", "RunnablePassthrough", "groundedness"),
+        *("prompt", "model", "parser") * 2,
+    ]
+    assert len({parent for name, parent in handler.seen if name in {"prompt", "model", "parser"}}) == 1
+
+
+async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
+    judging = runnable("groundedness", llm=GenericFakeChatModel(messages=iter([GOOD])))
+    events: list[Any] = [event async for event in judging.astream_events(ROW, version="v2")]
+    chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
+    assert "".join(chunk.content for chunk in chunks) == GOOD
+    assert {event["name"] for event in events} == {"groundedness", "prompt", "model", "parser"}
+    assert events[-1]["data"]["output"].score == 1
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+@each_way
+@pytest.mark.parametrize(
+    ("row", "replies", "code", "attempts"),
+    [
+        ({"question": "When?", "answer": "At 9."}, [GOOD], "missing_field", 0),
+        (ROW, [UNREADABLE], "no_verdict", 2),
+        (ROW, [CUT_OFF], "truncated", 2),
+        (ROW, ["<S2>9</S2>"], "out_of_scale", 2),
+        (ROW, [AIMessage("", additional_kwargs={"refusal": "No."})], "refused", 2),
+        (ROW, [HttpError(429)], "rate_limited", 1),
+    ],
+)
+async def test_the_core_s_errors_come_out_with_the_verdict(
+    way: Way, row: Any, replies: list[Any], code: str, attempts: int
+) -> None:
+    with pytest.raises(GroundjudgeError) as raised:
+        await way(runnable("groundedness", llm=answers(*replies)), row)
+    core = {"missing_field": CaseError, "rate_limited": ModelError}.get(code, ReplyError)
+    assert (type(raised.value), raised.value.code) == (core, code)
+    verdict = raised.value.verdict
+    assert verdict is not None
+    assert (verdict.status, verdict.score, verdict.attempts) == ("error", None, attempts)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (HttpError(400), "bad_request"),
+        (HttpError(401), "auth"),
+        (HttpError(403), "auth"),
+        (HttpError(404), "not_found"),
+        (HttpError(408), "timeout"),
+        (HttpError(429), "rate_limited"),
+        (HttpError(429, code="insufficient_quota"), "quota"),
+        (HttpError(529), "server"),
+        (TimeoutError("slow"), "timeout"),
+        (ConnectionRefusedError("no"), "connection"),
+        (type("APITimeoutError", (type("APIConnectionError", (Exception,), {}),), {})("slow"), "timeout"),
+        (type("ConnectError", (Exception,), {})("no"), "connection"),
+        (type("ServiceUnavailable", (Exception,), {"code": 503})("later"), "server"),
+        (ValueError("what?"), "failed"),
+    ],
+)
+def test_what_the_llm_raises_becomes_a_model_error(error: Exception, code: str) -> None:
+    raised = raised_by(runnable("groundedness", llm=answers(error)), ROW)
+    assert (type(raised), raised.code, raised.__cause__) == (ModelError, code, error)
+    assert "Answers" in raised.message
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"finish_reason": "length"},
+        {"finish_reason": "MAX_TOKENS"},
+        {"stop_reason": "max_tokens"},
+        {"stopReason": "max_tokens"},
+        {"done_reason": "length"},
+        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    ],
+)
+def test_every_provider_s_way_to_say_that_a_reply_was_cut_off_is_understood(told: dict[str, Any]) -> None:
+    llm = answers(AIMessage("<S1>r</S1><S2>4", response_metadata=told))
+    assert raised_by(runnable("groundedness", llm=llm), ROW).code == "truncated"
+
+
+def test_a_reply_error_does_not_drag_the_parser_s_along() -> None:
+    raised = raised_by(runnable("groundedness", llm=answers(UNREADABLE)), ROW)
+    assert (raised.__cause__, raised.__context__) == (None, None)
+
+
+def test_an_llm_that_answers_with_what_is_no_message_has_failed() -> None:
+    assert raised_by(runnable("groundedness", llm=RunnableLambda(lambda _: 4)), ROW).code == "failed"
+
+
+# --- many cases ---------------------------------------------------------------------------------
+
+
+ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("config", "bound"), [(None, 16), ({"max_concurrency": 5}, 5), ([{"max_concurrency": 3}] * 40, 3)]
+)
+async def test_a_batch_keeps_its_bound(config: Any, bound: int) -> None:
+    for in_threads in (True, False):
+        llm = answers(GOOD, wait=0.05)
+        judging = runnable("groundedness", llm=llm)
+        verdicts = judging.batch(ROWS, config) if in_threads else await judging.abatch(ROWS, config)
+        assert [verdict.case_id for verdict in verdicts] == [f"row {number}" for number in range(40)]
+        assert llm.in_flight.calls == 40
+        assert bound / 2 < llm.in_flight.peak <= bound
+
+
+async def test_the_bound_holds_within_a_chain() -> None:
+    llm = answers(GOOD, wait=0.05)
+    judging = runnable("groundedness", llm=llm).with_config(tags=["t"]).with_retry()
+    chain: Runnable[Any, Verdict] = RunnablePassthrough[Any]() | judging
+    await chain.abatch([*ROWS])
+    assert 8 < llm.in_flight.peak <= 16
+
+
+async def test_one_row_that_fails_leaves_the_others_alone() -> None:
+    judging = runnable("groundedness", llm=FailsOnRowSeven(replies=(GOOD,)))
+    for results in (
+        judging.batch(ROWS, return_exceptions=True),
+        await judging.abatch(ROWS, return_exceptions=True),
+    ):
+        failed = results.pop(7)
+        assert isinstance(failed, ModelError)
+        assert failed.code == "timeout"
+        assert failed.verdict is not None
+        assert failed.verdict.case_id == "row 7"
+        assert all(isinstance(result, Verdict) and result.score == 1 for result in results)
+    with pytest.raises(ModelError, match="timeout"):
+        judging.batch(ROWS)
+
+
+# --- schemas ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", names())
+def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
+    judge = load(name, model=Says(GOOD))
+    for step in (runnable(judge), prompt(judge)):
+        taken: Any = step.get_input_schema()
+        schema = taken.model_json_schema()
+        assert [*schema["properties"]] == [each.field for each in judge.prompt.inputs]
+        assert schema["required"] == [each.field for each in judge.prompt.inputs if each.required]
+        taken.model_validate({**dict.fromkeys(schema["required"], "text"), "id": 4})
+        with pytest.raises(ValueError, match="required"):
+            taken.model_validate({})
+    assert runnable(judge).get_output_schema() is Verdict
+    assert runnable(judge).get_output_jsonschema()["properties"]["score"]
+    assert prompt(judge).get_output_schema() is ChatPromptValue
+
+
+# --- composing ----------------------------------------------------------------------------------
+
+
+def rag(answer: str = "It opens at 9:00.") -> Runnable[str, dict[str, Any]]:
+    """A chain as people write it; it streams its answer in pieces."""
+    ask = ChatPromptTemplate.from_messages([("system", "Answer from: {context}"), ("human", "{question}")])
+    llm = GenericFakeChatModel(messages=iter([answer] * 9))
+    found = RunnableLambda[str, Any](lambda _: ROW["context"])
+    asked: Runnable[str, Any] = RunnableParallel(context=found, question=RunnablePassthrough[str]())
+    return asked.assign(answer=ask | llm)
+
+
+@each_way
+async def test_a_rag_chain_goes_in(way: Way) -> None:
+    judging: Any = rag() | runnable("groundedness", llm=answers(GOOD))
+    verdict = await way(judging, "When does the library open?")
+    assert verdict.score == 1
+
+
+def test_judges_stand_side_by_side() -> None:
+    llm = answers(GOOD)
+    judges: Runnable[Any, Any] = RunnableParallel(
+        strict=runnable("groundedness", llm=llm, threshold=1),
+        quotes=runnable("statement_groundedness", llm=answers(QUOTING)),
+    )
+    verdicts = judges.invoke(ROW)
+    assert (verdicts["strict"].passed, verdicts["quotes"].judge) == (True, "statement_groundedness")
+    told = rag().assign(verdict=runnable("groundedness", llm=llm)).invoke("When?")
+    assert (told["answer"].content, told["verdict"].score) == ("It opens at 9:00.", 1)
+
+
+@sync_and_async
+async def test_retry_asks_anew(way: Way) -> None:
+    llm = answers(UNREADABLE, UNREADABLE, UNREADABLE, GOOD)
+    judging = runnable("groundedness", llm=llm).with_retry(
+        retry_if_exception_type=(ReplyError,), wait_exponential_jitter=False, stop_after_attempt=2
+    )
+    assert (await way(judging, ROW)).attempts == 2
+    assert llm.in_flight.calls == 4
+
+
+@each_way
+async def test_a_fallback_judges_instead(way: Way) -> None:
+    judging = runnable("groundedness", llm=answers(HttpError(503))).with_fallbacks(
+        [runnable("groundedness", llm=answers(POOR))], exceptions_to_handle=(ModelError,)
+    )
+    assert (await way(judging, ROW)).score == 0.25
+
+
+def test_configured_names_and_tags_reach_the_trace() -> None:
+    judging = runnable("groundedness", llm=answers(GOOD)).with_config(
+        tags=["nightly"], run_name="is it grounded?"
+    )
+    (judged,) = runs_of(judging, "invoke", ROW)
+    assert judged.name == "is it grounded?"
+    assert [child.name for child in judged.child_runs] == ["prompt", "model", "parser"]
+    assert all({"nightly", "mine"} <= {*(each.tags or [])} for each in (judged, *judged.child_runs))
+
+
+# --- prompt | llm | parser ----------------------------------------------------------------------
+
+
+@each_way
+async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
+    judge = load("groundedness", model=Says(GOOD))
+    chain = prompt(judge) | answers(COUNTED) | parser(judge)
+    verdict = await way(chain, ROW)
+    assert (verdict.score, verdict.usage) == (1, Usage(prompt_tokens=900, completion_tokens=40))
+    assert chain.get_output_schema() is Verdict
+
+
+def test_the_prompt_is_what_the_core_would_send() -> None:
+    judge = load("groundedness", model=Says(GOOD))
+    shown = prompt(judge).invoke(ROW)
+    assert isinstance(shown, ChatPromptValue)
+    roles = {"system": "system", "human": "user"}
+    assert [{"role": roles[each.type], "content": each.content} for each in shown.messages] == [
+        *judge.ask(ROW).messages
+    ]
+    with pytest.raises(CaseError, match="missing_field"):
+        prompt(judge).invoke({"question": "When?"})
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        (UNREADABLE, "no_verdict"),
+        (AIMessage(UNREADABLE), "no_verdict"),
+        (CUT_OFF, "truncated"),
+        ("", "empty"),
+    ],
+)
+def test_the_parser_raises_what_langchain_knows(said: str | AIMessage, code: str) -> None:
+    with pytest.raises(OutputParserException) as raised:
+        parser(load("groundedness", model=Says(GOOD))).invoke(said)
+    assert raised.value.llm_output == (said if isinstance(said, str) else said.content)
+    assert isinstance(raised.value.__cause__, ReplyError)
+    assert raised.value.__cause__.code == code
+
+
+def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
+    judge = load("groundedness", model=Says(GOOD))
+    chain = (prompt(judge) | answers(UNREADABLE, POOR) | parser(judge)).with_retry(
+        retry_if_exception_type=(OutputParserException,), wait_exponential_jitter=False
+    )
+    assert chain.invoke(ROW).score == 0.25
+
+
+def test_quotes_are_checked_where_the_case_is_known() -> None:
+    judge = load("statement_groundedness", model=Says(QUOTING))
+    checked = parser(judge, ROW).invoke(QUOTING)
+    assert (checked.parts[0].evidence[0].quote, checked.warnings, checked.case_id) == (
+        "opens at 9:00",
+        (),
+        "opening",
+    )
+    unchecked = parser(judge).parse(QUOTING)
+    assert (unchecked.parts[0].evidence, unchecked.warnings) == ((), ("evidence_unchecked",))
+    assert unchecked.score == checked.score
+    assert runnable(judge).invoke(ROW).parts == checked.parts
+
+
+# --- any chat model is a judge's model ----------------------------------------------------------
+
+
+async def test_a_chat_model_is_a_model_of_the_core() -> None:
+    model = ChatModel(answers(COUNTED))
+    assert isinstance(model, Model)
+    judge = load("groundedness", model=model)
+    assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
+    assert (await judge.ajudge(ROW)).model == "answering-1-0613"
+    assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
+    with pytest.raises(ModelError, match="rate_limited"):
+        load("groundedness", model=ChatModel(answers(HttpError(429)))).judge(ROW)
+
+
+@pytest.mark.parametrize(
+    ("llm", "name"),
+    [
+        (answers(GOOD), "Answers"),
+        (WithSettings(replies=(GOOD,)), "settings-1"),
+        (WithSettings(replies=(GOOD,)).bind(stop=["x"]), "settings-1"),
+    ],
+)
+def test_a_chat_model_is_called_what_its_llm_calls_its_model(llm: Any, name: str) -> None:
+    assert ChatModel(llm).name == name
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    ("settings", "made_with"),
+    [
+        ({}, [(0, 1, 2000), (0, 1, 4000)]),
+        ({"temperature": 0.7}, [(0.7, 1, 2000), (0.7, 1, 4000)]),
+        ({"temperature": None, "top_p": 0.5, "max_tokens": 99}, [(None, 0.5, 99)] * 2),
+    ],
+)
+async def test_parameters_fill_in_what_is_not_set_on_the_llm(
+    way: Way, settings: dict[str, Any], made_with: list[tuple[Any, ...]]
+) -> None:
+    llm = WithSettings(replies=(CUT_OFF, GOOD), **settings)
+    assert (await way(runnable("groundedness", llm=llm), ROW)).attempts == 2
+    assert llm.made_with == made_with
+    assert (llm.temperature, llm.max_tokens) == (settings.get("temperature"), settings.get("max_tokens"))
+
+
+@sync_and_async
+async def test_parameters_that_the_endpoint_refuses_are_left_out_from_then_on(
+    way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    llm = OnlyDefaultTemperature(replies=(GOOD,))
+    judging = runnable("groundedness", llm=llm)
+    with caplog.at_level(logging.WARNING, "groundjudge"):
+        assert (await way(judging, ROW)).attempts == 1
+        assert (await way(judging, ROW)).attempts == 1
+    assert llm.made_with == [(0, 1, 2000), (0, None, 2000), (None, None, 2000), (None, None, 2000)]
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
+        "settings-1 does not take top_p",
+        "settings-1 does not take temperature",
+    ]
+
+
+async def test_an_llm_that_hangs_on_to_another_event_loop_answers_all_the_same() -> None:
+    llm = TiedToALoop(replies=(COUNTED,))
+    assert (await runnable("groundedness", llm=llm).ainvoke(ROW)).attempts == 1
+    assert [verdict.score for verdict in run(load("groundedness", model=ChatModel(llm)), ROWS)] == [1.0] * 40
+    assert raised_by(runnable("groundedness", llm=answers(RuntimeError("loop"))), ROW).code == "failed"
+
+
+@pytest.mark.parametrize("wrapped", ["retry", "fallbacks", "config"])
+def test_a_wrapped_llm_is_asked_as_it_is(wrapped: str) -> None:
+    llm, spare = WithSettings(replies=(ConnectionError(), GOOD)), WithSettings(replies=(GOOD,))
+    wrapping: Mapping[str, Callable[[], Runnable[Any, Any]]] = {
+        "retry": partial(llm.with_retry, wait_exponential_jitter=False),
+        "fallbacks": partial(llm.with_fallbacks, [spare]),
+        "config": partial(spare.with_config, tags=["t"]),
+    }
+    assert runnable("groundedness", llm=wrapping[wrapped]()).invoke(ROW).score == 1
+    assert {*llm.made_with, *spare.made_with} == {(None, None, None)}
+
+
+# --- the package --------------------------------------------------------------------------------
+
+
+def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  this very interpreter
+        [sys.executable, *arguments, *(["-c", code] if code else [])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_langchain_the_import_names_the_extra() -> None:
+    done = python("import sys; sys.modules['langchain_core'] = None; import groundjudge.adapters.langchain")
+    told = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
+    assert done.stderr.rstrip().endswith(f"ImportError: {told}")
+
+
+def test_the_import_brings_no_other_framework_and_no_client() -> None:
+    shown = "print(*{'deepeval', 'langchain', 'openai'} & {*sys.modules})"
+    done = python(f"import sys, groundjudge.adapters.langchain; {shown}")
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+def test_the_example_runs_offline_as_it_stands() -> None:
+    example = Path(__file__).parents[2] / "examples" / "judge_inside_a_langchain_app.py"
+    done = python("", "-W", "error", str(example))
+    assert (done.stderr, done.returncode) == ("", 0)
+    shown = [
+        line.removeprefix("app: ").strip() for line in done.stdout.splitlines() if line.startswith("app:")
+    ]
+    assert shown == [
+        "The library opens at 9:00 on weekdays.",
+        "I am not sure. This is what I have found:",
+        "You are welcome! Is there anything else that I can do for you?",
+    ]

@@ -1,0 +1,971 @@
+"""The LangSmith adapter, driven as its users do: the real package, unpatched, on the loopback alone."""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+from uuid import uuid4
+
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.messages import ToolCall
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import tool
+from langsmith import Client, aevaluate, evaluate, traceable
+from langsmith.evaluation import EvaluationResult, evaluate_existing
+from langsmith.schemas import Example, Run
+from pydantic import BaseModel
+from says import Says
+from standin_langsmith import Body, StandIn
+
+from groundjudge import Adjacent, Case, ModelError, Scale, load
+from groundjudge.adapters.langsmith import documents, evaluator, summary
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
+    # LangSmith passes every summary's `metadata` on to an endpoint that it warns has no use for it.
+    pytest.mark.filterwarnings("ignore:The following arguments are no longer used in the create_feedback"),
+]
+
+Target: TypeAlias = Callable[[dict[str, Any]], Any]
+
+ROOT = Path(__file__).parents[2]
+NO_VERDICT = "I would rather not say."
+TAGS = "<S0>Let me see.</S0><S1>All of it is there.</S1><S2>{}</S2>"
+ADJACENT = """RECALL_Reasoning: One fact is missing.
+RECALL_Formula: (4 * 0.6) + (5 * 0.4)
+RECALL_Weighted_Summed_Score: 4.4
+PRECISION_Reasoning: A third is noise.
+PRECISION_Formula: (3 * 0.5) + (4 * 0.5)
+PRECISION_Weighted_Summed_Score: 3.5
+"""
+SCORECARD = """Statement Sentence: It is red.
+Supporting Evidence: The door is red.
+Score: 10
+Statement Sentence: It is tall.
+Supporting Evidence: The door is ... two metres tall.
+Score: 5
+"""
+ASKED: Body = {"question": "How long does it last?"}
+ANSWERED: Body = {"answer": "Eleven hours.", "context": ["It lasts eleven hours."]}
+EXPECTED: Body = {"answer": "11 hours"}
+PASSAGES: Mapping[str, tuple[Any, float | None]] = {
+    "passage_quality": (pytest.approx(2 * 0.85 * 0.625 / (0.85 + 0.625)), None),
+    "passage_recall": (pytest.approx(0.85), 4.4),
+    "passage_precision": (pytest.approx(0.625), 3.5),
+}
+BARE = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "PYTEST_"))
+}
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The addresses that are connected to."""
+    addresses: list[Any] = []
+    connect = socket.socket.connect
+
+    def seen(self: socket.socket, address: Any) -> None:
+        addresses.append(address)
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", seen)
+    return addresses
+
+
+def quiet() -> Client:
+    """A client that sends nothing, not even the question what its server can do."""
+    return Client(
+        api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0
+    )
+
+
+def local(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
+    """The rows of a local `evaluate`."""
+    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+    found: Any = evaluate(target, data=data, client=quiet(), upload_results=False, **options)
+    return [*found]
+
+
+def alocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
+    """The rows of a local `aevaluate`."""
+    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+
+    async def atarget(inputs: dict[str, Any]) -> Any:
+        return target(inputs)
+
+    async def rows() -> list[Any]:
+        found: Any = await aevaluate(atarget, data=data, client=quiet(), upload_results=False, **options)
+        return [row async for row in found]
+
+    return asyncio.run(rows())
+
+
+@pytest.fixture(params=[local, alocal])
+def run(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
+    """A way to evaluate; each test that takes it is run for both."""
+    return cast("Callable[..., list[dict[str, Any]]]", request.param)
+
+
+def results(row: dict[str, Any]) -> list[EvaluationResult]:
+    return cast("list[EvaluationResult]", row["evaluation_results"]["results"])
+
+
+def comment(result: EvaluationResult) -> str:
+    assert result.comment is not None
+    return result.comment
+
+
+def extra(result: EvaluationResult) -> Body:
+    assert result.extra is not None
+    return cast("Body", result.extra)
+
+
+def says(outputs: Any) -> Target:
+    """An application that returns this."""
+    return lambda _: outputs
+
+
+def judged(run: Callable[..., Any], name: str, reply: Any, **options: Any) -> dict[str, EvaluationResult]:
+    """The feedback on one exchange, by its keys."""
+    judge = load(name, model=Says(reply), **options)
+    (row,) = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(judge)])
+    return {result.key: result for result in results(row)}
+
+
+# What becomes of a verdict
+
+
+def test_feedback_holds_the_verdict(run: Any) -> None:
+    found = judged(run, "groundedness", TAGS.format(4))["groundedness"]
+    assert (found.score, found.value, found.comment) == (0.75, "incomplete", "All of it is there.")
+    assert found.extra == {"status": "ok", "passed": True, "parts": [], "warnings": []}
+    prompt = load("groundedness", model="offline").prompt
+    assert {name: found.evaluator_info[f"prompt_{name}"] for name in ("name", "version", "sha256")} == {
+        "name": "groundedness",
+        "version": prompt.id.version,
+        "sha256": prompt.id.sha256,
+    }
+    assert found.evaluator_info["model"] == "says"
+    assert found.evaluator_info["signature"].startswith(f"groundedness@{prompt.id.version}|sha:")
+
+
+def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> None:
+    found = judged(run, "groundedness", TAGS.format(3))["groundedness"]
+    assert (found.score, found.value, found.comment) == (None, "nothing_to_ground", "All of it is there.")
+    assert extra(found)["status"] == "not_applicable"
+    assert "error" not in extra(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"), [("groundedness", ["groundedness"]), ("passage_quality", [*PASSAGES])]
+)
+def test_a_blank_response_costs_no_call(run: Any, name: str, keys: list[str]) -> None:
+    model = Says(NO_VERDICT)
+    (row,) = run(says({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
+    assert [(one.key, one.score, one.value) for one in results(row)] == [
+        (key, None, "empty_response") for key in keys
+    ]
+    assert model.asked == []
+
+
+def test_a_value_without_levels_is_shown_as_it_is(run: Any) -> None:
+    found = judged(run, "confidence_grounding", '{"reasoning": "Mostly.", "score": 0.7}')[
+        "confidence_grounding"
+    ]
+    assert (found.score, found.value, found.comment) == (0.7, 0.7, "Mostly.")
+
+
+def test_two_scores_have_a_key_each_beside_the_headline(run: Any) -> None:
+    found = judged(run, "passage_quality", ADJACENT)
+    assert {key: (one.score, one.value) for key, one in found.items()} == PASSAGES
+    assert found["passage_recall"].comment == "One fact is missing."
+    assert found["passage_quality"].comment == "weakest: precision (3.5) A third is noise."
+
+
+def test_parts_of_an_own_judge_are_named_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "tone.prompty"
+    path.write_text("---\nname: tone\n---\nRate {response}")
+    own = load(path, model=Says(""), reply=Adjacent(("warmth", "calm")), scale=Scale(worst=1, best=5))
+    assert evaluator(own).feedback_keys == ["tone", "tone_warmth", "tone_calm"]
+
+
+def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
+    judge = load("statement_groundedness", model=Says(SCORECARD))
+    outputs = {
+        "answer": "It is red. It is tall.",
+        "context": ["The door is red.", "The door is not two metres tall."],
+    }
+    (row,) = run(says(outputs), (ASKED, None), evaluators=[evaluator(judge)])
+    (found,) = results(row)
+    assert found.score == 0.75
+    assert comment(found).startswith("weakest: It is tall. (5) ")
+    assert [part["name"] for part in extra(found)["parts"]] == ["It is red.", "It is tall."]
+    assert extra(found)["parts"][0]["evidence"][0] == {
+        "quote": "The door is red.",
+        "document": 0,
+        "start": 0,
+        "end": 16,
+        "exact": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (NO_VERDICT, "no_verdict: the reply holds no verdict"),
+        ("", "empty: the reply is empty"),
+        (ModelError("timeout", "no answer within 60 s"), "timeout: no answer within 60 s"),
+        (RuntimeError("out of order"), "unexpected: RuntimeError: out of order"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "keys"), [("groundedness", ["groundedness"]), ("passage_quality", [*PASSAGES])]
+)
+def test_an_error_is_recorded_under_every_key(
+    run: Any, name: str, keys: list[str], reply: str | Exception, said: str
+) -> None:
+    found = judged(run, name, reply)
+    assert [*found] == keys
+    for one in found.values():
+        assert (one.score, one.value) == (None, None)
+        assert comment(one).startswith(said)
+        assert extra(one)["error"] is True
+        assert extra(one)["status"] == "error"
+
+
+def test_an_error_is_that_rows_alone(run: Any) -> None:
+    judge = evaluator("groundedness", model=Says(NO_VERDICT, TAGS.format(5)), reasks=0)
+    rows = run(says(ANSWERED), (ASKED, None), (ASKED, None), evaluators=[judge], max_concurrency=0)
+    assert sorted([results(row)[0].score for row in rows], key=str) == [1.0, None]
+
+
+def test_the_verdict_is_the_judges_own(run: Any) -> None:
+    own = load("groundedness", model="offline").judge(Case.from_exchange(ASKED, ANSWERED, EXPECTED))
+    (row,) = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator("groundedness", model="offline")])
+    (found,) = results(row)
+    assert (found.score, found.value, found.comment) == (own.score, own.label, own.reason)
+
+
+def test_a_judge_brings_its_options_along() -> None:
+    judge = load("groundedness", model="offline")
+    with pytest.raises(TypeError, match="has its model and options already"):
+        evaluator(judge, model="offline")
+    with pytest.raises(TypeError, match="has its model and options already"):
+        evaluator(judge, threshold=0.9)
+
+
+def test_options_reach_the_judge(run: Any) -> None:
+    found = judged(run, "groundedness", TAGS.format(4), threshold=0.8)["groundedness"]
+    assert extra(found)["passed"] is False
+
+
+# Where the case is found
+
+
+@traceable(run_type="retriever")
+def dictionaries(_: str) -> list[dict[str, Any]]:
+    return [{"page_content": "one", "metadata": {"title": "First"}, "type": "Document"}, {"text": "two"}]
+
+
+@traceable(run_type="retriever")
+def texts(_: str) -> list[str]:
+    return ["one", "two"]
+
+
+@traceable(run_type="retriever")
+def a_text(_: str) -> str:
+    return "one"
+
+
+@traceable(run_type="retriever")
+def with_scores(_: str) -> dict[str, Any]:
+    return {"documents": [{"content": "one"}], "scores": [0.9]}
+
+
+@traceable(run_type="retriever")
+def nothing(_: str) -> list[str]:
+    return []
+
+
+@traceable(run_type="retriever")
+def fails(_: str) -> list[str]:
+    raise LookupError
+
+
+@traceable(run_type="retriever")
+def inside_out(question: str) -> list[str]:
+    return [text for text in texts(question) if text == "two"]
+
+
+@traceable
+def chained(question: str) -> None:
+    texts(question)
+    weather(question)
+
+
+@traceable(run_type="tool")
+def weather(_: str) -> str:
+    return "sunny"
+
+
+@traceable(run_type="tool")
+def readings(_: str) -> dict[str, Any]:
+    return {"degrees": 21, "ort": "Köln"}
+
+
+class Reading(BaseModel):
+    degrees: int
+    day: date
+
+
+@traceable(run_type="tool")
+def reading(_: str) -> Reading:
+    return Reading(degrees=21, day=date(2025, 5, 1))
+
+
+@traceable(run_type="tool")
+def with_output(_: str) -> dict[str, Any]:
+    return {"output": 21, "unit": "°C"}
+
+
+@traceable(run_type="tool")
+def rows(_: str) -> list[dict[str, Any]]:
+    return [{"n": 1}]
+
+
+@traceable(run_type="tool")
+def silent(_: str) -> None:
+    return None
+
+
+class Shelf(BaseRetriever):
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[LangChainDocument]:
+        del run_manager
+        return [LangChainDocument(page_content=f"about {query}", metadata={"title": "Shelf"})]
+
+
+@tool
+def clock(city: str) -> str:
+    """Tell the time."""
+    return f"noon in {city}"
+
+
+def shelf(question: str) -> None:
+    Shelf().invoke(question)
+
+
+def clock_by_text(question: str) -> None:
+    clock.invoke({"city": question})
+
+
+def clock_by_call(question: str) -> None:
+    clock.invoke(ToolCall(name="clock", args={"city": question}, id="1", type="tool_call"))
+
+
+RUNS: Sequence[tuple[Sequence[Callable[[str], Any]], list[tuple[str, str, str]]]] = [
+    ([dictionaries], [("one", "First", "knowledge"), ("two", "", "knowledge")]),
+    ([texts], [("one", "", "knowledge"), ("two", "", "knowledge")]),
+    ([a_text], [("one", "", "knowledge")]),
+    ([with_scores], [("one", "", "knowledge")]),
+    ([nothing], []),
+    ([fails], []),
+    ([inside_out], [("two", "", "knowledge")]),
+    (
+        [chained],
+        [("one", "", "knowledge"), ("two", "", "knowledge"), ("sunny", "Tool Result: weather", "tool")],
+    ),
+    ([weather, a_text], [("sunny", "Tool Result: weather", "tool"), ("one", "", "knowledge")]),
+    ([readings], [('{"degrees":21,"ort":"Köln"}', "Tool Result: readings", "tool")]),
+    ([reading], [('{"degrees":21,"day":"2025-05-01"}', "Tool Result: reading", "tool")]),
+    ([with_output], [('{"output":21,"unit":"°C"}', "Tool Result: with_output", "tool")]),
+    ([rows], [('[{"n":1}]', "Tool Result: rows", "tool")]),
+    ([silent], []),
+    ([shelf], [("about it", "Shelf", "knowledge")]),
+    ([clock_by_text], [("noon in it", "Tool Result: clock", "tool")]),
+    ([clock_by_call], [("noon in it", "Tool Result: clock", "tool")]),
+]
+
+
+STEPS = ["+".join(getattr(step, "__name__", "") for step in steps) for steps, _ in RUNS]
+
+
+def application(*steps: Callable[[str], Any]) -> Target:
+    """An application that takes these steps and answers."""
+
+    def target(inputs: dict[str, Any]) -> dict[str, Any]:
+        del inputs
+        for step in steps:
+            with suppress(LookupError):
+                step("it")
+        return {"answer": "Eleven hours."}
+
+    return target
+
+
+def described(case: Case) -> list[tuple[str, str, str]]:
+    assert case.context is not None
+    return [(document.content, document.title, document.kind) for document in case.context]
+
+
+@pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
+def test_documents_are_what_child_runs_returned(run: Any, steps: Any, expected: Any) -> None:
+    model = Says(TAGS.format(5))
+    run(application(*steps), (ASKED, None), evaluators=[evaluator("groundedness", model=model)])
+    assert described(model.asked[0].case) == expected
+
+
+@pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
+def test_documents_are_the_same_once_runs_come_back_from_langsmith(steps: Any, expected: Any) -> None:
+    model = Says(TAGS.format(5))
+    with StandIn([(ASKED, None)]) as server:
+        client = server.client()
+        experiment = evaluate(application(*steps), data=server.dataset, client=client)
+        client.flush()
+        evaluate_existing(
+            experiment.experiment_name,
+            evaluators=[evaluator("groundedness", model=model)],
+            client=client,
+            load_nested=True,
+        )
+        client.flush()
+    assert described(model.asked[0].case) == expected
+
+
+def test_what_has_no_text_is_an_error_that_says_so(run: Any) -> None:
+    @traceable(run_type="retriever")
+    def numbers(_: str) -> list[dict[str, int]]:
+        return [{"rank": 1, "id": 7}]
+
+    (row,) = run(application(numbers), (ASKED, None), evaluators=[evaluator("groundedness", model=Says(""))])
+    (found,) = results(row)
+    assert comment(found).startswith("context_unreadable:")
+    assert "rank, id" in comment(found)
+
+
+def test_a_judge_without_a_context_does_not_mind_what_was_retrieved(run: Any) -> None:
+    @traceable(run_type="retriever")
+    def numbers(_: str) -> list[int]:
+        return [1]
+
+    judge = evaluator("passage_quality", model=Says(ADJACENT))
+    (row,) = run(application(numbers), (ASKED, EXPECTED), evaluators=[judge])
+    assert {one.key: (one.score, one.value) for one in results(row)} == PASSAGES
+
+
+EXCHANGES: Sequence[tuple[Body, Any, Body | None, dict[str, Any]]] = [
+    (
+        ASKED,
+        ANSWERED,
+        EXPECTED,
+        {"query_text": "How long does it last?", "response_text": "Eleven hours.", "reference": "11 hours"},
+    ),
+    (
+        {"input": "q"},
+        "plain text",
+        {"output": "r"},
+        {"query_text": "q", "response_text": "plain text", "reference": "r"},
+    ),
+    (
+        {"messages": [{"role": "user", "content": "q"}]},
+        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
+        None,
+        {"query_text": "q", "response_text": "a", "reference": None},
+    ),
+    ({"question": "q", "documents": ["d"]}, {"answer": "a"}, None, {"query_text": "q", "response_text": "a"}),
+]
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "expected", "fields"), EXCHANGES)
+def test_the_case_is_found_under_the_usual_names(
+    run: Any, inputs: Body, outputs: Any, expected: Any, fields: Any
+) -> None:
+    model = Says(TAGS.format(5))
+
+    def target(_: dict[str, Any]) -> Any:
+        texts("it")
+        return outputs
+
+    run(target, (inputs, expected), evaluators=[evaluator("groundedness", model=model)])
+    (asked,) = model.asked
+    assert {name: getattr(asked.case, name) for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "expected", "context"),
+    [
+        (ASKED, {"answer": "a", "context": ["output"]}, {"context": ["ideal"]}, ["output"]),
+        ({**ASKED, "context": ["input"]}, {"answer": "a"}, {"context": ["ideal"]}, ["one", "two"]),
+        (ASKED, {"answer": "a", "context": []}, {"context": ["ideal"]}, []),
+        (ASKED, {"answer": "a"}, {"context": ["ideal"]}, ["one", "two"]),
+    ],
+)
+def test_context_of_the_outputs_comes_before_child_runs_and_these_before_any_other(
+    run: Any, inputs: Body, outputs: Body, expected: Body, context: list[str]
+) -> None:
+    model = Says(TAGS.format(5))
+
+    def target(_: dict[str, Any]) -> Any:
+        texts("it")
+        return outputs
+
+    run(target, (inputs, expected), evaluators=[evaluator("groundedness", model=model)])
+    assert [content for content, _, _ in described(model.asked[0].case)] == context
+
+
+ODD_INPUTS: Body = {"payload": {"q": "q?"}}
+ODD_OUTPUTS: Body = {"choices": [{"text": "first"}, {"text": "second"}], "used": [{"content": "d"}]}
+PATHS = {
+    "query": "inputs.payload.q",
+    "response": "outputs.choices.1.text",
+    "reference": "reference_outputs.ideal",
+    "agent_name": "run.name",
+}
+
+
+def as_a_case(run: Run, example: Example | None) -> Case:
+    sides: Any = example
+    outputs: Any = run.outputs
+    query, response = sides.inputs["payload"]["q"], outputs["choices"][1]["text"]
+    return Case(query=query, response=response, reference="r", context=documents(run))
+
+
+def as_a_mapping(run: Run, example: Example | None) -> Body:
+    sides: Any = example
+    outputs: Any = run.outputs
+    query, response = sides.inputs["payload"]["q"], outputs["choices"][1]["text"]
+    return {"question": query, "answer": response, "ground_truth": "r", "contexts": ["d"]}
+
+
+def looks_elsewhere(run: Run, example: Example | None) -> Body:
+    del run
+    asked: Any = example
+    return {"question": asked.inputs["nowhere"]}
+
+
+@pytest.mark.parametrize(
+    ("case", "context"),
+    [
+        ({**PATHS, "context": "outputs.used"}, ["d"]),
+        (PATHS, ["one", "two"]),
+        (as_a_case, ["one", "two"]),
+        (as_a_mapping, ["d"]),
+    ],
+)
+def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, context: list[str]) -> None:
+    model = Says(TAGS.format(5))
+
+    def target(_: dict[str, Any]) -> Any:
+        texts("it")
+        return ODD_OUTPUTS
+
+    run(target, (ODD_INPUTS, {"ideal": "r"}), evaluators=[evaluator("groundedness", model=model, case=case)])
+    found = model.asked[0].case
+    assert (found.query, found.response, found.reference) == ("q?", "second", "r")
+    assert [content for content, _, _ in described(found)] == context
+
+
+def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
+    model = Says(TAGS.format(5))
+    paths = {"response": "outputs.said", "id": "inputs.number", "split": "inputs.split"}
+
+    def target(_: dict[str, Any]) -> Any:
+        return {"said": "r", "context": ["c"]}
+
+    inputs = {"question": "q?", "number": 7, "split": "test"}
+    run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, case=paths)])
+    found = model.asked[0].case
+    assert (found.query, found.response, found.id, found.metadata["split"]) == ("q?", "r", "7", "test")
+    assert [content for content, _, _ in described(found)] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ({"query": "inputs.nowhere.q"}, "missing_field: groundedness needs query, which is not given."),
+        ({"query": "outputs.choices.9.text"}, "missing_field: groundedness needs query, which is not given."),
+        (
+            {"query": "output.choices"},
+            "bad_path: the path 'output.choices' begins with 'output', which is none of inputs, outputs,",
+        ),
+        (looks_elsewhere, "unexpected: KeyError: 'nowhere'"),
+    ],
+)
+def test_a_case_that_is_not_there_is_an_error(run: Any, case: Any, said: str) -> None:
+    judge = evaluator("groundedness", model=Says(""), case=case)
+    (row,) = run(says(ODD_OUTPUTS), (ODD_INPUTS, None), evaluators=[judge])
+    (found,) = results(row)
+    assert comment(found).startswith(said)
+    assert extra(found)["error"] is True
+
+
+def test_where_nothing_is_found_the_error_tells_which_keys_there_were(run: Any) -> None:
+    judge = evaluator("groundedness", model=Says(""))
+    (row,) = run(says({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
+    said = comment(results(row)[0])
+    assert said.startswith("missing_field: groundedness needs query, which is not given.")
+    assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in said
+    assert "load_nested=True" in said
+
+
+def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
+    def target(_: dict[str, Any]) -> Any:
+        message = "the database is down"
+        raise RuntimeError(message)
+
+    (row,) = run(target, (ASKED, EXPECTED), evaluators=[evaluator("passage_quality", model=Says(""))])
+    assert [one.key for one in results(row)] == [*PASSAGES]
+    said = comment(results(row)[0])
+    assert said.startswith("missing_field: passage_quality needs response")
+    assert "a run that failed: RuntimeError('the database is down')" in said
+
+
+# The summary
+
+
+def summed(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, EvaluationResult]:
+    told = summary(name)([row["run"] for row in rows], [row["example"] for row in rows])
+    return {one.key.removeprefix(f"{name}_"): one for one in told.get("results", [])}
+
+
+def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
+    replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
+    model = Says(*replies)
+    judge = evaluator("groundedness", model=model)
+    outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
+
+    def target(_: dict[str, Any]) -> Body:
+        return next(outputs)
+
+    totals = summary("groundedness")
+    rows = run(
+        target,
+        *[(ASKED, None)] * 5,
+        evaluators=[judge],
+        summary_evaluators=[totals],
+        max_concurrency=0,
+    )
+    found = summed("groundedness", rows)
+    assert {what: one.score for what, one in found.items()} == {
+        "mean": 0.625,
+        "lower_bound": pytest.approx(1.25 / 3),
+        "upper_bound": pytest.approx(2.25 / 3),
+        "coverage": pytest.approx(2 / 3),
+        "pass_rate": 0.5,
+    }
+    assert found["mean"].comment == (
+        "5 rows: 2 with a score, 1 not applicable, 1 without what the judge needs, 1 errors (no_verdict 1)"
+    )
+    assert len(model.asked) == 5  # the unreadable one was asked again; none was judged for the summary
+    (signature,) = found["mean"].evaluator_info["signatures"]
+    assert signature.startswith("groundedness@")
+
+
+def test_a_summary_of_nothing_but_errors_has_no_mean(run: Any) -> None:
+    judge = evaluator("groundedness", model=Says(NO_VERDICT))
+    found = summed("groundedness", run(says(ANSWERED), (ASKED, None), evaluators=[judge]))
+    assert {what: one.score for what, one in found.items()} == {
+        "mean": None,
+        "lower_bound": 0.0,
+        "upper_bound": 1.0,
+        "coverage": 0.0,
+        "pass_rate": None,
+    }
+
+
+def test_each_judge_is_summed_by_itself_and_by_its_object_too(run: Any) -> None:
+    good, bad = (
+        load("groundedness", model=Says(TAGS.format(5))),
+        load("passage_quality", model=Says(ADJACENT)),
+    )
+    rows = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(good), evaluator(bad)])
+    assert summed("groundedness", rows)["mean"].score == 1
+    assert summed("passage_quality", rows)["mean"].score == PASSAGES["passage_quality"][0]
+    told = summary(bad)([row["run"] for row in rows], [])
+    assert "passage_quality_mean" in {one.key for one in told.get("results", [])}
+
+
+def test_a_summary_without_its_evaluator_says_what_is_missing() -> None:
+    nobody: Sequence[Run] = []
+    with pytest.raises(ValueError, match=r"evaluator\('groundedness', ...\) must be among the evaluators"):
+        summary("groundedness")(nobody, [])
+
+
+# What is sent
+
+
+def uploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
+    """The stand-in after an experiment of one row was uploaded to it."""
+    with StandIn([(ASKED, EXPECTED)]) as server:
+        client = server.client()
+        evaluate(application(*steps), data=server.dataset, evaluators=evaluators, client=client, **options)
+        client.flush()
+    return server
+
+
+def auploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
+    """The same with `aevaluate`."""
+    target = application(*steps)
+
+    async def atarget(inputs: dict[str, Any]) -> Any:
+        return target(inputs)
+
+    async def experiment(server: StandIn, client: Client) -> None:
+        found = await aevaluate(atarget, data=server.dataset, evaluators=evaluators, client=client, **options)
+        await found.wait()
+
+    with StandIn([(ASKED, EXPECTED)]) as server:
+        client = server.client()
+        asyncio.run(experiment(server, client))
+        client.flush()
+    return server
+
+
+@pytest.fixture(params=[uploaded, auploaded])
+def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
+    return cast("Callable[..., StandIn]", request.param)
+
+
+def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
+    blocks = (
+        "Statement Sentence: x\nScore: 10",
+        "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
+    )
+    server = upload(evaluator("statement_groundedness", model=Says("\n".join(blocks))))
+    (feedback,) = server.feedback
+    assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
+    assert feedback["comment"] == 'weakest: Eleven hours. (5) "one"'
+    assert feedback["feedback_source"]["type"] == "model"
+    told = feedback["feedback_source"]["metadata"]
+    assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*told}
+    assert feedback["extra"]["warnings"] == ["statement_not_in_response"]
+    assert feedback["extra"]["parts"][1]["evidence"][0]["quote"] == "one"
+    assert "error" not in feedback
+
+
+def test_the_judges_run_is_nested_under_the_evaluators_and_the_feedback_names_it(upload: Any) -> None:
+    server = upload(evaluator("passage_quality", model=Says(ADJACENT)))
+    outer, inner = server.of_project("evaluators")
+    assert (outer["name"], inner["name"]) == ("passage_quality", "judge")
+    assert inner["parent_run_id"] == outer["id"]
+    assert inner["inputs"]["case"]["reference"] == "11 hours"
+    assert inner["outputs"]["parts"][0]["name"] == "recall"
+    assert {one["feedback_source"]["metadata"]["__run"]["run_id"] for one in server.feedback} == {outer["id"]}
+    assert sorted(one["key"] for one in server.feedback) == sorted(PASSAGES)
+    (session,) = server.sessions.values()
+    target = server.of_project(session["name"])[0]
+    assert {one["run_id"] for one in server.feedback} == {target["id"]}
+
+
+def test_an_error_arrives_as_one_under_every_key(upload: Any) -> None:
+    server = upload(evaluator("passage_quality", model=Says(NO_VERDICT)))
+    assert sorted(one["key"] for one in server.feedback) == sorted(PASSAGES)
+    outer, inner = server.of_project("evaluators")
+    assert "no_verdict" in inner["error"]
+    for feedback in server.feedback:
+        assert feedback["error"] is True
+        assert feedback["comment"].startswith("no_verdict:")
+        assert "score" not in feedback
+        assert feedback["feedback_source"]["metadata"]["__run"]["run_id"] == outer["id"]
+
+
+def test_the_summary_arrives_with_the_experiment(upload: Any) -> None:
+    judge = evaluator("groundedness", model=Says(TAGS.format(4)))
+    server = upload(judge, summary_evaluators=[summary("groundedness")])
+    (session,) = server.sessions.values()
+    totals = [one for one in server.feedback if "run_id" not in one]
+    assert {one["key"]: one["score"] for one in totals} == {
+        "groundedness_mean": 0.75,
+        "groundedness_lower_bound": 0.75,
+        "groundedness_upper_bound": 0.75,
+        "groundedness_coverage": 1.0,
+        "groundedness_pass_rate": 1.0,
+    }
+    assert {one["session_id"] for one in totals} == {session["id"]}
+
+
+def test_what_is_kept_for_the_summary_is_not_sent(upload: Any) -> None:
+    judges = [evaluator(name, model=Says(NO_VERDICT)) for name in ("groundedness", "passage_quality")]
+    server = upload(*judges, summary_evaluators=[summary("groundedness")])
+    assert (
+        len(server.runs) == 2 + 2 * 2 + 1
+    )  # application and retriever, two evaluators and their judges, summary
+    for run in server.runs.values():
+        assert {*run.get("extra", {})} <= {"metadata", "runtime"}
+        assert "groundjudge" not in str(run.get("inputs"))
+
+
+def test_an_experiment_that_exists_is_judged_with_its_child_runs() -> None:
+    model = Says(TAGS.format(4))
+    with StandIn([(ASKED, EXPECTED), (ASKED, None)]) as server:
+        client = server.client()
+        experiment = evaluate(application(dictionaries), data=server.dataset, client=client).experiment_name
+        client.flush()
+        judge = evaluator("groundedness", model=model)
+        for nested in (True, False):
+            evaluate_existing(
+                experiment,
+                evaluators=[judge],
+                summary_evaluators=[summary(load("groundedness", model=model))],
+                client=client,
+                load_nested=nested,
+            )
+            client.flush()
+    of_rows = [one for one in server.feedback if "run_id" in one]
+    assert [one.get("score") for one in of_rows] == [0.75, 0.75, None, None]
+    assert all("load_nested=True" in one["comment"] for one in of_rows[2:])
+    assert [one["score"] for one in server.feedback if one["key"] == "groundedness_coverage"] == [1.0, 1.0]
+    assert len(model.asked) == 2
+
+
+def test_a_local_experiment_sends_nothing(run: Any, reached: list[Any]) -> None:
+    run(application(texts), (ASKED, None), evaluators=[evaluator("groundedness", model="offline")])
+    assert reached == []
+
+
+# LangSmith's pytest plugin
+
+TESTED = f"""
+import pytest
+from groundjudge import GroundjudgeError, load
+from groundjudge.adapters.langsmith import log_verdict
+
+CASE = dict(query="q", response="a", reference="r", context=["c"])
+
+
+@pytest.mark.langsmith
+@pytest.mark.parametrize("reply", [{ADJACENT!r}, {NO_VERDICT!r}])
+def test_passages(reply):
+    judge = load("passage_quality", model=lambda request: reply)
+    try:
+        verdict = judge.judge(CASE)
+    except GroundjudgeError as error:
+        verdict = error.verdict
+    log_verdict(verdict, judge)
+
+
+@pytest.mark.langsmith
+def test_answer():
+    judge = load("groundedness", model=lambda request: {TAGS.format(3)!r})
+    log_verdict(judge.judge(CASE), judge)
+"""
+
+
+def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "test_it.py").write_text(TESTED)
+    return subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-m", "pytest", "-p", "langsmith.pytest_plugin", *arguments, "test_it.py"],
+        cwd=tmp_path,
+        env=BARE | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
+def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    with StandIn() as server:
+        done = plugin(
+            tmp_path,
+            *arguments,
+            LANGSMITH_ENDPOINT=server.url,
+            LANGSMITH_API_KEY="a-key",
+            LANGSMITH_TRACING="true",
+            LANGSMITH_TEST_SUITE=server.dataset,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    logged = [one for one in server.feedback if one["key"] != "pass"]
+    passages = {one["key"]: one for one in logged if one["key"] in PASSAGES and "score" in one}
+    errors = {one["key"]: one for one in logged if one.get("error")}
+    (answer,) = (one for one in logged if one["key"] == "groundedness")
+    assert len(logged) == 3 + 3 + 1
+    assert {key: one.get("value") for key, one in passages.items()} == {
+        key: value for key, (_, value) in PASSAGES.items()
+    }
+    assert {key: one["score"] for key, one in passages.items()} == {  # four digits are what LangSmith sends
+        "passage_quality": 0.7203,
+        "passage_recall": 0.85,
+        "passage_precision": 0.625,
+    }
+    assert {*errors} == {*PASSAGES}
+    assert all(
+        one["comment"].startswith("no_verdict:") and one["value"] == "error" for one in errors.values()
+    )
+    assert (answer.get("score"), answer["value"], answer["comment"]) == (
+        None,
+        "nothing_to_ground",
+        "All of it is there.",
+    )
+    assert answer["feedback_source"]["metadata"]["signature"].startswith("groundedness@")
+    assert answer["extra"]["status"] == "not_applicable"
+
+
+def test_without_tracking_the_pytest_plugin_sends_nothing(tmp_path: Path) -> None:
+    with StandIn() as server:
+        done = plugin(tmp_path, LANGSMITH_ENDPOINT=server.url, LANGSMITH_TEST_TRACKING="false")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert server.requests == []
+
+
+# The package
+
+WITHOUT_SOCKETS = """
+import runpy, sys
+
+
+def deny(event, arguments):
+    if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto"}:
+        print("REACHED", event, arguments, file=sys.stderr)
+        raise ConnectionError(event)
+
+
+sys.addaudithook(deny)
+"""
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-c", code], env=BARE, capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+def test_the_example_runs_as_it_stands_without_a_network() -> None:
+    path = ROOT / "examples" / "evaluate_a_langsmith_experiment.py"
+    done = python(f"{WITHOUT_SOCKETS}\nrunpy.run_path({str(path)!r}, run_name='__main__')")
+    assert done.returncode == 0, done.stderr
+    assert "REACHED" not in done.stderr
+    for line in (
+        "grounded           How long does",
+        "incorrect          How long is",
+        "nothing_to_ground  Can you",
+    ):
+        assert line in done.stdout
+    assert "groundedness_coverage     1.00" in done.stdout
+
+
+def test_the_adapter_imports_langsmith_and_no_other_framework() -> None:
+    done = python(
+        "import sys, groundjudge.adapters.langsmith\n"
+        "print(*sorted({'langsmith', 'langchain_core', 'deepeval', 'openai', 'pytest'} & {*sys.modules}))"
+    )
+    assert done.stdout.split() == ["langsmith"], done.stderr
+
+
+def test_without_langsmith_the_error_names_the_extra() -> None:
+    done = python("import sys\nsys.modules['langsmith'] = None\nimport groundjudge.adapters.langsmith")
+    assert 'needs LangSmith: pip install "groundjudge[langsmith]"' in done.stderr

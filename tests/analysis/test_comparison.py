@@ -1,0 +1,85 @@
+"""Two judgements of the same cases, compared row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from rated import error, verdict
+
+from groundjudge.analysis.comparison import compare
+from groundjudge.analysis.figures import Figure
+from groundjudge.analysis.labels import LabelError, Labels
+from groundjudge.verdict import Verdict
+
+
+def judged(scores: Mapping[str, float | None], judge: str = "one") -> list[Verdict]:
+    return [verdict(case_id, score, judge=judge) for case_id, score in scores.items()]
+
+
+def test_only_cases_with_both_scores_are_compared_and_the_others_counted() -> None:
+    first = [*judged({"a": 1.0, "b": 0.0, "c": 0.5, "d": None}), error("e", "timeout")]
+    second = judged({"a": 0.5, "b": 0.25, "d": 1.0, "e": None, "f": None}, "two")
+    found = compare(first, second)
+    assert (found.n, found.n_first_only, found.n_second_only, found.n_neither) == (2, 1, 1, 2)
+    assert (found.first, found.second, found.same_outcome) == ("one", "two", 1.0)
+    assert found.values["mean_score"] == (0.5, 0.375)
+    assert found.differences["mean_score"].value == pytest.approx(-0.125)
+    assert "accuracy" not in found.values
+
+
+def test_labels_say_which_of_the_two_is_right() -> None:
+    labels = {str(place): place % 2 for place in range(40)}
+    right = {case_id: float(label) for case_id, label in labels.items()}
+    noisy = {case_id: 1 - score if int(case_id) % 5 == 0 else score for case_id, score in right.items()}
+    found = compare(judged(noisy), judged(right), Labels(labels))
+    assert found.values["accuracy"] == (0.8, 1.0)
+    difference = found.differences["accuracy"]
+    assert difference.low is not None
+    assert 0 < difference.low < 0.2
+    assert found.n_labelled == 40
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    run = judged({str(place): place / 10 for place in range(10)})
+    found = compare(run, run, Labels({str(place): place > 4 for place in range(10)}))
+    assert {
+        name: figure for name, figure in found.differences.items() if figure != Figure(value=0, low=0, high=0)
+    } == {"spearman": Figure()}
+
+
+def test_groups_are_drawn_together() -> None:
+    generator = np.random.default_rng(2)
+    scores = {str(place): float(score) for place, score in enumerate(np.repeat(generator.random(40), 5))}
+    labels = Labels({}, {case_id: str(int(case_id) // 5) for case_id in scores})
+    before, after = judged(scores), judged({case_id: score**2 for case_id, score in scores.items()})
+    alone, together = (compare(before, after, known).differences["mean_score"] for known in (None, labels))
+    assert alone.low is not None
+    assert together.low is not None
+    assert together.low < alone.low
+    assert compare(before, after, labels).n_groups == 40
+
+
+def test_a_case_that_changed_under_its_id_is_left_out() -> None:
+    first = [verdict("a", 1.0, key="x-1"), verdict("b", 1.0, key="x-2"), verdict("c", 1.0)]
+    second = [verdict("a", 0.0, key="y-1"), verdict("b", 0.0, key="y-3"), verdict("c", 0.0, key="y-4")]
+    found = compare(first, second)
+    assert (found.n, found.n_changed, found.n_first_only) == (2, 1, 0)
+
+
+def test_thresholds_can_differ() -> None:
+    run = judged({"a": 0.4, "b": 0.6})
+    found = compare(run, run, thresholds=(0.3, 0.9))
+    assert (found.values["pass_rate"], found.same_outcome) == ((1.0, 0.0), 0.0)
+
+
+def test_nothing_in_common_is_no_comparison() -> None:
+    found = compare(judged({"a": 1.0}), judged({"b": 1.0}))
+    assert (found.n, found.same_outcome, found.differences["mean_score"]) == (0, None, Figure())
+
+
+@pytest.mark.parametrize("first", [[], [verdict("a", 1.0), verdict("a", 1.0, judge="two")]])
+def test_either_side_must_be_one_judge(first: list[Verdict]) -> None:
+    with pytest.raises(LabelError, match="one judge"):
+        compare(first, judged({"a": 1.0}))

@@ -1,0 +1,173 @@
+"""Labels: read from files, and laid beside verdicts so that every verdict is counted once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rated import error, verdict
+
+from groundjudge.analysis.labels import LabelError, Labels, join, label_of, number_of, read_labels
+from groundjudge.errors import CaseError
+from groundjudge.runs.verdict_file import last_of_each, read_verdicts
+from groundjudge.verdict import Verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "number"),
+    [
+        (True, 1.0), (False, 0.0), (1, 1.0), (0, 0.0), ("1", 1.0), ("0", 0.0), ("true", 1.0),
+        (" False ", 0.0), ("Yes", 1.0), ("no", 0.0), (3, 3.0), ("2.5", 2.5),
+        (None, None), ("", None), ("  ", None),
+    ],
+)  # fmt: skip
+def test_a_label_is_true_or_false_or_a_number(told: object, number: float | None) -> None:
+    assert number_of(told, "a") == number
+
+
+@pytest.mark.parametrize("told", ["maybe", "supported", "nan", float("inf"), [1], {"a": 1}])
+def test_what_is_no_label_is_told_with_its_case(told: object) -> None:
+    with pytest.raises(LabelError, match="case 7") as caught:
+        number_of(told, "case 7")
+    assert caught.value.code == "unreadable_label"
+
+
+@pytest.mark.parametrize(
+    ("judge", "told", "label"),
+    [
+        ("groundedness", 5, 1.0),
+        ("groundedness", 2, 0.25),
+        ("groundedness", 3, None),  # nothing to ground
+        ("groundedness", None, None),
+        ("confidence_grounding", 0.8, 0.8),
+        ("statement_groundedness", [9, 10], 0.95),
+        ("statement_groundedness", 7, 0.7),
+        ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
+        ("knowledge_hallucination", 74, 0.74),
+        ("somebody's own", 0.5, 0.5),
+    ],
+)
+def test_a_value_on_a_judges_own_scale_becomes_a_score(judge: str, told: object, label: float | None) -> None:
+    assert label_of({judge: told}, judge, "a") == (None if label is None else pytest.approx(label))
+
+
+@pytest.mark.parametrize(
+    ("judge", "told"),
+    [
+        ("groundedness", 6),
+        ("groundedness", [4, 5]),
+        ("statement_groundedness", [9, None]),
+        ("groundedness", "good"),
+    ],
+)
+def test_a_value_off_a_judges_own_scale_is_told(judge: str, told: object) -> None:
+    with pytest.raises(LabelError, match="case 7"):
+        label_of({judge: told}, judge, "case 7")
+
+
+def test_labels_are_read_by_any_name_and_from_metadata(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        {"id": "a", "ok": 1, "claim": 7},
+        {"id": 2, "metadata": {"ok": 0, "claim": 7}},
+        {"ok": None, "claim": None},
+        {"ok": "true"},
+    )
+    found = read_labels(path, "ok", "claim")
+    assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
+
+
+def test_labels_are_read_from_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id;label;group\na;1;x\nb;;x\n")
+    assert read_labels(path, group="group") == Labels({"a": "1"}, {"a": "x", "b": "x"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "key", "group", "code"),
+    [
+        ([{"id": "a", "label": 1}], "ok", None, "no_labels"),
+        ([{"id": "a", "label": 1}], "label", "claim", "no_labels"),
+        ([{"id": "a", "label": 1}, {"id": "a", "label": 0}], "label", None, "label_conflict"),
+        (["{"], "label", None, "unreadable_label"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_told(
+    tmp_path: Path, rows: list[Any], key: str, group: str | None, code: str
+) -> None:
+    with pytest.raises(LabelError) as caught:
+        read_labels(written(tmp_path, *rows), key, group)
+    assert caught.value.code == code
+
+
+def test_what_has_no_score_or_no_label_is_counted_apart() -> None:
+    verdicts = [
+        verdict("a", 1.0),
+        verdict("b", 0.0),
+        verdict("silent", 0.5),
+        verdict("nothing", None),
+        error("c", "timeout"),
+        error("d", "missing_field"),
+        error("e", "refused"),
+        error("row 9", "unreadable_row", judge=""),
+        verdict("a", 0.25, judge="two"),
+    ]
+    one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
+    assert [(row.case_id, row.score, row.label) for row in one.rated] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
+    assert (one.n_error, one.n_missing, one.n_not_applicable, one.n_unlabelled) == (2, 1, 1, 1)
+    assert (one.n_unjudged, two.n_unjudged, two.judge) == (1, 5, "two")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 9).map(str),
+            st.sampled_from(["one", "two"]),
+            st.sampled_from([0.0, 1.0, None, "timeout", "missing_field"]),
+        )
+    ),
+    st.dictionaries(st.integers(0, 12).map(str), st.sampled_from([0, 1, None])),
+)
+def test_every_verdict_is_counted_in_one_place(
+    rows: list[tuple[str, str, Any]], labels: dict[str, Any]
+) -> None:
+    verdicts = [
+        error(case_id, told, judge=judge) if isinstance(told, str) else verdict(case_id, told, judge=judge)
+        for case_id, judge, told in rows
+    ]
+    for found in join(verdicts, Labels(labels)):
+        apart = (found.n_error, found.n_missing, found.n_not_applicable, found.n_unlabelled, found.n_repeated)
+        assert len(found.rated) + sum(apart) == sum(judge == found.judge for _, judge, _ in rows)
+
+
+def test_of_several_verdicts_on_a_case_the_last_counts() -> None:
+    (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
+    assert ([row.score for row in found.rated], found.n_repeated, found.n_error) == ([0.0, 1.0], 1, 0)
+
+
+def test_verdicts_without_an_id_are_all_kept() -> None:
+    nameless = verdict("a", 1.0).model_copy(update={"case_id": None})
+    assert last_of_each([nameless, nameless]) == ([nameless, nameless], 0)
+
+
+def test_a_file_of_verdicts_is_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    good = verdict("a", 1.0)
+    path.write_text(f'{good.model_dump_json()}\n{{"judge": "one"}}\n{good.model_dump_json()[:40]}')
+    first, second, third = read_verdicts(path)
+    assert first == good
+    assert isinstance(second, CaseError)
+    assert "status" in second.message
+    assert isinstance(third, CaseError)
+    assert not isinstance(first, CaseError)
+    assert isinstance(first, Verdict)
+
+
+def written(folder: Path, *rows: Any) -> Path:
+    path = folder / "labels.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+    return path

@@ -1,0 +1,490 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
+from says import Says
+
+from groundjudge import ModelError, __version__, names
+
+
+def words(output: str) -> list[list[str]]:
+    """The words of each line."""
+    return [line.split() for line in output.splitlines()]
+
+
+def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    result = invoke("run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    assert result.exit_code == 0
+    found = verdicts_in(result.stdout)
+    assert sorted((v.judge, v.case_id, v.score) for v in found) == [
+        ("groundedness", "row 1", 1.0),
+        ("groundedness", "row 2", 1.0),
+    ]
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        v.model_dump(mode="json") for v in found
+    ]
+    assert words(result.stderr) == [
+        ["judge", "mean", "ok", "error", "n/a", "missing", "coverage", "bounds", "labels"],
+        ["groundedness", "1.000", "2", "0", "0", "0", "1.000", "1.000..1.000", "grounded", "2"],
+    ]
+
+
+def test_with_out_the_table_goes_to_stdout(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "verdicts.jsonl"
+    out.write_text("an earlier run's\n" * 3)
+    result = invoke(
+        *("run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--out", out, "--overwrite"),
+        says=Says(GOOD),
+    )
+    assert [v.score for v in verdicts_in(out.read_text())] == [1.0]
+    assert words(result.stdout)[1][:2] == ["groundedness", "1.000"]
+    assert result.stderr == ""
+
+
+def test_without_a_judge_all_that_come_along_are_asked(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    result = invoke("run", file_of(ROW, {**ROW, "judges": ["groundedness"]}), "--model", "m", says=Says(GOOD))
+    assert [line[0] for line in words(result.stderr)][1:6] == names()
+    assert sorted((v.judge, v.case_id) for v in verdicts_in(result.stdout)) == sorted(
+        [*((name, "row 1") for name in names()), ("groundedness", "row 2")]
+    )
+
+
+def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path) -> None:
+    prompt = tmp_path / "mine.prompty"
+    prompt.write_text(
+        "---\nname: mine\nreply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5}\n"
+        "inputs: [{name: response, type: text}]\n---\nuser:\nRate {{response}}\n"
+    )
+    result = invoke("run", file_of(ROW), "--judge", prompt, "--model", "m", says=Says(GOOD))
+    assert [(v.judge, v.score) for v in verdicts_in(result.stdout)] == [("mine", 1.0)]
+    twice = tmp_path / "copy.prompty"
+    twice.write_text(prompt.read_text())
+    result = invoke("run", file_of(ROW), "--judge", prompt, "--judge", twice, "--model", "m", says=Says(GOOD))
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "groundjudge: two judges are called 'mine': their verdicts could not be told apart\n",
+    )
+
+
+def test_a_judge_named_twice_is_asked_once(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    twice = ["--judge", "groundedness"] * 2
+    result = invoke("run", file_of(ROW), *twice, "--model", "m", says=Says(GOOD))
+    assert len(verdicts_in(result.stdout)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "replies", "options", "status"),
+    [
+        pytest.param([ROW, ROW], [GOOD], [], 0, id="all well"),
+        pytest.param([ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], [], 1, id="an error"),
+        pytest.param(
+            [ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], ["--min-coverage", "0.75"], 0, id="just covered"
+        ),
+        pytest.param(
+            [ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], ["--min-coverage", "0.76"], 1, id="just not"
+        ),
+        pytest.param([ROW], [""], ["--min-coverage", "0"], 0, id="nothing demanded"),
+        pytest.param([ROW, {"response": "r"}], [GOOD], [], 0, id="a missing input is no error"),
+        pytest.param([ROW, {**ROW, "response": " "}], [GOOD], [], 0, id="nor is an empty response"),
+        pytest.param([ROW, "{"], [GOOD], [], 1, id="a line that is not JSON"),
+        pytest.param([ROW, "{"], [GOOD], ["--min-coverage", "0"], 1, id="whatever the coverage"),
+        pytest.param([ROW, {**ROW, "answer": "x"}], [GOOD], [], 1, id="a row that is no case"),
+        pytest.param(
+            [ROW, {**ROW, "judges": "groundednes"}], [GOOD], [], 1, id="a judge that does not exist"
+        ),
+        pytest.param([{**ROW, "judges": ["passage_quality"]}], [GOOD], [], 0, id="no judge applies"),
+        pytest.param([{**ROW, "response": None}], [GOOD], [], 2, id="every row lacks something"),
+        pytest.param([ROW, {**ROW, "response": None}], [GOOD], [], 0, id="a row lacks something"),
+        pytest.param(["{", "[]"], [GOOD], [], 2, id="no row can be read"),
+        pytest.param([], [GOOD], [], 2, id="no rows"),
+    ],
+)
+def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    rows: list[Any],
+    replies: list[str],
+    options: list[str],
+    status: int,
+) -> None:
+    one_at_a_time = ["--concurrency", "1", "--judge", "groundedness", "--model", "m"]
+    result = invoke("run", file_of(*rows), *one_at_a_time, *options, says=Says(*replies))
+    assert result.exit_code == status, result.output
+
+
+def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    path = file_of(ROW, "", "{broken", ROW)
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    found = {v.case_id: v for v in verdicts_in(result.stdout)}
+    assert {case_id: v.status for case_id, v in found.items()} == {
+        "row 1": "ok",
+        "row 2": "error",
+        "row 3": "ok",
+    }
+    error = found["row 2"].error
+    assert error is not None
+    assert error.code == "unreadable_row"
+    assert error.message.startswith("line 3: not JSON")
+    assert result.stderr.splitlines()[-2:] == [
+        "unreadable rows: 1",
+        "  line 3: not JSON (Expecting property name enclosed in double quotes at column 2)",
+    ]
+    assert words(result.stderr)[1][:7] == ["groundedness", "1.000", "2", "0", "0", "0", "1.000"]
+
+
+def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    result = invoke(
+        "run", file_of(ROW, *["{"] * 50), "--judge", "groundedness", "--model", "m", says=Says(GOOD)
+    )
+    assert "unreadable rows: 50\n" in result.stderr
+    assert result.stderr.count("not JSON") == 20
+    assert len(verdicts_in(result.stdout)) == 51
+
+
+def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text("[]")
+    result = invoke("run", path, "--model", "m", says=Says(GOOD))
+    assert result.exit_code == 2
+    count, line, told = result.stderr.splitlines()
+    assert (count, line) == ("unreadable rows: 1", "  line 1: a row must be a JSON object, not list")
+    assert told.startswith(f"groundjudge: {path}: no row could be read; rows are JSON objects, one per line")
+
+
+def test_errors_are_counted_by_code_with_the_first_of_each(
+    invoke: Invoke, file_of: Callable[..., Path]
+) -> None:
+    model = Says(
+        ModelError("timeout", "no reply in 2 s"),
+        ModelError("timeout", "none in 3 s"),
+        "<S2>9</S2>",
+        "<S2>9</S2>",
+    )
+    path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": ""})
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", "--concurrency", "1", says=model)
+    assert words(result.stderr)[1][:8] == ["groundedness", "-", "0", "3", "0", "1", "0.000", "0.000..1.000"]
+    timeout, out_of_scale, missing = result.stderr.splitlines()[2:]
+    assert timeout == "groundedness: timeout 2, the first is row 1: no reply in 2 s"
+    assert out_of_scale.startswith("groundedness: out_of_scale 1, the first is row 3: the score")
+    assert missing.startswith("groundedness: missing_field 1, the first is x: groundedness needs query")
+
+
+def test_csv(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text(
+        'id,question,answer,contexts\n7,When?,In May.,"[""In May."", ""In June.""]"\n8,When?,In May.,\n'
+    )
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    assert sorted((v.case_id, v.score) for v in verdicts_in(result.stdout)) == [("7", 1.0), ("8", 1.0)]
+
+
+def test_csv_cells_may_be_long(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_text(f"query,response,context\nq,r,{'word ' * 100_000}\n")
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    assert (result.exit_code, len(verdicts_in(result.stdout))) == (0, 1)
+
+
+def test_stdin(invoke: Invoke) -> None:
+    lines = f"{json.dumps(ROW)}\nbroken\n"
+    result = invoke("run", "-", "--judge", "groundedness", "--model", "m", says=Says(GOOD), given=lines)
+    assert sorted(v.status for v in verdicts_in(result.stdout)) == ["error", "ok"]
+
+
+SCORECARD = (
+    "Statement Sentence: The ferry sails at nine.\n"
+    "Supporting Evidence: the FERRY  sails at nine\n"
+    "Score: 10\n"
+    "Statement Sentence: It is blue.\n"
+    "Supporting Evidence: NOTHING FOUND\n"
+    "Score: 0\n"
+)
+
+
+def test_full_shows_the_verdict_and_the_sources_own_text(
+    invoke: Invoke, file_of: Callable[..., Path]
+) -> None:
+    context = ["Nothing here.", "In summer the ferry\tsails at nine. \x1b[31m[bold]"]
+    row = {"id": "ferry", "context": context, "response": "The ferry sails at nine. It is blue."}
+    path = file_of(row, {**row, "id": "another"})
+    options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry", "--full", "none"]
+    result = invoke("run", path, *options, says=Says(SCORECARD))
+    start = context[1].index("the ferry")
+    shown = result.stderr.split("\n\n", 1)[1]
+    assert shown.splitlines()[:4] == [
+        "ferry, statement_groundedness",
+        "  status: ok",
+        "  score: 0.5, passed",
+        "  value: 5",
+    ]
+    assert "    quote: the FERRY  sails at nine\n" in shown
+    assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in shown
+    assert "another, statement" not in shown
+    assert "no verdict is on a case called 'none'" in shown
+
+
+def test_full_shows_an_error(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    result = invoke(
+        "run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--full", "row 1", says=Says("?")
+    )
+    assert result.stderr.splitlines()[-3:] == [
+        "row 1, groundedness",
+        "  status: error",
+        "  error: no_verdict: the reply holds no verdict in the place where the format puts it",
+    ]
+
+
+def test_what_others_wrote_cannot_steer_a_terminal(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    reply = "<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>"
+    result = invoke(
+        "run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--full", "row 1", says=Says(reply)
+    )
+    assert "reason: \\x1b[2J\\x9b31m[red]fine[/red]\n" in result.stderr
+
+
+def test_half_characters_in_a_reply_are_written_all_the_same(
+    invoke: Invoke, file_of: Callable[..., Path]
+) -> None:
+    reply = "<S1>\ud83d</S1><S2>5</S2>"
+    result = invoke("run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", says=Says(reply))
+    assert [v.score for v in verdicts_in(result.stdout)] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("columns", [30, 60, 72, 80, 109, 110, 200])
+def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., Path], columns: int) -> None:
+    result = invoke("run", file_of(ROW), "--model", "m", says=Says(GOOD), columns=columns)
+    shown = result.stderr
+    assert "…" not in shown
+    assert "\x1b" not in shown
+    for told in (*names(), "1.000", "0.000..1.000", "grounded 1", "coverage"):
+        assert told in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", "CASES"], 'no model: give --model, which can be "openai:MODEL" or MODEL alone'),
+        (["run", "CASES", "--model", ""], "no model: give --model"),
+        (
+            ["run", "CASES", "--model", "m", "--judge", "x"],
+            "no judge is called 'x', and no file either; the judges are",
+        ),
+        (
+            ["run", "CASES", "--model", "m", "--judge", "BROKEN"],
+            "broken.prompty: the front matter is no YAML",
+        ),
+        (["run", "CASES", "--model", "m", "--judge", "."], "no judge is called '.'"),
+        (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),
+        (["run", ".", "--model", "m"], ".: Is a directory"),
+        (["run", "CASES", "--model", "m", "--out", "CASES"], "is the file of the cases"),
+        (["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"], "there is no folder no/such"),
+        (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
+        (["show", "x"], "no judge is called 'x', and no file either; the judges are"),
+        (["show", "groundedness", "--case", "1"], "--case needs --cases"),
+        (["show", "groundedness", "--cases", "CASES", "--case", "1"], "cases.jsonl has no case called '1'"),
+        (
+            ["show", "passage_quality", "--cases", "CASES"],
+            "passage_quality needs reference, which is not given",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    broken = tmp_path / "broken.prompty"
+    broken.write_text("---\nname: [\n  x: y: z\n---\nuser:\nRate {{response}}\n")
+    cases = file_of(ROW)
+    places = {"CASES": cases, "BROKEN": broken}
+    result = invoke(*(places.get(argument, argument) for argument in arguments))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert re.fullmatch(r"groundjudge: .+\n", result.stderr)
+    assert told in result.stderr
+    assert cases.read_text() == json.dumps(ROW) + "\n"
+
+
+def test_a_run_without_an_endpoint_leaves_an_earlier_result_alone(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("kept")
+    model = Says(ModelError("no_endpoint", "nobody to ask"))
+    options = ["--judge", "groundedness", "--model", "m", "--out", out, "--overwrite"]
+    result = invoke("run", file_of(ROW), *options, says=model)
+    assert (result.exit_code, result.stderr, out.read_text()) == (2, "groundjudge: nobody to ask\n", "kept")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--concurrency", "0"],
+        ["--concurrency", "x"],
+        ["--min-coverage", "1.5"],
+        ["--min-coverage", "-0.1"],
+        ["--nope"],
+    ],
+)
+def test_options_out_of_range(invoke: Invoke, file_of: Callable[..., Path], options: list[str]) -> None:
+    result = invoke("run", file_of(ROW), "--model", "m", *options, says=Says(GOOD))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: " in result.stderr
+
+
+def test_judges_lists_scales_and_inputs(invoke: Invoke) -> None:
+    result = invoke("judges")
+    assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == names()
+    assert (
+        "  scale: 1..5 (whole numbers)\n  inputs: query, context (may be empty), response\n" in result.stdout
+    )
+    assert "answers (optional)" in result.stdout
+
+
+@pytest.mark.parametrize("name", names())
+def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
+    shown = invoke("show", name).stdout
+    assert shown.startswith("system:\n")
+    assert "\n\nuser:\n" in shown
+    assert "Your refund arrives within five business days." in shown
+    assert "{{" not in shown
+    assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
+
+
+def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    path = file_of("{", ROW, {**ROW, "id": "x", "response": "Größer als {{query}}?"})
+    assert (
+        "<data-response>\nThe ferry sails at nine.\n"
+        in invoke("show", "groundedness", "--cases", path).stdout
+    )
+    shown = invoke("show", "groundedness", "--cases", path, "--case", "x").stdout
+    assert "<data-response>\nGrößer als {{query}}?\n" in shown
+    assert invoke("show", "groundedness", "--cases", path, "--case", "row 2").exit_code == 0
+
+
+def test_version(invoke: Invoke) -> None:
+    assert invoke("--version").stdout == f"groundjudge {__version__}\n"
+
+
+def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  this very Python
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
+    )
+
+
+def test_the_command_itself(file_of: Callable[..., Path], tmp_path: Path) -> None:
+    out = tmp_path / "verdicts.jsonl"
+    path = file_of(*({**ROW, "id": str(number), "query": "Größe?"} for number in range(30)))
+    options = [
+        "--judge",
+        "groundedness",
+        "--judge",
+        "statement_groundedness",
+        "--model",
+        "offline",
+        "--out",
+        out,
+    ]
+    done = run_command("run", path, *options, env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line[:1] + line[2:4] for line in words(done.stdout)][1:3] == [
+        ["groundedness", "30", "0"],
+        ["statement_groundedness", "30", "0"],
+    ]
+    found = verdicts_in(out.read_text(encoding="utf-8"))
+    assert {(v.judge, v.case_id) for v in found} == {
+        (name, str(number)) for name in ("groundedness", "statement_groundedness") for number in range(30)
+    }
+
+
+def test_head_ends_the_command_quietly(file_of: Callable[..., Path]) -> None:
+    path = file_of(*[ROW] * 3000)
+    command = " ".join([*COMMAND, "run", str(path), "--judge", "groundedness", "--model", "offline"])
+    done = subprocess.run(  # noqa: S602  a pipe is what is tested
+        f"{command} | head -n 1", shell=True, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert len(verdicts_in(done.stdout)) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_help_loads_neither_rich_nor_a_client() -> None:
+    program = (
+        "import sys\n"
+        "from groundjudge.cli.app import app\n"
+        "app(['--help'], standalone_mode=False)\n"
+        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def on_a_terminal(*arguments: object) -> tuple[int, str]:
+    """Run a command on a terminal of its own, and give what was seen there."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(COMMAND[0], [*COMMAND, *map(str, arguments)])  # noqa: S606  this very Python
+    seen, end = b"", time.monotonic() + 60
+    while time.monotonic() < end:
+        ready, _, _ = select.select([terminal], [], [], 1)
+        try:
+            read = os.read(terminal, 65536) if ready else None
+        except OSError:  # how Linux says that the other side is closed
+            break
+        if read == b"":
+            break
+        seen += read or b""
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), seen.decode()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_terminal_shows_a_bar(file_of: Callable[..., Path], tmp_path: Path) -> None:
+    path = file_of(*[ROW] * 20)
+    options = ["--judge", "groundedness", "--model", "offline", "--out", tmp_path / "out.jsonl"]
+    status, seen = on_a_terminal("run", path, *options)
+    assert status == 0
+    assert "20/20" in seen
+    assert "groundedness" in seen
+
+
+def test_verdicts_are_written_as_rows_finish(tmp_path: Path) -> None:
+    """A run that is killed leaves the lines of all rows that were done."""
+    endless = tmp_path / "endless"
+    os.mkfifo(endless)
+    out = tmp_path / "out.jsonl"
+    arguments = ["run", str(endless), "--judge", "groundedness", "--model", "offline", "--out", str(out)]
+    running = subprocess.Popen([*COMMAND, *arguments])  # noqa: S603
+    with endless.open("w") as rows:
+        rows.write(f"{json.dumps(ROW)}\n" * 5)
+        rows.flush()
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not (out.exists() and out.read_text().count("\n") == 5):
+            time.sleep(0.05)
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+    assert [v.status for v in verdicts_in(out.read_text())] == ["ok"] * 5

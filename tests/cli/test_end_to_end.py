@@ -1,0 +1,156 @@
+"""Five judges at an endpoint that misbehaves in every way: each row gets its due, and no other is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from standin_openai import Answer, Cut, Raw, StandIn, Status, Text, refuses
+from typer.testing import CliRunner
+
+from groundjudge import GroundjudgeError, Judge, Verdict, load, names
+from groundjudge.cli.app import app
+from groundjudge.models.openai import OpenAIModel
+
+SOON = 0.01
+GOOD = {
+    "groundedness": "<S0>t</S0><S1>why</S1><S2>4</S2>",
+    "confidence_grounding": '{"reasoning": "why", "score": 0.75}',
+    "statement_groundedness": (
+        "Statement Sentence: It opens at nine.\nSupporting Evidence: NOTHING FOUND\nScore: 7.5"
+    ),
+    "passage_quality": "RECALL_Formula: (4 * 1.0)\nPRECISION_Formula: (4 * 1.0)",
+    "knowledge_hallucination": "Analysis: why\nLevel: Mild\nScore: 75",
+}
+CUT_OFF = {name: Text(reply[: len(reply) // 2], finish_reason="length") for name, reply in GOOD.items()}
+PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] = {
+    # what the endpoint answers for a judge (the last answer for ever), the error's code, the attempts
+    "good": (lambda judge: [GOOD[judge]], None, 1),
+    "malformed-once": (lambda judge: ["Looks fine to me.", GOOD[judge]], None, 2),
+    "malformed": (lambda _: ["Looks fine to me."], "no_verdict", 2),
+    "truncated-once": (lambda judge: [CUT_OFF[judge], GOOD[judge]], None, 2),
+    "truncated": (lambda judge: [CUT_OFF[judge]], "truncated", 2),
+    "refusal": (lambda _: [Text(None, refusal="I will not judge this.")], "refused", 2),
+    "apology": (lambda _: ["I'm sorry, but I can't help with that."], "refused", 2),
+    "filtered": (lambda judge: [Text(GOOD[judge], finish_reason="content_filter")], "refused", 2),
+    "empty": (lambda _: [""], "empty", 2),
+    "busy-once": (lambda judge: [Status(429, retry_after=SOON), GOOD[judge]], None, 1),
+    "busy": (lambda _: [Status(429, retry_after=SOON)], "rate_limited", 1),
+    "quota": (lambda _: [Status(429, "Pay first.", "insufficient_quota")], "quota", 1),
+    "fault-once": (lambda judge: [Status(500, retry_after=SOON), GOOD[judge]], None, 1),
+    "fault": (lambda _: [Status(500, retry_after=SOON)], "server", 1),
+    "cut-once": (lambda judge: [Cut(), GOOD[judge]], None, 1),
+    "no-json": (lambda _: [Raw(b"<html>")], "server", 1),
+    "bad-request": (lambda _: [Status(400, "The prompt is too long.")], "bad_request", 1),
+}
+
+
+def row(plan: str) -> dict[str, Any]:
+    return {
+        "id": plan,
+        "query": "When does the library open?",
+        "context": ["The library opens at nine."],
+        "reference": "The library opens at nine.",
+        "agent_name": "Mira",
+        "profile": "Mira runs the library.",
+        "conversation": "When do you open?",
+        "response": f"It opens at nine. plan={plan};",
+    }
+
+
+class Endpoint:
+    """Answers each judge and row by the row's plan, and takes no temperature."""
+
+    def __init__(self) -> None:
+        self.asked: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self.refused = 0
+        self._judge_of = {
+            load(name, model=print).ask(row("good")).messages[0]["content"]: name for name in names()
+        }
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        if "temperature" in body:
+            self.refused += 1
+            return refuses("temperature")
+        judge = self._judge_of[body["messages"][0]["content"]]
+        found = re.search(r"plan=([\w-]+);", body["messages"][1]["content"])
+        assert found
+        answers = PLANS[found[1]][0](judge)
+        key = judge, found[1]
+        self.asked[key] += 1
+        return answers[min(self.asked[key], len(answers)) - 1]
+
+
+def check(verdict: Verdict, plan: str) -> None:
+    _, code, attempts = PLANS[plan]
+    assert (verdict.error.code if verdict.error else None, verdict.attempts) == (code, attempts), verdict
+    assert verdict.case_id == plan
+    if code:
+        assert (verdict.status, verdict.score, verdict.passed) == ("error", None, None)
+    else:
+        assert verdict.status == "ok"
+        assert verdict.score == pytest.approx(0.75)
+        assert verdict.reply == GOOD[verdict.judge]
+        assert verdict.usage is not None
+        assert verdict.usage.prompt_tokens == 10 * attempts
+        assert verdict.model == "stand-in"
+
+
+def settled(judge: Judge, case: Mapping[str, Any], way: str) -> Verdict | None:
+    """The verdict, also of a row that failed."""
+    try:
+        return judge.judge(case) if way == "judge" else asyncio.run(judge.ajudge(case))
+    except GroundjudgeError as error:
+        return error.verdict
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("way", ["judge", "ajudge"])
+def test_judge_and_ajudge_meet_every_answer(name: str, way: str) -> None:
+    endpoint = Endpoint()
+    with StandIn(endpoint) as server:
+        judge = load(name, model=OpenAIModel("m", base_url=server.url))
+        for plan in PLANS:
+            verdict = settled(judge, row(plan), way)
+            assert verdict
+            check(verdict, plan)
+    assert endpoint.refused == 1  # found out once and remembered
+    assert endpoint.asked[name, "quota"] == 1  # paying nothing, it cannot succeed later either
+
+
+def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases, out = tmp_path / "cases.jsonl", tmp_path / "verdicts.jsonl"
+    plans = [plan for plan in PLANS if plan != "quota"]  # that one ends a run: see test_run.py
+    lines = [json.dumps(row(plan)) for plan in plans]
+    cases.write_text(
+        "\n".join([*lines[:3], "{not json", *lines[3:], json.dumps({"id": "bare", "response": "r"})])
+    )
+    with StandIn(Endpoint()) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        arguments = ["run", str(cases), "--model", "openai:m", "--out", str(out)]
+        result = CliRunner().invoke(
+            app, [*arguments, *(part for name in names() for part in ("--judge", name))]
+        )
+    assert result.exit_code == 1, result.output
+    verdicts = [Verdict.model_validate_json(line) for line in out.read_text().splitlines()]
+    assert len(verdicts) == len(names()) * (len(plans) + 1) + 1
+    for verdict in verdicts:
+        if verdict.case_id in PLANS:
+            check(verdict, str(verdict.case_id))
+    (unreadable,) = (verdict for verdict in verdicts if not verdict.judge)
+    assert unreadable.error is not None
+    assert unreadable.error.code == "unreadable_row"
+    assert "line 4" in unreadable.error.message
+    missing = [verdict.error.code for verdict in verdicts if verdict.case_id == "bare" and verdict.error]
+    assert missing == ["missing_field"] * len(names())
+    ok = sum(code is None for _, code, _ in PLANS.values())
+    for name in names():
+        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(plans) - ok}\s+0\s+1\b", result.output), (
+            result.output
+        )

@@ -1,0 +1,59 @@
+"""The command line in tests: how it is called, and what it wrote."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from groundjudge import Verdict
+from groundjudge.cli.app import app
+
+COMMAND = [sys.executable, "-m", "groundjudge.cli.app"]
+GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+ROW = {
+    "query": "When does the ferry sail?",
+    "context": "The ferry sails at nine in the morning.",
+    "response": "The ferry sails at nine.",
+}
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Runs a command, with a model that stands for every name."""
+
+    def call(
+        *arguments: str | Path, says: object = None, given: str | None = None, columns: int = 200
+    ) -> Result:
+        if says is not None:
+
+            def stand_in(_: str) -> object:
+                return says
+
+            monkeypatch.setattr("groundjudge.cli.app.as_model", stand_in)
+        return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=given)
+
+    return call
+
+
+@pytest.fixture
+def file_of(tmp_path: Path) -> Callable[..., Path]:
+    """Writes rows as JSON Lines; a text among them as it is."""
+
+    def write(*rows: Mapping[str, Any] | str) -> Path:
+        path = tmp_path / "cases.jsonl"
+        path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+        return path
+
+    return write
+
+
+def verdicts_in(lines: str) -> list[Verdict]:
+    return [Verdict.model_validate_json(line) for line in lines.splitlines()]

@@ -1,0 +1,73 @@
+"""Many small rows for tests, and a model that gives each one its own number."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from groundjudge import (
+    Case,
+    CaseError,
+    Judge,
+    Prompt,
+    Reply,
+    Request,
+    Scale,
+    Tags,
+    Verdict,
+)
+from groundjudge.model import ModelLike, as_model
+
+GOOD = "<S1>fine</S1><S2>7</S2>"
+Row = Case | Mapping[str, Any] | CaseError
+
+
+def judge_named(name: str, model: ModelLike) -> Judge:
+    """A judge whose values are whole numbers from 0 to 100,000."""
+    head = f"---\nname: {name}\ninputs: [{{name: response, type: messages}}]\n---\n"
+    prompt = Prompt.parse(head + "user:\nRate {{response}}")
+    return Judge(
+        prompt, as_model(model), Tags(), Scale(worst=0, best=100_000, integer=True), {}, (), 0.5, {}, 1
+    )
+
+
+def rows(n: int) -> Iterator[dict[str, Any]]:
+    """Rows whose response is their number, from 0."""
+    return ({"id": str(number), "response": str(number)} for number in range(n))
+
+
+class Echo:
+    """Gives each row its own number, and counts how many requests are in flight at once."""
+
+    name = "echo"
+
+    def __init__(
+        self, wait: Callable[[int], float] = lambda _: 0, fail: Mapping[int, BaseException] | None = None
+    ) -> None:
+        self.wait = wait
+        self.fail = fail or {}
+        self.in_flight = self.most_in_flight = self.asked = self.given_up = 0
+
+    def complete(self, request: Request) -> Reply:
+        raise NotImplementedError
+
+    async def acomplete(self, request: Request) -> Reply:
+        number = int(request.case.response_text)
+        self.asked += 1
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        try:
+            await asyncio.sleep(self.wait(number))
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+        finally:
+            self.in_flight -= 1
+        if number in self.fail:
+            raise self.fail[number]
+        return Reply(f"<S1>row {number}</S1><S2>{number}</S2>")
+
+
+def ids(verdicts: Iterable[Verdict]) -> list[str | None]:
+    return [verdict.case_id for verdict in verdicts]

@@ -1,0 +1,115 @@
+"""A model as two: each call is made by the one and serves the other, once."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import pytest
+from says import Says
+
+from groundjudge import Case, Judge, ModelError, Reply, Request, Usage, load
+from groundjudge.models.coalesced import KEPT, shared
+
+JUDGE: Judge = load("groundedness", model="offline")
+
+
+def request(query: str = "q") -> Request:
+    return JUDGE.ask(Case(query=query, context="c", response="r"))
+
+
+async def test_a_reply_serves_each_of_the_two_once() -> None:
+    model = Says("a", "b", "c")
+    one, other = shared(model)
+    assert one.complete(request()).text == "a"
+    assert (await other.acomplete(request())).text == "a"
+    assert other.complete(request()).text == "b"
+    assert one.complete(request()).text == "b"
+    assert [one.complete(request("x")).text, one.complete(request("y")).text] == ["c", "c"]
+    assert len(model.asked) == 4
+    assert one.name == other.name == "says"
+
+
+def test_the_tokens_of_a_call_are_counted_once() -> None:
+    one, other = shared(Says(Reply("a", usage=Usage(prompt_tokens=7, completion_tokens=1))))
+    assert one.complete(request()).usage == Usage(prompt_tokens=7, completion_tokens=1)
+    assert other.complete(request()).usage == Usage()
+
+
+def test_an_error_is_not_kept() -> None:
+    one, other = shared(Says(ModelError("server", "gone"), "a"))
+    with pytest.raises(ModelError, match="gone"):
+        one.complete(request())
+    assert other.complete(request()).text == one.complete(request()).text == "a"
+
+
+class Slow(Says):
+    """Answers when it is let."""
+
+    def __init__(self, *replies: Any) -> None:
+        super().__init__(*replies)
+        self.let = Event()
+
+    def complete(self, request: Request) -> Reply:
+        assert self.let.wait(5)
+        return super().complete(request)
+
+    async def acomplete(self, request: Request) -> Reply:
+        while not self.let.is_set():  # noqa: ASYNC110  it is set from any thread
+            await asyncio.sleep(0)
+        return super().complete(request)
+
+
+@pytest.mark.parametrize("reply", ["a", ModelError("server", "gone")])
+async def test_who_asks_while_a_call_is_on_its_way_waits_for_it(reply: Any) -> None:
+    model = Slow(reply)
+    one, other = shared(model)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(one.complete, request())
+        while not one.calls:  # noqa: ASYNC110  until the other thread has asked
+            await asyncio.sleep(0)
+        waiting = asyncio.gather(other.acomplete(request()), return_exceptions=True)
+        await asyncio.sleep(0)
+        model.let.set()
+        [got] = await waiting
+    assert got is first.exception() if isinstance(reply, Exception) else got == first.result()
+    assert len(model.asked) == 1
+
+
+async def test_giving_up_fails_who_waits_but_not_the_other_way_round() -> None:
+    model = Slow("a")
+    one, other = shared(model)
+    asking = [asyncio.create_task(each.acomplete(request())) for each in (one, other, one, other)]
+    await asyncio.sleep(0)
+    asking[0].cancel()
+    asking[3].cancel()
+    await asyncio.sleep(0)
+    model.let.set()
+    given_up, failed, answered, stopped = await asyncio.gather(*asking, return_exceptions=True)
+    assert isinstance(given_up, asyncio.CancelledError)
+    assert isinstance(failed, ModelError)
+    assert answered == Reply("a")
+    assert isinstance(stopped, asyncio.CancelledError)
+
+
+async def test_a_sync_call_does_not_wait_for_its_own_thread() -> None:
+    model = Slow("a")
+    one, other = shared(model)
+    first = asyncio.create_task(one.acomplete(request()))
+    await asyncio.sleep(0)
+    model.let.set()
+    assert not first.done()
+    assert other.complete(request()).text == (await first).text == "a"
+    assert len(model.asked) == 2
+
+
+def test_what_nobody_fetches_is_dropped() -> None:
+    model = Says("a")
+    one, other = shared(model)
+    for number in range(KEPT + 1):
+        one.complete(request(str(number)))
+    assert len(one.calls) == KEPT
+    other.complete(request("0"))
+    assert len(model.asked) == KEPT + 2

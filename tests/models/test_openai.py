@@ -1,0 +1,603 @@
+"""What the model behind an OpenAI-compatible endpoint does with everything such an endpoint can say."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import pickle
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import openai
+import pytest
+from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
+
+from groundjudge.errors import ModelError
+from groundjudge.model import Model, Reply, Request, as_model
+from groundjudge.models.openai import OpenAIModel
+from groundjudge.verdict import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PARAMETERS = {"temperature": 0, "top_p": 1, "max_tokens": 100}
+SOON = 0.01
+QUOTA = Status(429, "You exceeded your current quota", "insufficient_quota", retry_after=SOON)
+
+
+def request(text: str = "x", **parameters: Any) -> Request:
+    nobody = cast("Any", None)
+    messages = ({"role": "user", "content": text},)
+    return Request(messages=messages, parameters=parameters or PARAMETERS, judge=nobody, case=nobody)
+
+
+def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
+    return model.complete(asked or request())
+
+
+def ask_async(model: OpenAIModel, asked: Request | None = None) -> Reply:
+    return asyncio.run(model.acomplete(asked or request()))
+
+
+@pytest.fixture(params=[ask_sync, ask_async])
+def ask(request: pytest.FixtureRequest) -> Callable[..., Reply]:
+    """A way to ask: each test that takes it is run for both."""
+    return cast("Callable[..., Reply]", request.param)
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def model_at(server: StandIn, **options: Any) -> OpenAIModel:
+    return OpenAIModel("m", base_url=server.url, **options)
+
+
+def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        ask(model)
+    return caught.value
+
+
+# What an answer is read as
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [
+        pytest.param(
+            Text("fine"),
+            Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in"),
+            id="all",
+        ),
+        pytest.param(Text("fine", usage=None), Reply("fine", "stop", None, "stand-in"), id="usage missing"),
+        pytest.param(Text("fi", "length", None), Reply("fi", "length", None, "stand-in"), id="cut off"),
+        pytest.param(
+            Text(None, refusal="I won't", usage=None),
+            Reply("", "stop", None, "stand-in", "I won't"),
+            id="a refusal, and no content",
+        ),
+        pytest.param(
+            Text(
+                message={"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+                usage=None,
+            ),
+            Reply("ab", "stop", None, "stand-in"),
+            id="content in parts",
+        ),
+        pytest.param(
+            Text(message={"reasoning_content": "hm", "content": "a"}, usage=None),
+            Reply("a", "stop", None, "stand-in"),
+            id="reasoning is no part of the reply",
+        ),
+        pytest.param(
+            Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in"), id="any language"
+        ),
+        pytest.param(Raw(b'{"choices": [{"message": {"content": "a"}}]}'), Reply("a"), id="the bare minimum"),
+        pytest.param(
+            Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
+            Reply("a", usage=Usage(prompt_tokens=3)),
+            id="odd usage and model",
+        ),
+    ],
+)
+def test_answer_is_read(ask: Callable[..., Reply], answer: Answer, reply: Reply) -> None:
+    with StandIn([answer]) as server:
+        assert ask(model_at(server)) == reply
+
+
+def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
+    with StandIn() as server:
+        ask(model_at(server, api_key="k"), request("grüße", temperature=0, top_k=3))
+    seen = server.requests[0]
+    messages = [{"role": "user", "content": "grüße"}]
+    assert seen.body == {"model": "m", "messages": messages, "temperature": 0, "top_k": 3}
+    assert seen.headers["Authorization"] == "Bearer k"
+
+
+# What goes wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        pytest.param(Status(401, "bad key"), "auth", "bad key", id="401"),
+        pytest.param(Status(403, "not yours"), "auth", "not yours", id="403"),
+        pytest.param(Status(402, "no credits"), "quota", "no credits", id="402"),
+        pytest.param(QUOTA, "quota", "exceeded", id="insufficient quota"),
+        pytest.param(Status(404, "no such model"), "not_found", "no such model", id="404"),
+        pytest.param(Status(422, "what?"), "bad_request", "what?", id="422"),
+        pytest.param(Status(400, "context too long"), "bad_request", "context too long", id="400"),
+        pytest.param(
+            Status(400, body=[{"error": {"message": "no"}}]), "bad_request", "400: no", id="in a list"
+        ),
+        pytest.param(Status(400, body={"error": "no"}), "bad_request", "400: no", id="error as text"),
+        pytest.param(
+            Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}', id="any other shape"
+        ),
+        pytest.param(Raw(b"<html>"), "server", "<html>", id="not JSON"),
+        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "no chat completion", id="not text"),
+        pytest.param(Raw(b"[" * 100_000), "server", "no chat completion", id="too deep"),
+        pytest.param(Raw(b"{}"), "server", "{}", id="no choices"),
+        pytest.param(Raw(b'{"choices": []}'), "server", "choices", id="empty choices"),
+        pytest.param(Raw(b'{"choices": [{"message": null}]}'), "server", "choices", id="no message"),
+        pytest.param(
+            Raw(b'{"error": {"message": "upstream"}}'), "server", "upstream", id="error with status 200"
+        ),
+    ],
+)
+def test_error_that_no_second_try_helps(
+    ask: Callable[..., Reply], answer: Answer, code: str, words: str
+) -> None:
+    with StandIn([answer, "fine"]) as server:
+        error = error_of(ask, model_at(server))
+    assert (error.code, error.subject) == (code, "m")
+    assert words in error.message
+    assert "OPENAI_" in error.message
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        pytest.param(Status(429, retry_after=SOON), "rate_limited", id="429"),
+        pytest.param(Status(500, retry_after=SOON), "server", id="500"),
+        pytest.param(Status(503, retry_after=SOON), "server", id="503"),
+        pytest.param(Status(408, retry_after=SOON), "timeout", id="408"),
+        pytest.param(Status(409, retry_after=SOON), "server", id="409"),
+    ],
+)
+def test_transient_error_is_tried_again_as_often_as_told(
+    ask: Callable[..., Reply], answer: Answer, code: str
+) -> None:
+    with StandIn([answer, "fine"]) as server:
+        assert ask(model_at(server)).text == "fine"
+        assert len(server.requests) == 2
+    with StandIn([answer]) as server:
+        error = error_of(ask, model_at(server, max_retries=3))
+        assert (error.code, error.retry_after) == (code, SOON)
+        assert len(server.requests) == 4
+    with StandIn([answer]) as server:
+        assert error_of(ask, model_at(server, max_retries=0)).code == code
+        assert len(server.requests) == 1
+
+
+def test_retry_after_is_a_floor(ask: Callable[..., Reply]) -> None:
+    with StandIn([Status(429, retry_after=0.2), "fine"]) as server:
+        start = time.monotonic()
+        ask(model_at(server))
+    assert time.monotonic() - start >= 0.2
+
+
+def test_wait_that_is_asked_for_may_be_too_long_to_be_waited_for(ask: Callable[..., Reply]) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True)
+    for told in (300, date):
+        with StandIn([Status(429, retry_after=told)]) as server:
+            error = error_of(ask, model_at(server))
+        assert error.retry_after == pytest.approx(300, abs=5)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("told", [0, -5, "nan", "inf", "soon", ""])
+def test_retry_after_that_says_nothing_is_passed_over(told: float | str) -> None:
+    with StandIn([Status(500, retry_after=told)]) as server:
+        assert not error_of(ask_sync, model_at(server, max_retries=0)).retry_after
+
+
+def test_wait_grows_where_the_endpoint_names_none(
+    ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", 0.05)
+    with StandIn([Status(500), Status(500), "fine"]) as server:
+        start = time.monotonic()
+        ask(model_at(server))
+    assert time.monotonic() - start >= 0.05 + 0.1
+
+
+def test_retry_after_survives_pickling() -> None:
+    with StandIn([Status(429, retry_after=2)]) as server:
+        error = error_of(ask_sync, model_at(server, max_retries=0))
+    assert pickle.loads(pickle.dumps(error)).retry_after == 2  # noqa: S301  it was made here
+
+
+def test_cut_connection(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+    with StandIn([Cut(), "fine"]) as server:
+        assert ask(model_at(server)).text == "fine"
+    with StandIn([Cut()]) as server:
+        assert error_of(ask, model_at(server)).code == "connection"
+        assert len(server.requests) == 3
+
+
+def test_refused_connection(ask: Callable[..., Reply]) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
+    assert error.code == "connection"
+    assert "base_url" in error.message
+
+
+def test_endpoint_that_never_answers(ask: Callable[..., Reply]) -> None:
+    with StandIn([Hang()]) as server:
+        start = time.monotonic()
+        error = error_of(ask, model_at(server, timeout=0.2, max_retries=0))
+        assert time.monotonic() - start < 2
+    assert error.code == "timeout"
+
+
+def test_slow_answer_is_tried_again(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+    with StandIn([Hang(), "fine"]) as server:
+        assert ask(model_at(server, timeout=0.5)).text == "fine"
+
+
+def test_what_cannot_be_sent(ask: Callable[..., Reply]) -> None:
+    with StandIn() as server, pytest.raises(ModelError, match=r"failed: .*JSON"):
+        ask(model_at(server), request(stop={"a set"}))
+
+
+async def test_cancelled_call_ends_at_once() -> None:
+    with StandIn([Hang()]) as server:
+        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=10, max_retries=0)
+        for model in (model_at(server), OpenAIModel("m", client=given)):
+            start = time.monotonic()
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(model.acomplete(request()), 0.1)
+            assert time.monotonic() - start < 2
+
+
+# Parameters that a model refuses
+
+ANTHROPIC = Status(400, "`temperature` and `top_p` cannot both be specified for this model.")
+GEMINI = [{"error": {"code": 400, "message": 'Unknown name "top_p": Cannot find field.'}}]
+PYDANTIC = {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum context length is 90 tokens."
+
+
+@pytest.mark.parametrize(
+    ("refusals", "sent"),
+    [
+        pytest.param([refuses("temperature")], {"top_p": 1, "max_tokens": 100}, id="left out"),
+        pytest.param(
+            [refuses("max_tokens", "max_completion_tokens")],
+            {"temperature": 0, "top_p": 1, "max_completion_tokens": 100},
+            id="renamed",
+        ),
+        pytest.param(
+            [refuses("max_tokens")], {"temperature": 0, "top_p": 1}, id="left out if no new name is said"
+        ),
+        pytest.param(
+            [refuses("max_tokens", "max_completion_tokens"), refuses("temperature")],
+            {"top_p": 1, "max_completion_tokens": 100},
+            id="two, one after another",
+        ),
+        pytest.param(
+            [refuses("max_tokens", "max_completion_tokens"), refuses("max_completion_tokens")],
+            {"temperature": 0, "top_p": 1},
+            id="the new name as well",
+        ),
+        pytest.param([ANTHROPIC], {"temperature": 0, "max_tokens": 100}, id="not both"),
+        pytest.param([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}, id="said in a list"),
+        pytest.param(
+            [Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}, id="said as details"
+        ),
+    ],
+)
+def test_refused_parameter_is_found_out_once(
+    ask: Callable[..., Reply], refusals: list[Answer], sent: dict[str, Any]
+) -> None:
+    with StandIn([*refusals, "fine"]) as server:
+        model = model_at(server)
+        ask(model)
+        assert len(server.requests) == len(refusals) + 1
+        ask(model)
+        assert len(server.requests) == len(refusals) + 2
+    first, *_, last = server.bodies
+    assert {name: first[name] for name in PARAMETERS} == PARAMETERS
+    assert {name: value for name, value in last.items() if name not in ("model", "messages")} == sent
+
+
+def test_refused_response_format_is_left_out(ask: Callable[..., Reply]) -> None:
+    complaint = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
+    with StandIn([complaint, "fine"]) as server:
+        ask(model_at(server), request(response_format={"type": "json_object"}))
+    assert "response_format" not in server.bodies[-1]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        pytest.param(Status(400, VLLM), id="too many tokens for this row"),
+        pytest.param(
+            Status(400, "Invalid 'temperature': above maximum", param="temperature"), id="a bad value"
+        ),
+        pytest.param(refuses("logprobs"), id="a parameter that was not sent"),
+        pytest.param(Status(400, "images are not supported", param="messages"), id="about something else"),
+    ],
+)
+def test_other_complaint_changes_no_parameter(ask: Callable[..., Reply], complaint: Answer) -> None:
+    with StandIn([complaint, "fine"]) as server:
+        model = model_at(server)
+        assert error_of(ask, model).code == "bad_request"
+        assert len(server.requests) == 1
+        ask(model)
+    assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
+
+
+def test_complaint_that_does_not_end_is_no_loop(ask: Callable[..., Reply]) -> None:
+    with StandIn([refuses("temperature")]) as server:
+        model = model_at(server)
+        assert error_of(ask, model).code == "bad_request"
+        assert len(server.requests) == 2
+        server.script = ["fine"]
+        ask(model)
+    assert server.bodies[-1]["temperature"] == 0, "what did not help is not remembered"
+
+
+def picky(body: dict[str, Any]) -> Answer:
+    return refuses("temperature") if "temperature" in body else "fine"
+
+
+async def test_concurrent_first_calls_all_find_out() -> None:
+    with StandIn(picky, latency=0.05) as server:
+        model = model_at(server)
+        replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(10)))
+        assert [reply.text for reply in replies] == ["fine"] * 10
+        assert len(server.requests) == 20
+        await model.acomplete(request())
+        assert len(server.requests) == 21
+
+
+def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    with StandIn(picky) as server, caplog.at_level(logging.WARNING, "groundjudge"):
+        model = model_at(server)
+        ask_sync(model)
+        ask_sync(model)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"m at 127.0.0.1:{server.port} does not take temperature: it is left out from now on"
+    ]
+
+
+# Where the endpoint is
+
+
+def test_nothing_is_needed_to_build_a_model_and_the_first_request_says_what_is_missing(
+    ask: Callable[..., Reply],
+) -> None:
+    error = error_of(ask, OpenAIModel("m"))
+    assert error.code == "no_endpoint"
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "api_key=", "base_url=", "client"):
+        assert name in error.message
+
+
+def test_endpoint_and_key_come_from_the_environment(
+    ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StandIn() as server:
+        model = OpenAIModel("m")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "secret\n")
+        ask(model)
+    assert server.requests[0].headers["Authorization"] == "Bearer secret"
+
+
+def test_local_endpoint_needs_no_key(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn() as server:
+        assert ask(OpenAIModel("m", base_url=server.url)).text == "fine"
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert ask(OpenAIModel("m")).text == "fine"
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [("127.0.0.1:1/v1", "connection"), ("http://here:port", "no_endpoint"), ("nowhere", "connection")],
+)
+def test_base_url_that_is_none(ask: Callable[..., Reply], url: str, code: str) -> None:
+    error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
+    assert error.code == code
+    assert "base_url=" in error.message
+
+
+def test_names_and_clients_are_models() -> None:
+    for model in (as_model("gpt-4o-mini"), as_model("openai:gpt-4o-mini"), OpenAIModel("gpt-4o-mini")):
+        assert isinstance(model, Model)
+        assert model.name == "gpt-4o-mini"
+        assert repr(model) == "OpenAIModel('gpt-4o-mini')"
+    with openai.OpenAI(api_key="k") as client:
+        assert as_model((client, "m")).name == "m"
+
+
+# Clients handed in
+
+
+def clients_at(server: StandIn) -> dict[str, openai.OpenAI | openai.AsyncOpenAI]:
+    plain: dict[str, Any] = {"base_url": server.url, "api_key": "k"}
+    azure: dict[str, Any] = {"azure_endpoint": server.root, "api_key": "k", "api_version": "2025-01-01"}
+    return {
+        "OpenAI": openai.OpenAI(**plain),
+        "AsyncOpenAI": openai.AsyncOpenAI(**plain),
+        "AzureOpenAI": openai.AzureOpenAI(**azure),
+        "AsyncAzureOpenAI": openai.AsyncAzureOpenAI(**azure),
+    }
+
+
+@pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
+def test_client_handed_in_serves_sync_and_async_calls_and_every_loop(kind: str) -> None:
+    with StandIn() as server:
+        client = clients_at(server)[kind]
+        model = OpenAIModel("m", client=client)
+
+        async def at_home() -> Reply:
+            reply = await model.acomplete(request())
+            await (
+                client.close() if isinstance(client, openai.AsyncOpenAI) else asyncio.to_thread(client.close)
+            )
+            return reply
+
+        replies = [asyncio.run(at_home())]
+        model = OpenAIModel("m", client=clients_at(server)[kind]) if "Async" not in kind else model
+        replies += [ask_sync(model), ask_async(model), ask_async(model), ask_sync(model)]
+    assert [reply.text for reply in replies] == ["fine"] * 5
+    azure = "Azure" in kind
+    for seen in server.requests:
+        assert seen.path == ("/openai/deployments/m/chat/completions" if azure else "/v1/chat/completions")
+        assert seen.query == ({"api-version": "2025-01-01"} if azure else {})
+        assert seen.headers["api-key" if azure else "Authorization"] == ("k" if azure else "Bearer k")
+
+
+async def test_client_handed_in_keeps_its_own_retries() -> None:
+    with StandIn([Status(500, retry_after=SOON)]) as server:
+        async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=1) as client:
+            with pytest.raises(ModelError):
+                await OpenAIModel("m", client=client, max_retries=5).acomplete(request())
+        assert len(server.requests) == 2
+        with (
+            openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client,
+            pytest.raises(ModelError),
+        ):
+            OpenAIModel("m", client=client, max_retries=5).complete(request())
+        assert len(server.requests) == 3
+
+
+async def test_async_client_handed_in_is_used_itself_and_left_open() -> None:
+    with StandIn() as server:
+        hooked: list[object] = []
+
+        async def hook(sent: object) -> None:
+            hooked.append(sent)
+
+        transport = openai.DefaultAsyncHttpxClient(event_hooks={"request": [hook]})
+        async with openai.AsyncOpenAI(base_url=server.url, api_key="k", http_client=transport) as client:
+            model = OpenAIModel("m", client=client)
+            await model.acomplete(request())
+            del model
+            gc.collect()
+            assert len(hooked) == 1
+            assert not client.is_closed()
+
+
+async def test_sync_client_serves_many_async_calls_at_a_time() -> None:
+    with StandIn(latency=0.5) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
+        model = OpenAIModel("m", client=client)
+        await asyncio.gather(*(model.acomplete(request()) for _ in range(64)))
+    assert server.most_in_flight > 32, "more than asyncio's own threads would do"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"client": "http://here"}, {"client": object()}, {"base_url": "http://here"}, {"api_key": "k"}],
+)
+def test_client_that_is_none_or_contradicted(arguments: dict[str, Any]) -> None:
+    with openai.OpenAI(api_key="k") as client, pytest.raises(ModelError, match="unknown_model"):
+        OpenAIModel("m", **cast("Any", {"client": client} | arguments))
+
+
+# Event loops and threads
+
+
+async def test_sync_call_inside_a_running_loop() -> None:
+    with StandIn() as server:
+        model = model_at(server)
+        assert model.complete(request()).text == "fine"
+        assert (await model.acomplete(request())).text == "fine"
+        given = OpenAIModel("m", client=clients_at(server)["AsyncOpenAI"])
+        assert given.complete(request()).text == "fine"
+
+
+def test_a_loop_keeps_one_client_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[openai.AsyncOpenAI] = []
+
+    class Counted(openai.AsyncOpenAI):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            built.append(self)
+
+    monkeypatch.setattr(openai, "AsyncOpenAI", Counted)
+
+    async def five(model: OpenAIModel) -> None:
+        for _ in range(5):
+            await model.acomplete(request())
+        await asyncio.gather(*(model.acomplete(request()) for _ in range(5)))
+
+    with StandIn() as server:
+        model = model_at(server)
+        asyncio.run(five(model))
+        assert len(built) == 1
+        assert built[0].is_closed()
+        asyncio.run(five(model))
+        assert len(built) == 2
+        assert built[1].is_closed()
+
+
+def test_many_loops_in_many_threads() -> None:
+    with StandIn(lambda body: body["messages"][0]["content"], latency=0.02) as server:
+        model = model_at(server)
+
+        def work(number: int) -> tuple[str, str]:
+            asked = request(str(number))
+            return ask_sync(model, asked).text, ask_async(model, asked).text
+
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
+
+
+def test_ended_loops_are_let_go() -> None:
+    with StandIn() as server:
+        model = model_at(server)
+        for _ in range(5):
+            ask_async(model)
+        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_model_that_is_dropped_closes_its_client_in_the_loop_that_goes_on() -> None:
+    with StandIn() as server:
+        model = model_at(server)
+        await model.acomplete(request())
+        client = await model._per_loop.client(pytest.fail)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        assert not client.is_closed()
+        del model
+        gc.collect()
+        await asyncio.sleep(0.1)
+        assert client.is_closed()
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+def test_loop_that_was_closed_without_ceremony_leaves_no_complaint(caplog: pytest.LogCaptureFixture) -> None:
+    with StandIn() as server:
+        model = model_at(server)
+        for _ in range(3):
+            loop = asyncio.new_event_loop()
+            loop.run_until_complete(model.acomplete(request()))
+            loop.close()
+        del model
+        gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == []

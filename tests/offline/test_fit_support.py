@@ -1,0 +1,61 @@
+"""The offline baseline's model is fitted by a script, and what it wrote is what the library reads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from groundjudge.offline.support import Signals, model, score
+
+TOOLS = Path(__file__).parents[2] / "tools"
+PLACES = "Arnby Brask Corvin Dunmere Elsfield Farrow Gault Hexby Inver Jarl Kelm Lorne".split()
+
+
+def labelled(folder: Path) -> Path:
+    """A file of a few towns: what is said of each, and the same with another number or of something else."""
+    rows = [
+        {"query": "?", "response": response, "context": [source], "label": label, "claim_id": place}
+        for number, place in enumerate(PLACES, start=20)
+        for source in [f"The town of {place} has {number} bridges. Ferries leave at noon."]
+        for response, label in (
+            (f"{place} has {number} bridges.", 1),
+            (f"{place} has {number + 30} bridges.", 0),
+            (f"I saw 7 wolves near the market of {place}.", 0),
+            ("Ferries leave at noon.", 1),
+            ("Perhaps.", None),
+        )
+    ]
+    file = folder / "towns.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return file
+
+
+def ran(tool: str, *arguments: str | Path) -> str:
+    command = [sys.executable, str(TOOLS / tool), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+def test_fitting_writes_the_model_with_the_figures_it_reached(tmp_path: Path) -> None:
+    out = tmp_path / "model.json"
+    ran("fit_support.py", labelled(tmp_path), "--out", out)
+    written = json.loads(out.read_text(encoding="utf-8"))
+    assert written.keys() == {"method", "roc_auc", "intercept", "exact", "coefficients"}
+    assert written["coefficients"].keys() == set(Signals._fields)
+    assert written["roc_auc"]["towns"]["value"] > 0.9
+
+
+def test_figures_are_printed_for_each_judge_and_without_each_signal(tmp_path: Path) -> None:
+    printed = ran("offline_figures.py", labelled(tmp_path))
+    for name in ("support", "groundedness", "confidence_grounding", *Signals._fields):
+        assert f"{name} " in printed
+
+
+def test_kept_model_has_the_signs_that_its_signals_claim() -> None:
+    rising = Signals._fields[:2]
+    for name, value in model().coefficients._asdict().items():
+        assert value >= 0 if name in rising else value <= 0
+    nothing = Signals(*[0.0] * len(Signals._fields))
+    assert score(nothing) < 0.1
+    assert score(nothing._replace(covered=1.0, together=1.0)) > 0.9

@@ -1,0 +1,106 @@
+"""What a run costs is known before it is made, and told when it is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import GOOD, ROW, Invoke
+from says import Says
+
+from groundjudge import Reply, Request, Usage, load, names, run, summarise
+from groundjudge.runs.cost import Prices, estimate, prompt_tokens
+
+
+def nobody(_: Request) -> str:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("contents", "tokens"),
+    [(["abcd"], 1 + 4), (["abc"], 4), (["abcd" * 100, "abcd"], 101 + 8), (["日本語日"], 3 + 4), ([""], 4)],
+)
+def test_a_token_is_four_bytes(contents: list[str], tokens: int) -> None:
+    judge = load("groundedness", model=nobody)
+    messages = tuple({"role": "user", "content": content} for content in contents)
+    asked = Request(messages, {}, judge, judge.ask(ROW).case)
+    assert prompt_tokens(asked) == tokens
+
+
+def test_an_estimate_counts_what_a_run_would_ask_for() -> None:
+    judges = [load(name, model=nobody) for name in ("groundedness", "statement_groundedness")]
+    rows: list[Any] = [
+        ROW,
+        {**ROW, "response": " "},
+        {"response": "no context"},
+        {**ROW, "judges": "groundedness"},
+        {**ROW, "answer": "twice"},
+        {**ROW, "judges": "groundednes"},
+    ]
+    first, second = estimate(judges, rows)
+    assert (first.judge, first.n_calls, first.n_free, first.n_error) == ("groundedness", 2, 1, 2)
+    assert (second.n_calls, second.n_free, second.n_error) == (1, 1, 2)
+    assert first.prompt_tokens == 2 * prompt_tokens(judges[0].ask(ROW))
+    assert first.completion_tokens == 2 * 2000
+    assert estimate(load("groundedness", model=nobody), [])[0].n_calls == 0
+
+
+def test_a_reply_that_nothing_limits() -> None:
+    judge = replace(load("groundedness", model=nobody), parameters={})
+    assert estimate(judge, [ROW])[0].completion_tokens is None
+
+
+def test_estimate_asks_nobody(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    options = ["--judge", "groundedness", "--price-in", "100", "--price-out", "1000"]
+    result = invoke("estimate", file_of(ROW, ROW, "{"), *options)
+    assert result.exit_code == 0, result.output
+    judge, calls, free, errors, tokens, _, most = result.stdout.splitlines()[1].split()
+    assert (judge, calls, free, errors, most) == ("groundedness", "2", "0", "0", "4,000")
+    assert int(tokens.replace(",", "")) > 2000
+    assert "at most 4.0000 for replies" in result.stdout
+
+
+def test_without_a_judge_all_are_estimated_and_without_prices_no_money(
+    invoke: Invoke, file_of: Callable[..., Path]
+) -> None:
+    result = invoke("estimate", file_of(ROW))
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == names()
+    assert "cost" not in result.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "estimate"])
+def test_one_price_alone_says_nothing(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
+    result = invoke(command, file_of(ROW), "--price-in", "1")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "groundjudge: --price-in and --price-out belong together\n",
+    )
+
+
+def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    used = Usage(prompt_tokens=1000, completion_tokens=50)
+    model = Says(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
+    options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
+    prices = ["--price-in", "0.5", "--price-out", "2"]
+    result = invoke("run", file_of(ROW, ROW), *options, *prices, says=model)
+    assert result.stderr.splitlines()[-1] == (
+        "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
+    )
+    (line, *_) = (json.loads(line) for line in result.stdout.splitlines())
+    assert line["usage"] == {"prompt_tokens": 2000, "completion_tokens": 100}
+
+
+def test_a_summary_has_the_tokens_of_its_judge() -> None:
+    used = Usage(prompt_tokens=10, completion_tokens=5)
+    judge = load("groundedness", model=Says(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD)))
+    (summary,) = summarise(run(judge, [ROW, ROW, ROW]))
+    assert summary.usage == used + used
+    assert summarise(run(load("groundedness", model=Says(GOOD)), [ROW]))[0].usage is None
+
+
+def test_prices_are_per_million() -> None:
+    assert Prices(0.5, 2).of(Usage(prompt_tokens=1_000_000, completion_tokens=500_000)) == 1.5

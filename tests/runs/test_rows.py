@@ -1,0 +1,204 @@
+"""Rows of files: each line stands for itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundjudge.case import Case
+from groundjudge.errors import CaseError
+from groundjudge.runs.rows import count_rows, read_rows
+
+
+def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
+    """The rows of a file with that content: mappings, and the messages of the errors."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return [_told(row) for row in read_rows(path)]
+
+
+def _told(row: Mapping[str, Any] | CaseError) -> object:
+    if isinstance(row, CaseError):
+        assert row.code == "unreadable_row"
+        assert row.message.startswith(f"{row.subject}: ")
+        return row.message
+    return row
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}], id="no newline at the end"),
+        pytest.param('\n{"a": 1}\n  \r\n{"b": 2}\r\n\n', [{"a": 1}, {"b": 2}], id="blank lines and CRLF"),
+        pytest.param('\ufeff{"a": 1}\n', [{"a": 1}], id="byte order mark"),
+        pytest.param("\ufeff\n", [], id="a byte order mark alone"),
+        pytest.param("", [], id="empty"),
+        pytest.param('{"a": "\u2028\u0085x"}\n', [{"a": "\u2028\u0085x"}], id="only a newline ends a line"),
+        pytest.param(
+            '{"a": 1}\n\n{"a": \n[1]\n"x"\nnull\n{"b": 2}\n',
+            [
+                {"a": 1},
+                "line 3: not JSON (Expecting value at column 6)",
+                "line 4: a row must be a JSON object, not list",
+                "line 5: a row must be a JSON object, not str",
+                "line 6: a row must be a JSON object, not NoneType",
+                {"b": 2},
+            ],
+            id="what is no object",
+        ),
+        pytest.param(
+            b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
+            [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
+            id="not UTF-8",
+        ),
+    ],
+)
+def test_json_lines(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
+    assert rows_of(tmp_path, "rows.jsonl", content) == expected
+
+
+@pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
+def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
+    first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
+    assert first.startswith("line 1: not readable as JSON")
+    assert second == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("query,response\nq,r\n", [{"query": "q", "response": "r"}], id="plain"),
+        pytest.param(
+            "\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}], id="as Excel writes it"
+        ),
+        pytest.param("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}], id="tabs"),
+        pytest.param(" query , id\nq,7\n", [{"query": "q", "id": "7"}], id="spaces in the header"),
+        pytest.param(
+            "id,query,response,context,answers,label\n1,,,,,\n",
+            [{"id": "1", "response": "", "context": ""}],
+            id="empty context and response are given",
+        ),
+        pytest.param(
+            "id,documents,answer\n1,,\n",
+            [{"id": "1", "documents": "", "answer": ""}],
+            id="by other names too",
+        ),
+        pytest.param(
+            "query,response,context\nq\n", [{"query": "q"}], id="cells that are not there are not given"
+        ),
+        pytest.param("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}], id="empty rows"),
+        pytest.param(",query\n0,q\n", [{"query": "q"}], id="a column without a name"),
+        pytest.param(
+            'query,context\n"two\nlines","a ""quote"""\n',
+            [{"query": "two\nlines", "context": 'a "quote"'}],
+            id="quoted",
+        ),
+        pytest.param(
+            'query,response\nq,r\n"two\nlines",r,extra\nq2,r2\nq3,r3,x\n',
+            [
+                {"query": "q", "response": "r"},
+                "line 3: 3 cells, but the header has 2",
+                {"query": "q2", "response": "r2"},
+                "line 6: 3 cells, but the header has 2",
+            ],
+            id="too many cells",
+        ),
+        pytest.param(
+            'query,response\nq,r\nq,"never closed\nq,r\n',
+            [{"query": "q", "response": "r"}, "line 3: not CSV (unexpected end of data)"],
+            id="a quote that is never closed",
+        ),
+        pytest.param(
+            b"query,response\nq,\xe9\nq,r\n",
+            ["line 2: not UTF-8", {"query": "q", "response": "r"}],
+            id="not UTF-8",
+        ),
+        pytest.param(
+            "query,query\na,b\n", ["line 1: the column 'query' is there twice"], id="a column twice"
+        ),
+        pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: the header is not UTF-8"], id="header not UTF-8"),
+        pytest.param('"query\n', ["line 1: not CSV (unexpected end of data)"], id="header never closed"),
+        pytest.param("", [], id="empty"),
+        pytest.param("query,response\n", [], id="header alone"),
+    ],
+)
+def test_csv(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
+    assert rows_of(tmp_path, "rows.CSV", content) == expected
+
+
+MESSAGES = [{"role": "user", "content": "hi, [you]"}]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "expected"),
+    [
+        ("context", '["a", "b"]', ["a", "b"]),
+        ("retrieved_contexts", ' ["a", {"title": "t", "text": "b"}]', ["a", {"title": "t", "text": "b"}]),
+        ("context", "[]", []),
+        ("context", "[1] A study of bees", "[1] A study of bees"),
+        ("context", "[1]", "[1]"),
+        ("context", '{"id": 7}', '{"id": 7}'),
+        ("answers", '["a", "b"]', ["a", "b"]),
+        ("judges", '["groundedness"]', ["groundedness"]),
+        ("judges", "groundedness, passage_quality", "groundedness, passage_quality"),
+        ("query", json.dumps(MESSAGES), MESSAGES),
+        ("messages", json.dumps(MESSAGES), MESSAGES),
+        ("response", '["a", "b"]', '["a", "b"]'),
+        ("reference", '["a", "b"]', '["a", "b"]'),
+        ("label", "[1, 2]", "[1, 2]"),
+        ("context", "[" * 100_000, "[" * 100_000),
+    ],
+)
+def test_csv_cells_that_hold_a_list(tmp_path: Path, column: str, cell: str, expected: object) -> None:
+    quoted = cell.replace('"', '""')
+    assert rows_of(tmp_path, "rows.csv", f'{column}\n"{quoted}"\n') == [{column: expected}]
+
+
+def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
+    context = ["Refunds take 5 days.", {"title": "Tool Result: get_order", "content": '{"id": 1}'}]
+    line = {"id": "1", "question": "When?", "answer": "In 5 days.", "contexts": context}
+    (as_json,) = rows_of(tmp_path, "rows.jsonl", json.dumps(line))
+    cell = json.dumps(context).replace('"', '""')
+    (as_csv,) = rows_of(tmp_path, "rows.csv", f'id,question,answer,contexts\n1,When?,In 5 days.,"{cell}"\n')
+    assert Case.from_mapping(as_csv) == Case.from_mapping(as_json)
+
+
+def test_stdin_is_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nx\n')))
+    assert [_told(row) for row in read_rows("-")] == [
+        {"a": 1},
+        "line 2: not JSON (Expecting value at column 1)",
+    ]
+
+
+def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n' * 100_000)
+    rows = read_rows(path)
+    assert next(rows) == {"a": 1}
+    rows.close()  # the file with it: a warning would fail the test
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        next(read_rows(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "count"),
+    [
+        ("rows.jsonl", '{"a": 1}\n\nbroken\n{"b": 1}', 3),
+        ("rows.csv", 'a,b\n"two\nlines",1\n\n,\n1,2,3\n', 2),
+        ("rows.csv", "", 0),
+    ],
+)
+def test_count(tmp_path: Path, name: str, content: str, count: int) -> None:
+    (tmp_path / name).write_text(content)
+    assert count_rows(tmp_path / name) == count
+    assert count_rows("-") is None

@@ -1,0 +1,126 @@
+"""A summary says what the mean is worth."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from typing import Any
+
+import pytest
+
+from groundjudge.runs.summary import Summary, Tally, summarise
+from groundjudge.verdict import Failure, Verdict
+
+
+def ok(score: float, label: str | None = None, *, judge: str = "j", passed: bool | None = None) -> Verdict:
+    passed = score >= 0.5 if passed is None else passed
+    return Verdict(judge=judge, status="ok", score=score, label=label, passed=passed)
+
+
+def error(code: str = "timeout", judge: str = "j") -> Verdict:
+    return Verdict(judge=judge, status="error", error=Failure(code=code, message="because"))
+
+
+def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verdict:
+    return Verdict(judge=judge, status="not_applicable", label=label, passed=passed)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        pytest.param(
+            [ok(1.0), error()],
+            {"mean": 1.0, "coverage": 0.5, "bounds": (0.5, 1.0), "n_ok": 1, "n_error": 1},
+            id="an error is not a score",
+        ),
+        pytest.param(
+            [error(), error("quota")],
+            {"mean": None, "coverage": 0.0, "bounds": (0.0, 1.0), "pass_rate": None},
+            id="errors alone have no mean",
+        ),
+        pytest.param(
+            [ok(0.25), error("missing_field"), error("missing_field")],
+            {
+                "mean": 0.25,
+                "coverage": 1.0,
+                "bounds": (0.25, 0.25),
+                "n_error": 0,
+                "n_missing": 2,
+                "errors": {},
+            },
+            id="a missing input is no error",
+        ),
+        pytest.param(
+            [error("missing_field"), nothing("empty_response")],
+            {"mean": None, "coverage": 1.0, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
+            id="nothing to score is wholly covered",
+        ),
+        pytest.param(
+            [ok(0.0), nothing("nothing_to_ground", passed=True)],
+            {"mean": 0.0, "pass_rate": 0.0, "n_not_applicable": 1, "labels": {"nothing_to_ground": 1}},
+            id="not applicable stays out of mean and pass rate",
+        ),
+        pytest.param(
+            [ok(1, "grounded"), ok(0.25, "incorrect"), ok(1, "grounded"), ok(0, "ungrounded")],
+            {
+                "pass_rate": 0.5,
+                "labels": {"grounded": 2, "incorrect": 1, "ungrounded": 1},
+            },
+            id="labels by frequency, then by name",
+        ),
+        pytest.param(
+            [error("timeout"), error("server"), error("timeout")],
+            {"errors": {"timeout": 2, "server": 1}},
+            id="error codes by frequency",
+        ),
+        pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="the verdict knows its threshold"),
+    ],
+)
+def test_summary(verdicts: list[Verdict], expected: dict[str, Any]) -> None:
+    (summary,) = summarise(verdicts)
+    assert {name: getattr(summary, name) for name in expected} == expected
+    assert summary.n == len(verdicts)
+
+
+def test_one_summary_per_judge_by_name_and_unreadable_rows_on_their_own() -> None:
+    verdicts = [ok(1, judge="b"), ok(0, judge="a"), ok(0.5, judge="b"), error("unreadable_row", judge="")]
+    assert [(s.judge, s.mean, s.n) for s in summarise(verdicts)] == [
+        ("", None, 1),
+        ("a", 0.0, 1),
+        ("b", 0.75, 2),
+    ]
+
+
+def test_judges_named_at_first_keep_their_order_and_are_there_without_a_verdict() -> None:
+    tally = Tally(["z", "b", "a"])
+    for verdict in (ok(1, judge="c"), ok(1, judge="a"), ok(1, judge="0")):
+        tally.add(verdict)
+    assert [(s.judge, s.n) for s in tally.summaries()] == [("z", 0), ("b", 0), ("a", 1), ("0", 1), ("c", 1)]
+
+
+def test_order_does_not_matter() -> None:
+    noise = random.Random(7)  # noqa: S311  no secret
+    verdicts = [ok(noise.random(), f"l{number % 3}") for number in range(200)]
+    verdicts += [error(), error("server"), nothing("empty_response")]
+    expected = summarise(verdicts)
+    for _ in range(20):
+        noise.shuffle(verdicts)
+        assert summarise(verdicts) == expected
+
+
+def test_ten_times_a_tenth_is_a_tenth() -> None:
+    assert summarise(itertools.repeat(ok(0.1), 10))[0].mean == 0.1
+
+
+def test_no_verdicts_no_summaries() -> None:
+    assert summarise([]) == []
+
+
+def test_a_summary_is_strict_json_and_frozen() -> None:
+    (summary,) = summarise([error()])
+    assert json.loads(summary.model_dump_json())["mean"] is None
+    json.dumps(summary.model_dump(), allow_nan=False)
+    with pytest.raises(ValueError, match="frozen"):
+        summary.mean = 0.5  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(summary, Summary)

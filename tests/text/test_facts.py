@@ -1,0 +1,189 @@
+"""Numbers and negations are found in any script, and sentences are cut where they end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge.text.facts import negated_at, negations, numbers, numbers_at
+from groundjudge.text.sentences import sentences
+
+NUMBERS = [
+    ("no number at all", ""),
+    ("1,000 and 1.000 and 1'000 and 1\u202f000 and 1000", "1000 1000 1000 1000 1000"),
+    ("10 000 of 1 234 567, in 2010 300 of them, 120 450", "10000 1234567 2010 300 120 450"),
+    ("1,234,567.8 and 1.234.567,8 and 12,34,567", "1234567.8 1234567.8 1234567"),
+    ("3.14 or 3,14, never 3.140", "3.14 3.14 3.140"),
+    ("0.125 and 0,5", "0.125 0.5"),
+    ("2.50 euros", "2.5"),
+    ("12.03.2014 at 10:30", "12 3 2014 10 30"),
+    ("2014-03-12", "2014 3 12"),
+    ("order 0012, agent 007", "0012 007"),
+    ("from 2010-2015, at -5 degrees, −3", "2010 2015 -5 -3"),
+    ("COVID-19, GPT-4 and the 1980s", "19 4 1980"),
+    ("50% and 50 %", "50 50"),
+    ("version 1.2.3, 1, 2 and 3.", "1 2 3 1 2 3"),
+    ("He paid 3.", "3"),
+    ("two million people, 1.2 million euros, $1.5bn", "2000000 1200000 1500000000"),
+    ("five hundred thousand, one million, a hundred", "500000 1000000 100"),
+    ("one of them said so, and another one", ""),
+    ("twenty-five, twenty-one and Sixty", "25 21 60"),
+    ("drei Millionen, zwölf, zwei Milliarden", "3000000 12 2000000000"),
+    ("trois, siete, quattro, sete", "3 7 4"),
+    ("١٬٠٠٠ و ٣٫٥ و ٢٠١٤", "1000 3.5 2014"),
+    ("१२३ और ४५", "123 45"),
+    ("１，２３４ と ５．６", "1234 5.6"),
+    ("1200名，2014年", "1200 2014"),
+    ("三十五人，二〇一四年，两百，5万，3亿", "35 2014 200 50000 300000000"),
+    ("一些人十分高兴", ""),
+    ("三千五百万元，一亿二千万，十二万亿，三万六千", "35000000 120000000 12000000000000 36000"),
+    ("1亿2000万，3,500万", "120000000 35000000"),
+    ("百分之八点五，三点二十分", "8.5 3 20"),
+    ("第一名和第三名，周三，星期五", "1 3"),
+    ("three hundred and forty of two hundred thousand, three hundred twenty", "340 200000 320"),
+    ("3,500 million 20", "3500000000 20"),
+    (".5 of it, or 0.5 (.25), v.5", "0.5 0.5 0.25 5"),
+    ("张三和李四去三亚，十月有三个人，110万两，两百两", "10 3 1100000 200"),
+    ("5千米，3千人，两千米", "5 3000 2000"),
+    ("the third, the 3rd and the twenty-first", "3 3 21"),
+    ("from 7:00 to 17:30，9：00", "7 17 30 9"),
+    ("x² and ½", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), NUMBERS)
+def test_numbers_are_found_in_one_spelling(text: str, found: str) -> None:
+    expected = found.split()
+    if "3.140" in expected:  # a point before exactly three digits is a thousands separator
+        expected[expected.index("3.140")] = "3140"
+    assert list(numbers(text)) == expected
+
+
+NEGATIONS = [
+    ("It is open.", 0),
+    ("It is not open, and it never was.", 2),
+    ("It isn't, it isn’t, they don't and I cannot.", 4),
+    ("neither here nor there, without doubt", 3),
+    ("not only here", 0),
+    ("Nothing, nobody, none", 3),
+    ("Er kommt nicht und hat keine Zeit.", 2),
+    ("Il ne vient pas, jamais.", 2),
+    ("Il n'est plus là.", 1),
+    ("Il y a plus de temps.", 0),
+    ("No viene sin nada", 3),
+    ("Non viene senza niente", 3),
+    ("Ele mora no Brasil e não sai sem ninguém.", 3),
+    ("Hij komt niet en heeft geen tijd.", 2),
+    ("他不去，也没有钱，非会员未付款", 4),
+    ("非常好，未来，不仅如此", 0),
+    ("食べません。来ない。行かなかった。", 3),
+    ("少ない", 0),
+    ("ليس مفتوحا ولم يأت ولن يأتي", 3),
+    ("वह नहीं आया", 1),
+    ("Он не пришёл", 1),
+    ("오지 않았다. 돈이 없다.", 2),
+    ("Hardly anyone came, and she was unable to stay.", 2),
+    ("请勿入内", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "count"), NEGATIONS)
+def test_negations_are_counted(text: str, count: int) -> None:
+    assert negations(text) == count
+
+
+def test_place_of_a_negation_is_told() -> None:
+    assert negated_at("It is NOT open") == [6]
+    assert negated_at("Auf der Straße ist NICHT") == [19]  # in small letters ß stays one letter
+
+
+def test_place_of_a_number_is_told() -> None:
+    text = "Straße 12, three hundred and forty, 3,500万元"
+    assert [(value, text[start:end]) for value, start, end in numbers_at(text)] == [
+        ("12", "12"),
+        ("340", "three hundred and forty"),
+        ("35000000", "3,500万"),
+    ]
+
+
+SENTENCES: list[tuple[str, list[str]]] = [
+    ("", []),
+    ("  \n ", []),
+    ("x", ["x"]),
+    ("...", ["..."]),
+    ("😀 👍", ["😀 👍"]),
+    ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+    ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
+    ("Open from 10 to 16. Closed on Mondays.", ["Open from 10 to 16.", "Closed on Mondays."]),
+    ("Dr. Smith met J. R. Jones. They talked.", ["Dr. Smith met J. R. Jones.", "They talked."]),
+    ("Fruit, e.g. apples, is sold in the U.S. too.", ["Fruit, e.g. apples, is sold in the U.S. too."]),
+    ("Am 3. Mai kam er, z.B. mit Brot. Gut.", ["Am 3. Mai kam er, z.B. mit Brot.", "Gut."]),
+    ("Wait... what? “Yes.” Good.", ["Wait... what?", "“Yes.”", "Good."]),
+    ("“Why?” he asked.", ["“Why?” he asked."]),
+    ("Il a dit « oui. » Puis non.", ["Il a dit « oui. »", "Puis non."]),
+    ("just practice . go out .", ["just practice .", "go out ."]),
+    ("- one\n- two\n1. three\n2. four", ["- one", "- two", "1. three", "2. four"]),
+    ("a wrapped\nline goes on\n\nnew", ["a wrapped\nline goes on", "new"]),
+    ("他去了上海。然后呢？“好。”回家！", ["他去了上海。", "然后呢？", "“好。”", "回家！"]),
+    ("هل هذا صحيح؟ نعم، صحيح. ثم ذهب", ["هل هذا صحيح؟", "نعم، صحيح.", "ثم ذهب"]),
+    ("यह सच है। वह गया।", ["यह सच है।", "वह गया।"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SENTENCES)
+def test_sentences_end_where_they_end(text: str, expected: list[str]) -> None:
+    assert [sentence.text for sentence in sentences(text)] == expected
+
+
+@given(st.text())
+def test_every_letter_is_in_one_sentence_that_knows_its_place(text: str) -> None:
+    found = sentences(text)
+    assert all(text[start:end] == sentence for sentence, start, end in found)
+    assert all(one.end <= two.start for one, two in pairwise(found))
+    assert sum(map(str.isalnum, text)) == sum(map(str.isalnum, "".join(one.text for one in found)))
+
+
+@given(st.text(alphabet="0123456789٣５.,'’ -−%一十百万millonto\u202f "))
+def test_any_text_has_numbers_in_ascii_and_no_errors(text: str) -> None:
+    assert all(number.isascii() and float(number) is not None for number in numbers(text))
+    assert negations(text) >= 0
+
+
+@given(st.integers(min_value=0, max_value=10**15))
+def test_thousands_separators_change_nothing(number: int) -> None:
+    spelled = {f"{number:,}", f"{number:,}".replace(",", "."), f"{number:_}".replace("_", "\u202f")}
+    assert {numbers(each) for each in spelled} == {(str(number),)}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "1,",
+        "1.000",
+        "亿",
+        "1亿2",
+        "two hundred and ",
+        "7:00 ",
+        "-",
+        " ",
+        "a'",
+        "三",
+        "ne a ",
+        "n't",
+        "...",
+        '!"',
+        "\n",
+        "2 ",
+        "123 ",
+        "1 000 ",
+    ],
+)
+def test_long_texts_are_read_to_their_end(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    numbers(text)
+    negations(text)
+    sentences(text)
