@@ -144,8 +144,8 @@ def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
             Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}', id="any other shape"
         ),
         pytest.param(Raw(b"<html>"), "server", "<html>", id="not JSON"),
-        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "no chat completion", id="not text"),
-        pytest.param(Raw(b"[" * 100_000), "server", "no chat completion", id="too deep"),
+        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "not a chat completion", id="not text"),
+        pytest.param(Raw(b"[" * 100_000), "server", "not a chat completion", id="too deep"),
         pytest.param(Raw(b"{}"), "server", "{}", id="no choices"),
         pytest.param(Raw(b'{"choices": []}'), "server", "choices", id="empty choices"),
         pytest.param(Raw(b'{"choices": [{"message": null}]}'), "server", "choices", id="no message"),
