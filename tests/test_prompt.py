@@ -94,9 +94,9 @@ TOLD, BODY = FILE[4:].split("---\n")
 HEAD, PLACE = "bad_front_matter", "unknown_placeholder"
 BROKEN: dict[str, tuple[str, str, str, str]] = {
     # what is wrong: (what the file says, what it says instead, code, what the message names)
-    "YAML": ("version: 1.2.0", "version: [1", HEAD, "no YAML"),
-    "YAML that builds objects": ("version: 1.2.0", "version: !!python/object:os.x {}", HEAD, "no YAML"),
-    "a date that is none": ("version: 1.2.0", "version: 2024-13-45", HEAD, "no YAML"),
+    "YAML": ("version: 1.2.0", "version: [1", HEAD, "not valid YAML"),
+    "YAML that builds objects": ("version: 1.2.0", "version: !!python/object:os.x {}", HEAD, "not valid YAML"),
+    "a date that is none": ("version: 1.2.0", "version: 2024-13-45", HEAD, "not valid YAML"),
     "a list as front matter": (TOLD, "- name: x\n", HEAD, "mapping"),
     "no end of the front matter": ("---\nsystem:", "system:", HEAD, "no end"),
     "an unknown key": ("threshold:", "treshold:", HEAD, "unknown key treshold"),
