@@ -174,12 +174,7 @@ class Prompt(Frozen):
             PromptError: as for `read`.
         """
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
-        match = FRONT_MATTER.match(text)
-        if match and match["head"] is None:
-            message = f"{path}: the front matter has no end: add a second line of ---"
-            raise PromptError("bad_front_matter", message, path)
-        head = _front_matter(match["head"], path) if match else FrontMatter()
-        body = match["body"] if match else text
+        head, body = _split(text, path)
         sections, placeholders = _sections(body, path)
         return cls(
             name=head.name or Path(path).stem,
@@ -288,6 +283,17 @@ def _message(message: Message) -> dict[str, Any]:
     if message.tool_calls:
         written["tool_calls"] = [dict(call) for call in message.tool_calls]
     return written
+
+
+def _split(text: str, path: str) -> tuple[FrontMatter, str]:
+    """The front matter, which may be missing, and the text after it."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return FrontMatter(), text
+    if match["head"] is None:
+        message = f"{path}: the front matter has no end: add a second line of ---"
+        raise PromptError("bad_front_matter", message, path)
+    return _front_matter(match["head"], path), match["body"]
 
 
 def _front_matter(head: str, path: str) -> FrontMatter:
