@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import CaseError, PromptError
@@ -187,7 +187,7 @@ def test_error_in_a_rubric_names_file_and_key(
     assert FILE.count(old) == 1
     path = file_of(tmp_path, FILE.replace(old, new))
     with pytest.raises(PromptError) as raised:
-        load(path, model=Says("x"))
+        load(path, model=ScriptedModel("x"))
     assert (raised.value.code, raised.value.subject) == (code, str(path))
     assert raised.value.message.startswith(f"{path}: ")
     assert named in raised.value.message
@@ -403,7 +403,7 @@ FOREIGN = [
 def test_file_of_another_tool_is_a_judge(
     tmp_path: Path, text: str, arguments: dict[str, Any], reply: str, expected: dict[str, Any]
 ) -> None:
-    model = Says(reply)
+    model = ScriptedModel(reply)
     judge = load(file_of(tmp_path, text), model=model, **arguments)
     verdict = judge.judge(ROW)
     assert (verdict.judge, verdict.score, verdict.reason) == (expected["name"], expected["score"], "w")
@@ -416,8 +416,8 @@ def test_file_of_another_tool_is_a_judge(
 @pytest.mark.parametrize("reply", [Adjacent(), Scorecard(), Banded(), Json(), Tags()])
 def test_format_passed_in_code_overrides_the_files(tmp_path: Path, reply: Any) -> None:
     path = file_of(tmp_path, FILE)
-    assert load(path, model=Says("x"), reply=reply).format == reply
-    assert load(path, model=Says("x")).format == Tags(value="S2", reason="S1")
+    assert load(path, model=ScriptedModel("x"), reply=reply).format == reply
+    assert load(path, model=ScriptedModel("x")).format == Tags(value="S2", reason="S1")
 
 
 def test_answers_are_optional_if_undeclared() -> None:
