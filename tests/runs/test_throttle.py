@@ -18,7 +18,7 @@ from groundjudge import ModelError, Reply, Request, Usage, Verdict, arun, run
 from groundjudge.model import Model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.runs.budget import Budget
-from groundjudge.runs.throttle import Pace
+from groundjudge.runs.throttle import Throttle
 
 SOON = 0.02
 
@@ -161,10 +161,10 @@ def test_the_pace_recovers() -> None:
 
 
 async def test_one_request_is_always_in_flight() -> None:
-    pace = Pace(4, Budget(None, None))
+    throttle = Throttle(4, Budget(None, None))
     asked = judge_named("j", print).rubric.ask(next(rows(1)))
     busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
-    replies = await asyncio.gather(*(pace.ask(busy, asked) for _ in range(2)))
+    replies = await asyncio.gather(*(throttle.ask(busy, asked) for _ in range(2)))
     assert sum(reply.retries for reply in replies) == 8
 
 
