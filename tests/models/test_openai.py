@@ -248,9 +248,7 @@ def test_refused_connection(ask: Callable[..., Reply]) -> None:
 
 def test_endpoint_that_never_answers(ask: Callable[..., Reply]) -> None:
     with StandIn([Hang()]) as server:
-        start = time.monotonic()
         error = error_of(ask, model_at(server, timeout=0.2, max_retries=0))
-        assert time.monotonic() - start < 2
     assert error.code == "timeout"
 
 
@@ -267,12 +265,10 @@ def test_what_cannot_be_sent(ask: Callable[..., Reply]) -> None:
 
 async def test_cancelled_call_ends_at_once() -> None:
     with StandIn([Hang()]) as server:
-        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=10, max_retries=0)
-        for model in (model_at(server), OpenAIModel("m", client=given)):
-            start = time.monotonic()
-            with pytest.raises(TimeoutError):
+        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=1000, max_retries=0)
+        for model in (model_at(server, timeout=1000), OpenAIModel("m", client=given)):
+            with pytest.raises(TimeoutError):  # and not after 1000 s: pytest's timeout is shorter
                 await asyncio.wait_for(model.acomplete(request()), 0.1)
-            assert time.monotonic() - start < 2
 
 
 # Parameters that a model refuses
@@ -586,8 +582,8 @@ async def test_model_that_is_dropped_closes_its_client_in_the_loop_that_goes_on(
         assert not client.is_closed()
         del model
         gc.collect()
-        await asyncio.sleep(0.1)
-        assert client.is_closed()
+        while not client.is_closed():  # noqa: ASYNC110  a client sets no event
+            await asyncio.sleep(0)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
