@@ -881,6 +881,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
     done = folder.run("-n", "2")
     assert done.returncode == 0, done.stdout
@@ -889,6 +890,7 @@ def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_the_cache_of_deepeval_test_run_knows_the_prompt(folder: Folder) -> None:
     assert folder.run("-c").returncode == 0
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
