@@ -247,9 +247,7 @@ def test_refused_connection_is_a_connection_error(ask: Callable[..., Reply]) -> 
 
 def test_endpoint_that_never_responds_is_a_timeout(ask: Callable[..., Reply]) -> None:
     with StandIn([Hang()]) as server:
-        start = time.monotonic()
         error = error_of(ask, model_at(server, timeout=0.2, max_retries=0))
-        assert time.monotonic() - start < 2
     assert error.code == "timeout"
 
 
@@ -266,12 +264,10 @@ def test_parameters_that_are_not_json_are_an_error(ask: Callable[..., Reply]) ->
 
 async def test_cancelled_call_ends_at_once() -> None:
     with StandIn([Hang()]) as server:
-        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=10, max_retries=0)
-        for model in (model_at(server), OpenAIModel("m", client=given)):
-            start = time.monotonic()
-            with pytest.raises(TimeoutError):
+        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=1000, max_retries=0)
+        for model in (model_at(server, timeout=1000), OpenAIModel("m", client=given)):
+            with pytest.raises(TimeoutError):  # and not after 1000 s: pytest's timeout is shorter
                 await asyncio.wait_for(model.acomplete(request()), 0.1)
-            assert time.monotonic() - start < 2
 
 
 # Parameters that a model refuses
@@ -589,8 +585,8 @@ async def test_garbage_collected_model_closes_its_client_in_the_running_loop() -
         assert not client.is_closed()
         del model
         gc.collect()
-        await asyncio.sleep(0.1)
-        assert client.is_closed()
+        while not client.is_closed():  # noqa: ASYNC110  a client sets no event
+            await asyncio.sleep(0)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
