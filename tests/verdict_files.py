@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rated import verdict
+from make_verdicts import verdict
 
 from groundjudge import Verdict
 

@@ -10,8 +10,8 @@ import pytest
 from by_hand import by_hand
 from hypothesis import given
 from hypothesis import strategies as st
-from rated import PROMPT, joined, verdict
-from says import Says
+from make_verdicts import PROMPT, joined, verdict
+from scripted_model import ScriptedModel
 
 from groundjudge import load
 from groundjudge.analysis.agreement import sample_of
@@ -107,7 +107,7 @@ def test_a_threshold_is_a_plain_number_between_scores(
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_threshold_decides_as_a_judge_with_it_does(score: float, threshold: float) -> None:
-    judge = load("confidence_grounding", model=Says("-"), threshold=threshold)
+    judge = load("confidence_grounding", model=ScriptedModel("-"), threshold=threshold)
     decided = judge.read(f'{{"reasoning": "r", "score": {score:.17f}}}').passed
     assert bool(passes(np.array([float(f"{score:.17f}")]), threshold)[0]) == decided
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Invoke, words
-from rated import PROMPT, error
+from make_verdicts import PROMPT, error
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 

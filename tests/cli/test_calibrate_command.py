@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Invoke, words
-from rated import verdict
+from make_verdicts import verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 

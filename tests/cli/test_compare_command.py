@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from command_line import Invoke, words
-from rated import PROMPT, verdict
+from make_verdicts import PROMPT, verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 

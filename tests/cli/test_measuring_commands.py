@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from command_line import Invoke
-from rated import PROMPT, verdict
+from make_verdicts import PROMPT, verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
 
