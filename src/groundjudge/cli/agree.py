@@ -76,7 +76,9 @@ def agree(  # noqa: PLR0913  one per option
     ] = 3,
     seed: Seed = 0,
 ) -> None:
-    """Measure how far judges agree with people, and show where they disagree.
+    """Measure how far judges agree with people's labels.
+
+    The largest disagreements are shown with their reasons.
 
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
     """

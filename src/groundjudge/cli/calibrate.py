@@ -60,7 +60,9 @@ def calibrate(  # noqa: PLR0913  one per option
     ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Fit thresholds to people's labels, and test them on rows that they were not fitted on.
+    """Fit thresholds to people's labels, and test them.
+
+    They are tested on rows that they were not fitted on.
 
     Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
     """

@@ -63,7 +63,7 @@ def compare(  # noqa: PLR0913  one per option
     threshold: Threshold = None,
     seed: Seed = 0,
 ) -> None:
-    """Compare two judges, prompts or models on the same cases, row by row.
+    """Compare two judges, prompts or models, case by case.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """

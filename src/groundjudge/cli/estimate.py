@@ -21,7 +21,9 @@ def estimate(
     price_in: PriceIn = None,
     price_out: PriceOut = None,
 ) -> None:
-    """Estimate the calls, tokens and cost of a run, without calling a model.
+    """Estimate the calls, tokens and cost of a run.
+
+    No model is called.
 
     Prompt tokens are approximated: one per 4 bytes of text, and 4 per message. Completion tokens are the
     most that the judges' parameters allow. A reply that cannot be read is requested once more and costs as

@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from groundjudge.cli.screen import open_console
-from groundjudge.runs.rows import STDIN, count_rows
+from groundjudge.runs.rows import STDIO, count_rows
 
 
 @contextmanager
 def progress_bar(cases: str, n_judges: int, out: str) -> Generator[Callable[[], None], None, None]:
     """Show a bar on a terminal, unless the verdicts are printed there; yields what advances it."""
-    if not sys.stderr.isatty() or (out == STDIN and sys.stdout.isatty()):
+    if not sys.stderr.isatty() or (out == STDIO and sys.stdout.isatty()):
         yield lambda: None
         return
     from rich.progress import (  # noqa: PLC0415

@@ -47,9 +47,10 @@ def report(  # noqa: PLR0913  one per option
     label_threshold: LabelThreshold = None,
     threshold: Threshold = None,
 ) -> None:
-    """Make a page of what was judged and why: one file for any browser, offline.
+    """Make a page of what was judged and why.
 
-    Labels in the file of cases are used without --labels.
+    The page is one file for any browser, and works offline. Labels in the file of cases are used
+    without --labels.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to show.
     """

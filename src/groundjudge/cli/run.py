@@ -14,7 +14,7 @@ import typer
 from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import progress_bar
-from groundjudge.cli.run_summary import show_errors, show_spending, show_summaries
+from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.judge import Judge, load, names
@@ -23,7 +23,7 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
-from groundjudge.runs.rows import STDIN
+from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
 
@@ -42,8 +42,8 @@ def run(  # noqa: PLR0913  one per option
     out: Annotated[
         str,
         typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
-    ] = STDIN,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Requests in flight at a time.")] = 16,
+    ] = STDIO,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")] = 16,
     min_coverage: Annotated[
         float,
         typer.Option(
@@ -115,13 +115,14 @@ def run(  # noqa: PLR0913  one per option
                 earlier=previous,
             )
             judge_rows(rows, judging, out, outcome, progress_bar(cases, len(judges), out))
-        console = open_console(to_stderr=out == STDIN)
+        console = open_console(to_stderr=out == STDIO)
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
         show_errors(console, outcome)
-        show_spending(console, outcome, prices)
+        show_reused(console, outcome)
+        show_usage(console, outcome, prices)
         for case_id in dict.fromkeys(full or ()):
-            show_case(console, case_id, outcome.in_full.get(case_id, []), rows.sources(case_id))
+            show_case(console, case_id, outcome.kept.get(case_id, []), rows.sources(case_id))
         _fail_without_result(rows, outcome)
         _fail_if_stopped(outcome, out)
         raise typer.Exit(_status(outcome, min_coverage))
@@ -140,11 +141,11 @@ def _load_judges(wanted: Sequence[str], model: str | None, cache: str | None) ->
 
 def _check_paths(cases: str, out: str) -> None:
     """Make sure that the cases can be read, and that writing does not overwrite them."""
-    if cases != STDIN and not Path(cases).is_fifo():
+    if cases != STDIO and not Path(cases).is_fifo():
         Path(cases).open("rb").close()
-    if STDIN not in {cases, out} and Path(out).exists() and Path(out).samefile(cases):
+    if STDIO not in {cases, out} and Path(out).exists() and Path(out).samefile(cases):
         fail(f"--out {out} is the file of cases: choose another file for the verdicts")
-    if out != STDIN and not Path(out).parent.is_dir():
+    if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
 
@@ -154,9 +155,9 @@ def _previous_verdicts(
     """The verdicts that the file holds, if the run is to continue it."""
     if resume and overwrite:
         fail("--resume continues the file --out and --overwrite replaces it: use one of them")
-    if resume and out == STDIN:
+    if resume and out == STDIO:
         fail("--resume needs --out PATH, the file to continue")
-    if out == STDIN or not Path(out).is_file() or not Path(out).stat().st_size:
+    if out == STDIO or not Path(out).is_file() or not Path(out).stat().st_size:
         return nullcontext()
     if not resume and not overwrite:
         fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
@@ -176,7 +177,7 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
 
 def _fail_if_stopped(outcome: Outcome, out: str) -> None:
     if outcome.stopped:
-        remedy = "" if out == STDIN else f"; the finished verdicts are in {out}, continue with --resume"
+        remedy = "" if out == STDIO else f"; the finished verdicts are in {out}, continue with --resume"
         fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
 
 

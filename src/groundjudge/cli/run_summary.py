@@ -10,7 +10,6 @@ from groundjudge.cli.screen import PIPED_WIDTH, print_text
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
 from groundjudge.runs.summary import MISSING, Summary
-from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -53,25 +52,29 @@ def show_errors(console: Console, outcome: Outcome) -> None:
         print_text(console, "...", margin=2)
 
 
-def show_spending(console: Console, outcome: Outcome, prices: Prices | None) -> None:
-    """Print how many verdicts were reused, and what the new ones cost."""
+def show_reused(console: Console, outcome: Outcome) -> None:
+    """Print how many verdicts of the previous run were reused, if this one continues it."""
     previous = outcome.previous
-    if previous is not None:
-        print_text(console, f"{previous.n_used} verdicts reused, {outcome.n_new} new")
-    if previous is not None and previous.n_unused and not outcome.stopped:
+    if previous is None:
+        return
+    print_text(console, f"{previous.n_used} verdicts reused, {outcome.n_new} new")
+    if previous.n_unused and not outcome.stopped:
         print_text(
             console,
             f"{previous.n_unused} previous verdicts are on cases that were removed or changed: "
             "they stay in the file and are not counted",
         )
-    if outcome.usage:
-        print_text(console, _spent(outcome.usage, outcome.n_new, prices))
 
 
-def _spent(usage: Usage, n_verdicts: int, prices: Prices | None) -> str:
+def show_usage(console: Console, outcome: Outcome, prices: Prices | None) -> None:
+    """Print the tokens of the new verdicts, and their cost if there are prices."""
+    usage = outcome.usage
+    if usage is None:
+        return
     tokens = f"tokens: {usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
+    a_verdict = f"{round(usage.total_tokens / outcome.n_new):,} a verdict"
     cost = f", cost: {prices.of(usage):.4f}" if prices else ""
-    return f"{tokens}, {round(usage.total_tokens / n_verdicts):,} a verdict{cost}"
+    print_text(console, f"{tokens}, {a_verdict}{cost}")
 
 
 def _table(summaries: Iterable[Summary], *, with_labels: bool) -> Table:

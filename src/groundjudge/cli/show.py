@@ -45,7 +45,10 @@ def show(
         str | None, typer.Option(metavar="ID", help="The case's id in that file. Default: the first case.")
     ] = None,
 ) -> None:
-    """Print what a judge sends to a model for a case: a built-in example, or one from a file."""
+    """Print what a judge sends to a model for a case.
+
+    The case is a built-in example, or one from a file.
+    """
     with report_errors():
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")

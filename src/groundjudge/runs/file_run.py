@@ -15,7 +15,7 @@ from groundjudge.case import Case, Document
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIN, FileRow, read_rows
+from groundjudge.runs.rows import STDIO, FileRow, read_rows
 from groundjudge.runs.run import Rows as RunRows
 from groundjudge.runs.run import id_of
 from groundjudge.verdict import Verdict
@@ -110,7 +110,7 @@ def _lines(out: str, *, append: bool) -> Generator[Callable[[Verdict], None], No
         file.write(verdict.model_dump_json().encode() + b"\n")
         file.flush()
 
-    if out == STDIN:
+    if out == STDIO:
         file = sys.stdout.buffer
         yield write
         return

@@ -20,7 +20,7 @@ class Outcome:
         tally: the summaries, judge by judge.
         kept_ids: the ids of the cases whose verdicts are kept.
         previous: the verdicts of the run that this one continues; None for a run from the start.
-        in_full: the verdicts of those cases, by the case's id.
+        kept: the verdicts of those cases, by the case's id.
         first_errors: the first message, by judge and error code.
         unreadable: messages of rows that could not be read: the first `MAX_UNREADABLE`.
         n_unreadable: how many rows could not be read.
@@ -32,7 +32,7 @@ class Outcome:
     tally: Tally
     kept_ids: frozenset[str] = frozenset()
     previous: PreviousVerdicts | None = None
-    in_full: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
+    kept: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
     first_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     unreadable: list[str] = field(default_factory=list[str])
     n_unreadable: int = 0
@@ -49,7 +49,7 @@ class Outcome:
         if self.is_new(verdict):
             self._count_new(verdict)
         if verdict.case_id in self.kept_ids:
-            self.in_full.setdefault(verdict.case_id, []).append(verdict)
+            self.kept.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
             self.tally.add(verdict)
         if verdict.error and verdict.judge:

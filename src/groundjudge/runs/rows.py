@@ -18,7 +18,8 @@ from groundjudge.errors import CaseError
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
 
-STDIN = "-"
+STDIO = "-"
+"""Stdin for rows, stdout for verdicts."""
 
 LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
@@ -55,7 +56,7 @@ def read_rows(path: str | Path) -> Generator[FileRow, None, None]:
     Raises:
         OSError: the file cannot be opened or read.
     """
-    if str(path) == STDIN:
+    if str(path) == STDIO:
         yield from _json_rows(sys.stdin.buffer)
     elif _is_csv(path):
         with _text_of(path) as text:
