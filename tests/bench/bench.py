@@ -71,7 +71,7 @@ async def ours(judge: Judge, n: int, in_flight: int) -> None:
 
 async def bare(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int) -> None:
     """Send the very same prompt so many times, and look at the replies."""
-    request = judge.ask(next(rows(1)))
+    request = judge.rubric.ask(next(rows(1)))
     messages: Any = [dict(message) for message in request.messages]
     create: Any = client.chat.completions.create
     left = iter(range(n))
@@ -181,7 +181,9 @@ def prefix() -> None:
     for name in JUDGES:
         judge = load(name, model="offline")
         cases = [next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}]
-        one, two = ("".join(message["content"] for message in judge.ask(case).messages) for case in cases)
+        one, two = (
+            "".join(message["content"] for message in judge.rubric.ask(case).messages) for case in cases
+        )
         share = next(at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b) / len(one)
         show(Line(f"prompt prefix, {name} (at least 60 %)", "", f"{share:.0%}", 0.6 / share, 1.0))
 

@@ -304,13 +304,13 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
         (["run", "CASES", "--model", ""], "no model given: add --model"),
         (
             ["run", "CASES", "--model", "m", "--judge", "x"],
-            "no judge is called 'x', and no file either; the judges are",
+            "there is no judge 'x', and no file of that name; the judges are",
         ),
         (
             ["run", "CASES", "--model", "m", "--judge", "BROKEN"],
             "broken.prompty: the front matter is no YAML",
         ),
-        (["run", "CASES", "--model", "m", "--judge", "."], "no judge is called '.'"),
+        (["run", "CASES", "--model", "m", "--judge", "."], "there is no judge '.'"),
         (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),
         (["run", ".", "--model", "m"], ".: Is a directory"),
         (

@@ -37,7 +37,7 @@ def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: Callable[..., Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x"], "no judge is called 'x', and no file either; the judges are"),
+        (["x"], "there is no judge 'x', and no file of that name; the judges are"),
         (["groundedness", "--case", "1"], "--case needs --cases FILE"),
         (["groundedness", "--cases", "CASES", "--case", "1"], "cases.jsonl has no case with the id '1'"),
         (["passage_quality", "--cases", "CASES"], "passage_quality needs reference, which is not given"),

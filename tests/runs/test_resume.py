@@ -170,7 +170,7 @@ def test_another_model_is_not_mixed_in(invoke: Invoke, cases: Callable[..., Path
     other.name = "another"
     result = invoke("run", cases(1), *JUDGE, "--out", out, "--resume", model=other)
     assert result.exit_code == 2
-    assert "but this run uses another model, other parameters" in result.stderr
+    assert "but this run uses another model, other settings" in result.stderr
 
 
 @pytest.mark.parametrize("line", ["{}", "not JSON", '{"judge": "j"}'])

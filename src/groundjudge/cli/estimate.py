@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.judge import load, names
+from groundjudge.rubric import load_rubric, names
 from groundjudge.runs.cost import Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
@@ -31,14 +31,9 @@ def estimate(
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        judges = [load(name, model=_nobody) for name in dict.fromkeys(judge or names())]
-        found = estimates_of(judges, read_rows(cases))
+        rubrics = [load_rubric(name) for name in dict.fromkeys(judge or names())]
+        found = estimates_of(rubrics, read_rows(cases))
     _show(found, prices)
-
-
-def _nobody(_: object) -> str:
-    """The model of judges that never ask."""
-    raise NotImplementedError
 
 
 def _show(found: Sequence[Estimate], prices: Prices | None) -> None:

@@ -17,9 +17,10 @@ from groundjudge.cli.progress import progress_bar
 from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
-from groundjudge.judge import Judge, load, names
-from groundjudge.model import as_model
+from groundjudge.judge import Judge, load
 from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
+from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
@@ -112,7 +113,7 @@ def run(  # noqa: PLR0913  one per option
                 deadline=deadline,
                 max_calls=max_calls,
                 max_tokens=max_tokens,
-                earlier=previous,
+                previous=previous,
             )
             judge_rows(rows, judging, out, outcome, progress_bar(cases, len(judges), out))
         console = open_console(to_stderr=out == STDIO)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from groundjudge.case import Case
 from groundjudge.cli.screen import fail, printable, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.judge import load
+from groundjudge.rubric import load_rubric
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
 
@@ -53,7 +53,7 @@ def show(
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
         shown = EXAMPLE if cases is None else _case_in(cases, case)
-        request = load(name, model=_no_model).ask(shown)
+        request = load_rubric(name).ask(shown)
     for message in request.messages:
         content = message["content"]
         typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
@@ -68,8 +68,3 @@ def _case_in(path: str, case_id: str | None) -> Case:
         fail(f"{path} has no case" if case_id is None else f"{path} has no case with the id {case_id!r}")
     number, row = found
     return case_of(row, number)
-
-
-def _no_model(_: object) -> NoReturn:
-    """The model of judges that never ask."""
-    raise NotImplementedError

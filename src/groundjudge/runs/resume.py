@@ -143,9 +143,9 @@ def _check_identity(verdict: Verdict, judge: Judge, path: Path) -> None:
     """Make sure that the verdict is by exactly this judge."""
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
-    prompt = judge.prompt.id
+    prompt = judge.rubric.prompt.id
     if verdict.prompt == prompt:
-        code, what = "other_model", "another model, other parameters or another version of groundjudge"
+        code, what = "other_model", "another model, other settings or another version of groundjudge"
     else:
         code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
