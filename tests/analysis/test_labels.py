@@ -117,7 +117,7 @@ def test_what_has_no_score_or_no_label_is_counted_apart() -> None:
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    assert [(row.case_id, row.score, row.label) for row in one.rated] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
+    assert [(row.case_id, row.score, row.label) for row in one.labelled] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
     assert (one.n_error, one.n_missing, one.n_not_applicable, one.n_unlabelled) == (2, 1, 1, 1)
     assert (one.n_unjudged, two.n_unjudged, two.judge) == (1, 5, "two")
 
@@ -141,12 +141,12 @@ def test_every_verdict_is_counted_in_one_place(
     ]
     for found in join(verdicts, Labels(labels)):
         apart = (found.n_error, found.n_missing, found.n_not_applicable, found.n_unlabelled, found.n_repeated)
-        assert len(found.rated) + sum(apart) == sum(judge == found.judge for _, judge, _ in rows)
+        assert len(found.labelled) + sum(apart) == sum(judge == found.judge for _, judge, _ in rows)
 
 
 def test_of_several_verdicts_on_a_case_the_last_counts() -> None:
     (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
-    assert ([row.score for row in found.rated], found.n_repeated, found.n_error) == ([0.0, 1.0], 1, 0)
+    assert ([row.score for row in found.labelled], found.n_repeated, found.n_error) == ([0.0, 1.0], 1, 0)
 
 
 def test_verdicts_without_an_id_are_all_kept() -> None:

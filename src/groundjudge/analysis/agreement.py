@@ -20,7 +20,7 @@ from groundjudge.analysis.figures import (
     intervals,
     numbered,
 )
-from groundjudge.analysis.labels import Joined, Labels, Rated, join
+from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
 from groundjudge.analysis.libraries import metrics, np, stats
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -165,7 +165,7 @@ def measured(  # noqa: PLR0913  as for agree
     return Agreement(
         judge=joined.judge,
         threshold=threshold,
-        n=len(joined.rated),
+        n=len(joined.labelled),
         n_groups=sample.n_groups,
         n_error=joined.n_error,
         n_not_applicable=joined.n_not_applicable,
@@ -178,7 +178,7 @@ def measured(  # noqa: PLR0913  as for agree
         confusion=_confusion(sample),
         figures={name: figures[name] for name in AGREEMENT},
         undefined={name: why_undefined(name, sample) for name in AGREEMENT if figures[name].value is None},
-        worst=_worst(joined.rated, sample)[:worst],
+        worst=_worst(joined.labelled, sample)[:worst],
         curves=_curves(sample),
     )
 
@@ -190,7 +190,7 @@ def sample_of(
 
     Labels that are all 0 or 1 are no grades: 1 is positive, unless a label threshold says otherwise.
     """
-    rated = joined.rated
+    rated = joined.labelled
     labels: Floats = np.array([row.label for row in rated], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     mark = joined.pass_mark if label_threshold is None else label_threshold
@@ -240,7 +240,7 @@ def _confusion(sample: Sample) -> Confusion | None:
     return Confusion(hits=hits, false_passes=false_passes, misses=misses, rejections=rejections)
 
 
-def _worst(rated: Sequence[Rated], sample: Sample) -> tuple[Disagreement, ...]:
+def _worst(rated: Sequence[LabelledVerdict], sample: Sample) -> tuple[Disagreement, ...]:
     """The rows where judge and people differ, the widest gap first.
 
     Where people said grounded or not, the gap lies between the score and 1 or 0; where they only

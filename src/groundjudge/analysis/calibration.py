@@ -137,7 +137,7 @@ def calibrate(  # noqa: PLR0913  each of them changes the threshold or the figur
         as_run=_needing_labels(intervals(as_run, resamples=resamples, seed=seed)),
         gain=_needing_labels(differences(as_run, tested, resamples=resamples, seed=seed)),
         guess=constant_guess(positive[tested_on]),
-        provenance=provenance(row.verdict for row in joined.rated),
+        provenance=provenance(row.verdict for row in joined.labelled),
     )
 
 

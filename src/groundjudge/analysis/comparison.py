@@ -94,7 +94,7 @@ def compare(  # noqa: PLR0913  each of them changes the figures
         for by_id, threshold in zip(scored, thresholds, strict=True)
     ]
     labelled = _labelled([join(side, labels)[0] for side in sides], frozenset(both))
-    n_labelled = len(labelled[0].rated)
+    n_labelled = len(labelled[0].labelled)
     with_labels = [
         sample_of(joined, threshold=threshold, label_threshold=label_threshold)
         for joined, threshold in zip(labelled, thresholds, strict=True)
@@ -148,8 +148,8 @@ def _labelled(sides: Sequence[Joined], both: Collection[str]) -> list[Joined]:
     return [
         replace(
             joined,
-            rated=tuple(
-                sorted((row for row in joined.rated if row.case_id in both), key=lambda row: row.case_id)
+            labelled=tuple(
+                sorted((row for row in joined.labelled if row.case_id in both), key=lambda row: row.case_id)
             ),
         )
         for joined in sides

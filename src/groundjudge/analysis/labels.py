@@ -36,19 +36,19 @@ class Labels:
     """Labels by the case's id.
 
     Attributes:
-        told: what people said, as it stands in the file: 1 or true for grounded, 0 or false for not,
+        by_case: what people said, as it stands in the file: 1 or true for grounded, 0 or false for not,
             a number where labels are graded (more is better), None for nothing to say; or a mapping
             from judges' names to values on their own scales.
         groups: which cases belong together and are therefore not independent of one another, such
             as the passages of one claim. A case that is not there stands for itself.
     """
 
-    told: Mapping[str, Any]
+    by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
-class Rated:
+class LabelledVerdict:
     """A verdict with a score, and the label that people gave its case (see `Labels`)."""
 
     verdict: Verdict
@@ -67,7 +67,7 @@ class Joined:
     """The verdicts of one judge beside people's labels. Every verdict is counted in one place.
 
     Attributes:
-        rated: those with a score and a label.
+        labelled: those with a score and a label.
         n_error: rows that should have a score and have not.
         n_not_applicable: rows with nothing to judge.
         n_missing: rows that lacked an input of the judge.
@@ -79,7 +79,7 @@ class Joined:
     """
 
     judge: str
-    rated: tuple[Rated, ...]
+    labelled: tuple[LabelledVerdict, ...]
     n_error: int
     n_not_applicable: int
     n_missing: int
@@ -164,10 +164,10 @@ def number_of(told: object, about: str) -> float | None:
 
 def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
     last, n_repeated = last_of_each(verdicts)
-    rated: list[Rated] = []
+    labelled: list[LabelledVerdict] = []
     counted = {"error": 0, "not_applicable": 0, "missing": 0, "unlabelled": 0}
     for verdict in last:
-        label = label_of(labels.told.get(verdict.case_id or ""), judge, verdict.case_id or "")
+        label = label_of(labels.by_case.get(verdict.case_id or ""), judge, verdict.case_id or "")
         if verdict.error is not None:
             counted["missing" if verdict.error.code == MISSING else "error"] += 1
         elif verdict.score is None:
@@ -176,19 +176,19 @@ def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
             counted["unlabelled"] += 1
         else:
             group = labels.groups.get(verdict.case_id or "", f"case {verdict.case_id}")
-            rated.append(Rated(verdict, verdict.score, label, group))
+            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
     judged = {verdict.case_id for verdict in last}
-    on_own_scales = any(is_mapping(told) for told in labels.told.values())
+    on_own_scales = any(is_mapping(told) for told in labels.by_case.values())
     return Joined(
         judge=judge,
-        rated=tuple(rated),
+        labelled=tuple(labelled),
         n_error=counted["error"],
         n_not_applicable=counted["not_applicable"],
         n_missing=counted["missing"],
         n_unlabelled=counted["unlabelled"],
         n_unjudged=sum(
             case_id not in judged and label_of(told, judge, case_id) is not None
-            for case_id, told in labels.told.items()
+            for case_id, told in labels.by_case.items()
         ),
         n_repeated=n_repeated,
         pass_mark=_known(judge).threshold if on_own_scales and judge in names() else None,

@@ -191,7 +191,7 @@ def calibrate(  # noqa: PLR0913  one per option
                 label_threshold=label_threshold,
                 seed=seed,
             ),
-            [one for one in _chosen(joined, judge) if one.rated or judge],
+            [one for one in _chosen(joined, judge) if one.labelled or judge],
         )
         if out:
             calibration.save_calibrations(out, found)
@@ -304,9 +304,9 @@ def _read(path: str) -> Read:
 
 def _some_rated(joined: list[Joined], read: Read, labels: Labels, path: str) -> list[Joined]:
     """The judges that have at least one row with a score and a label; they must not be none."""
-    if not any(one.rated for one in joined):
+    if not any(one.labelled for one in joined):
         judged = next((v.case_id for v in read.verdicts if v.case_id), None)
-        labelled = next(iter(labels.told), None)
+        labelled = next(iter(labels.by_case), None)
         fail(
             f"no case has both a score in {read.path} and a label in {path}: cases are matched by their ids, "
             f"such as {judged!r} there and {labelled!r} here"
@@ -434,7 +434,7 @@ def _labels_if_any(
         return (read_labels(labels, key, group) if labels else None), []
     try:
         found = read_labels(cases, key, group)
-        for case_id, said in found.told.items():
+        for case_id, said in found.by_case.items():
             label_of(said, "", case_id)  # what is no label is none of the report's business
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
@@ -459,7 +459,7 @@ def _agreements(
     thresholds, warnings = _thresholds(threshold, read.verdicts)
     joined = join(read.verdicts, labels)
     return [
-        measured(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.rated))
+        measured(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.labelled))
         for one in joined
     ], warnings
 

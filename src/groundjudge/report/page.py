@@ -239,7 +239,7 @@ def _tokens(usage: Usage) -> list[int]:
 def _said(labels: Labels | None, verdict: Verdict) -> float | None:
     if labels is None or not verdict.case_id:
         return None
-    return label_of(labels.told.get(verdict.case_id), verdict.judge, verdict.case_id)
+    return label_of(labels.by_case.get(verdict.case_id), verdict.judge, verdict.case_id)
 
 
 def _without_nothing(found: Mapping[str, Any]) -> dict[str, Any]:
