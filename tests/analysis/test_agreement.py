@@ -8,7 +8,7 @@ import sys
 import pytest
 from rated import error, joined, verdict
 
-from groundjudge.analysis.agreement import Bin, Confusion, agree, measured
+from groundjudge.analysis.agreement import Bin, Confusion, agree, measure_agreement
 from groundjudge.analysis.labels import Labels
 from groundjudge.verdict import Part
 
@@ -47,7 +47,7 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
 def test_one_class_leaves_figures_undefined_and_says_why(
     labels: list[int], undefined: set[str], reason: str
 ) -> None:
-    found = measured(joined([1.0, 0.0], labels))
+    found = measure_agreement(joined([1.0, 0.0], labels))
     assert {name for name, figure in found.figures.items() if figure.value is None} == undefined
     assert found.undefined.keys() == undefined
     assert found.undefined["kappa"] == reason
@@ -67,14 +67,14 @@ def test_one_class_leaves_figures_undefined_and_says_why(
 def test_what_is_undefined_is_said_to_be(
     scores: list[float], labels: list[int], name: str, reason: str
 ) -> None:
-    found = measured(joined(scores, labels)) if scores else measured(joined([1.0], [None]))
+    found = measure_agreement(joined(scores, labels)) if scores else measure_agreement(joined([1.0], [None]))
     assert found.figures[name].value is None
     assert found.undefined[name].startswith(reason)
 
 
 def test_graded_labels_are_compared_in_rank_and_by_a_mark() -> None:
     scores, grades = [0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5]
-    ranked, marked = (measured(joined(scores, grades), label_threshold=mark) for mark in (None, 4))
+    ranked, marked = (measure_agreement(joined(scores, grades), label_threshold=mark) for mark in (None, 4))
     assert ranked.figures["spearman"].value == pytest.approx(1.0)
     assert (ranked.confusion, ranked.base_rate, ranked.guess) == (None, None, {})
     assert marked.confusion == Confusion(hits=2, false_passes=0, misses=0, rejections=2)
@@ -88,8 +88,8 @@ def test_labels_on_the_judges_own_scale_pass_where_the_judge_would_pass() -> Non
 
 def test_a_threshold_replaces_what_passed_in_the_run() -> None:
     rows = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
-    assert measured(rows).confusion == Confusion(hits=0, false_passes=0, misses=2, rejections=1)
-    assert measured(rows, threshold=0.3).confusion == Confusion(
+    assert measure_agreement(rows).confusion == Confusion(hits=0, false_passes=0, misses=2, rejections=1)
+    assert measure_agreement(rows, threshold=0.3).confusion == Confusion(
         hits=2, false_passes=0, misses=0, rejections=1
     )
 
@@ -102,7 +102,7 @@ def test_thresholds_can_be_given_judge_by_judge() -> None:
 
 
 def test_the_widest_gaps_come_first_and_agreement_is_none() -> None:
-    found = measured(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
+    found = measure_agreement(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
     assert [(row.case_id[-1], row.score, row.passed, row.label) for row in found.worst] == [
         ("1", 0.0, False, 1.0),
         ("2", 0.9, True, 0.0),
@@ -118,7 +118,7 @@ def test_a_disagreement_tells_the_reason_or_the_lowest_parts() -> None:
 
 
 def test_curves_show_the_scores_against_the_labels() -> None:
-    curves = measured(joined([0.0, 0.04, 1.0, 1.0], [0, 1, 1, 0])).curves
+    curves = measure_agreement(joined([0.0, 0.04, 1.0, 1.0], [0, 1, 1, 0])).curves
     assert curves.bins == (
         Bin(mean_score=0.02, share_grounded=0.5, n=2),
         Bin(mean_score=1.0, share_grounded=0.5, n=2),

@@ -136,7 +136,7 @@ def agree(  # noqa: PLR0913  each of them changes the figures
         LabelError: `unreadable_label`.
     """
     return [
-        measured(
+        measure_agreement(
             joined,
             threshold=threshold,
             label_threshold=label_threshold,
@@ -148,7 +148,7 @@ def agree(  # noqa: PLR0913  each of them changes the figures
     ]
 
 
-def measured(  # noqa: PLR0913  as for agree
+def measure_agreement(  # noqa: PLR0913  as for agree
     joined: Joined,
     *,
     threshold: Thresholds = None,

@@ -134,14 +134,16 @@ def agree(  # noqa: PLR0913  one per option
     Exit status: 0; 1 when a line could not be read; 2 when nothing could be measured.
     """
     with errors_told():
-        from groundjudge.analysis.agreement import measured  # noqa: PLC0415
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
         told = read_labels(labels, label, group)
         read = _read(verdicts)
         joined = _chosen(_some_rated(join(read.verdicts, told), read, told, labels), judge)
         thresholds, warnings = _thresholds(threshold, read.verdicts)
         found = [
-            measured(one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed)
+            measure_agreement(
+                one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed
+            )
             for one in joined
         ]
     console = console_of()
@@ -451,7 +453,7 @@ def _agreements(
     if labels is None:
         return [], []
     try:
-        from groundjudge.analysis.agreement import measured  # noqa: PLC0415
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         if asked:
             raise
@@ -459,7 +461,7 @@ def _agreements(
     thresholds, warnings = _thresholds(threshold, read.verdicts)
     joined = join(read.verdicts, labels)
     return [
-        measured(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.labelled))
+        measure_agreement(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.labelled))
         for one in joined
     ], warnings
 
