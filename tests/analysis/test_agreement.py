@@ -8,7 +8,7 @@ import sys
 import pytest
 from rated import error, joined, verdict
 
-from groundjudge.analysis.agreement import Bin, Confusion, agree, measure_agreement
+from groundjudge.analysis.agreement import Bin, ConfusionMatrix, agree, measure_agreement
 from groundjudge.analysis.labels import Labels
 from groundjudge.verdict import Part
 
@@ -21,7 +21,9 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
         *(verdict(case_id, 1.0, judge="two") for case_id in "ab"),
     ]
     one, two = agree(verdicts, Labels({"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "f": 1}))
-    assert one.confusion == Confusion(hits=1, false_passes=1, misses=1, rejections=1)
+    assert one.confusion == ConfusionMatrix(
+        true_positives=1, false_positives=1, false_negatives=1, true_negatives=1
+    )
     assert (one.n, one.base_rate, one.n_error, one.n_not_applicable, one.guess["accuracy"]) == (
         4,
         0.5,
@@ -33,7 +35,7 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
     assert (two.n, two.n_unjudged, two.confusion) == (
         2,
         4,
-        Confusion(hits=1, false_passes=1, misses=0, rejections=0),
+        ConfusionMatrix(true_positives=1, false_positives=1, false_negatives=0, true_negatives=0),
     )
 
 
@@ -77,20 +79,26 @@ def test_graded_labels_are_compared_in_rank_and_by_a_mark() -> None:
     ranked, marked = (measure_agreement(joined(scores, grades), label_threshold=mark) for mark in (None, 4))
     assert ranked.figures["spearman"].value == pytest.approx(1.0)
     assert (ranked.confusion, ranked.base_rate, ranked.guess) == (None, None, {})
-    assert marked.confusion == Confusion(hits=2, false_passes=0, misses=0, rejections=2)
+    assert marked.confusion == ConfusionMatrix(
+        true_positives=2, false_positives=0, false_negatives=0, true_negatives=2
+    )
 
 
 def test_labels_on_the_judges_own_scale_pass_where_the_judge_would_pass() -> None:
     verdicts = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
     (found,) = agree(verdicts, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
-    assert found.confusion == Confusion(hits=1, false_passes=1, misses=0, rejections=0)
+    assert found.confusion == ConfusionMatrix(
+        true_positives=1, false_positives=1, false_negatives=0, true_negatives=0
+    )
 
 
 def test_a_threshold_replaces_what_passed_in_the_run() -> None:
     rows = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
-    assert measure_agreement(rows).confusion == Confusion(hits=0, false_passes=0, misses=2, rejections=1)
-    assert measure_agreement(rows, threshold=0.3).confusion == Confusion(
-        hits=2, false_passes=0, misses=0, rejections=1
+    assert measure_agreement(rows).confusion == ConfusionMatrix(
+        true_positives=0, false_positives=0, false_negatives=2, true_negatives=1
+    )
+    assert measure_agreement(rows, threshold=0.3).confusion == ConfusionMatrix(
+        true_positives=2, false_positives=0, false_negatives=0, true_negatives=1
     )
 
 
@@ -98,7 +106,7 @@ def test_thresholds_can_be_given_judge_by_judge() -> None:
     verdicts = [verdict("a", 0.6, judge=judge) for judge in ("one", "two")]
     found = agree(verdicts, Labels({"a": 1}), threshold={"two": 0.9})
     assert [(one.judge, one.threshold) for one in found] == [("one", None), ("two", 0.9)]
-    assert [one.confusion.hits for one in found if one.confusion] == [1, 0]
+    assert [one.confusion.true_positives for one in found if one.confusion] == [1, 0]
 
 
 def test_the_widest_gaps_come_first_and_agreement_is_none() -> None:

@@ -40,10 +40,14 @@ def sample(rows: list[Row], groups: list[int] | None = None) -> Sample:
     )
 
 
-def table(hits: int, false_passes: int, misses: int, rejections: int) -> Sample:
-    cells = ((1.0, True, True, hits), (1.0, True, False, false_passes), (0.0, False, True, misses))
+def table(true_positives: int, false_positives: int, false_negatives: int, true_negatives: int) -> Sample:
+    cells = (
+        (1.0, True, True, true_positives),
+        (1.0, True, False, false_positives),
+        (0.0, False, True, false_negatives),
+    )
     rows = [(score, passed, said) for score, passed, said, count in cells for _ in range(count)]
-    return sample([*rows, *[(0.0, False, False)] * rejections])
+    return sample([*rows, *[(0.0, False, False)] * true_negatives])
 
 
 def same(found: float, expected: Fraction | float | None) -> bool:

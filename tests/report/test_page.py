@@ -96,10 +96,10 @@ def test_people_and_disagreements_are_on_the_page() -> None:
         (None, False),
     ]
     assert data["judges"][0]["agreement"]["confusion"] == {
-        "hits": 1,
-        "false_passes": 1,
-        "misses": 0,
-        "rejections": 0,
+        "true_positives": 1,
+        "false_positives": 1,
+        "false_negatives": 0,
+        "true_negatives": 0,
     }
 
 

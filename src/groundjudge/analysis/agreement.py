@@ -31,16 +31,16 @@ Thresholds: TypeAlias = float | Mapping[str, float] | None
 """One for all judges, one for each, or None: what passed in the run."""
 
 
-class Confusion(Frozen):
+class ConfusionMatrix(Frozen):
     """How many responses people and judge called grounded. Positive means people did."""
 
-    hits: int
+    true_positives: int
     """Grounded, and passed."""
-    false_passes: int
+    false_positives: int
     """Not grounded, and passed all the same."""
-    misses: int
+    false_negatives: int
     """Grounded, and not passed all the same."""
-    rejections: int
+    true_negatives: int
     """Not grounded, and not passed."""
 
 
@@ -103,7 +103,7 @@ class Agreement(Frozen):
     n_repeated: int
     base_rate: Score | None
     guess: Mapping[str, Finite]
-    confusion: Confusion | None
+    confusion: ConfusionMatrix | None
     figures: Mapping[str, Figure]
     undefined: Mapping[str, str]
     worst: tuple[Disagreement, ...]
@@ -229,15 +229,20 @@ def why_undefined(name: str, sample: Sample) -> str:
     return f"every label is {'positive' if sample.positive.all() else 'negative'}"
 
 
-def _confusion(sample: Sample) -> Confusion | None:
+def _confusion(sample: Sample) -> ConfusionMatrix | None:
     positive, passed = sample.positive, sample.passed
     if positive is None:
         return None
-    (rejections, false_passes), (misses, hits) = (
+    (true_negatives, false_positives), (false_negatives, true_positives) = (
         [int(np.sum((positive == said) & (passed == judged))) for judged in (False, True)]
         for said in (False, True)
     )
-    return Confusion(hits=hits, false_passes=false_passes, misses=misses, rejections=rejections)
+    return ConfusionMatrix(
+        true_positives=true_positives,
+        false_positives=false_positives,
+        false_negatives=false_negatives,
+        true_negatives=true_negatives,
+    )
 
 
 def _worst(rated: Sequence[LabelledVerdict], sample: Sample) -> tuple[Disagreement, ...]:

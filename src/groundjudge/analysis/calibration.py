@@ -150,8 +150,10 @@ def fit(scores: Floats, positive: Bools, by: Criterion) -> float:
     ups = np.bincount(level_of.reshape(-1), weights=positive, minlength=levels.size)
     downs = np.bincount(level_of.reshape(-1), weights=~positive, minlength=levels.size)
     # From which level on a response passes: from each of them, or from none.
-    hits, false_passes = (np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in (ups, downs))
-    found = rates(hits, false_passes, ups.sum() - hits, downs.sum() - false_passes)[by]
+    true_positives, false_positives = (np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in (ups, downs))
+    found = rates(true_positives, false_positives, ups.sum() - true_positives, downs.sum() - false_positives)[
+        by
+    ]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
     best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS)

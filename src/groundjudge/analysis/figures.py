@@ -193,36 +193,41 @@ def weighted(sample: Sample) -> Callable[[Floats], dict[str, Floats]]:
     return figures
 
 
-def rates(hits: Any, false_passes: Any, misses: Any, rejections: Any) -> dict[str, Floats]:  # noqa: ANN401
+def rates(
+    true_positives: Floats, false_positives: Floats, false_negatives: Floats, true_negatives: Floats
+) -> dict[str, Floats]:
     """The figures of many confusion tables at once, from arrays of their four cells.
 
     They equal `measure`'s; one table after the other, scikit-learn would take minutes for them.
 
     Args:
-        hits: positive and passed.
-        false_passes: passed, but not positive.
-        misses: positive, but not passed.
-        rejections: neither.
+        true_positives: positive and passed.
+        false_positives: passed, but not positive.
+        false_negatives: positive, but not passed.
+        true_negatives: neither.
     """
-    hits, false_passes, misses, rejections = (
-        np.asarray(cell, dtype=np.float64) for cell in (hits, false_passes, misses, rejections)
+    true_positives, false_positives, false_negatives, true_negatives = (
+        np.asarray(cell, dtype=np.float64)
+        for cell in (true_positives, false_positives, false_negatives, true_negatives)
     )
     n, positives, negatives = (
-        hits + false_passes + misses + rejections,
-        hits + misses,
-        false_passes + rejections,
+        true_positives + false_positives + false_negatives + true_negatives,
+        true_positives + false_negatives,
+        false_positives + true_negatives,
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        recall = hits / positives
-        accuracy = (hits + rejections) / n
-        by_chance = ((hits + false_passes) * positives + (misses + rejections) * negatives) / n**2
+        recall = true_positives / positives
+        accuracy = (true_positives + true_negatives) / n
+        by_chance = (
+            (true_positives + false_positives) * positives + (false_negatives + true_negatives) * negatives
+        ) / n**2
         two_classes = (positives > 0) & (negatives > 0)
         return {
             "accuracy": accuracy,
-            "balanced_accuracy": (recall + rejections / negatives) / 2,
-            "precision": hits / (hits + false_passes),
+            "balanced_accuracy": (recall + true_negatives / negatives) / 2,
+            "precision": true_positives / (true_positives + false_positives),
             "recall": recall,
-            "f1": 2 * hits / (2 * hits + false_passes + misses),
+            "f1": 2 * true_positives / (2 * true_positives + false_positives + false_negatives),
             "kappa": np.where(two_classes, (accuracy - by_chance) / (1 - by_chance), nan),
         }
 

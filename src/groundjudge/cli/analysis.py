@@ -490,8 +490,8 @@ def _show_agreements(console: Console, found: Sequence[Agreement]) -> None:
         ("base rate", lambda one: _number(one.base_rate)),
         ("constant guess, accuracy", lambda one: _number(one.guess.get("accuracy"))),
         *((NAMED[name], partial(_figure_of, name)) for name in _shown(found)),
-        ("grounded: passed, not", lambda one: _cells(one, "hits", "misses")),
-        ("not grounded: passed, not", lambda one: _cells(one, "false_passes", "rejections")),
+        ("grounded: passed, not", lambda one: _cells(one, "true_positives", "false_negatives")),
+        ("not grounded: passed, not", lambda one: _cells(one, "false_positives", "true_negatives")),
     ]
     told = [[name, *(cell(one) for one in found)] for name, cell in rows]
     side_by_side = max(1, (console.width - 26) // 27)

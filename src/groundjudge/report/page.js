@@ -212,7 +212,7 @@ function square(across, up) {
 function roc(judge, found) {
   if (!found.curves.roc.length) return null;
   const table = found.confusion, auc = found.figures.roc_auc.value;
-  const falseRate = table.false_passes / (table.false_passes + table.rejections), trueRate = table.hits / (table.hits + table.misses);
+  const falseRate = table.false_positives / (table.false_positives + table.true_negatives), trueRate = table.true_positives / (table.true_positives + table.false_negatives);
   const described = `Area ${decimals(auc)}. At the threshold ${percent(trueRate)} of the grounded and ${percent(falseRate)} of the other responses pass.`;
   return h("figure", null, h("h4", null, "ROC"), chart(SIDE, SIDE, `ROC curve of ${nameOf(judge)}`, described, square("not grounded, passed", "grounded, passed"),
     s("path", { class: "line", d: found.curves.roc.map(([a, b], place) => `${place ? "L" : "M"}${x(a)} ${y(b)}`).join("") }),
@@ -238,8 +238,8 @@ function confusion(found) {
   const cell = (n, right) => h("td", { class: right ? "right" : "wrong" }, whole(n));
   return h("div", null, h("h4", null, "People against judge"), h("table", { class: "confusion" }, h("caption", { class: "unseen" }, "What people said against what the judge did"),
     h("thead", null, h("tr", null, h("td"), h("th", { scope: "col" }, "passed"), h("th", { scope: "col" }, "not passed"))),
-    h("tbody", null, h("tr", null, h("th", { scope: "row" }, "grounded"), cell(table.hits, true), cell(table.misses, false)),
-      h("tr", null, h("th", { scope: "row" }, "not grounded"), cell(table.false_passes, false), cell(table.rejections, true)))));
+    h("tbody", null, h("tr", null, h("th", { scope: "row" }, "grounded"), cell(table.true_positives, true), cell(table.false_negatives, false)),
+      h("tr", null, h("th", { scope: "row" }, "not grounded"), cell(table.false_positives, false), cell(table.true_negatives, true)))));
 }
 
 // --- the table ----------------------------------------------------------------------------------
