@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import CaseError, PromptError
@@ -177,7 +177,7 @@ def test_file_that_is_no_judge_says_what_is_missing(
     assert FILE.count(said) == 1
     path = file_of(tmp_path, FILE.replace(said, instead))
     with pytest.raises(PromptError) as raised:
-        load(path, model=Says("x"))
+        load(path, model=ScriptedModel("x"))
     assert (raised.value.code, raised.value.subject) == (code, str(path))
     assert raised.value.message.startswith(f"{path}: ")
     assert named in raised.value.message
@@ -393,7 +393,7 @@ FOREIGN = [
 def test_file_of_other_peoples_making_is_a_judge(
     tmp_path: Path, text: str, arguments: dict[str, Any], reply: str, expected: dict[str, Any]
 ) -> None:
-    model = Says(reply)
+    model = ScriptedModel(reply)
     judge = load(file_of(tmp_path, text), model=model, **arguments)
     verdict = judge.judge(ROW)
     assert (verdict.judge, verdict.score, verdict.reason) == (expected["name"], expected["score"], "w")
@@ -406,8 +406,8 @@ def test_file_of_other_peoples_making_is_a_judge(
 @pytest.mark.parametrize("reply", [Adjacent(), Scorecard(), Banded(), Json(), Tags()])
 def test_formats_of_the_code_come_before_the_files(tmp_path: Path, reply: Any) -> None:
     path = file_of(tmp_path, FILE)
-    assert load(path, model=Says("x"), reply=reply).format == reply
-    assert load(path, model=Says("x")).format == Tags(value="S2", reason="S1")
+    assert load(path, model=ScriptedModel("x"), reply=reply).format == reply
+    assert load(path, model=ScriptedModel("x")).format == Tags(value="S2", reason="S1")
 
 
 def test_optional_answers_of_an_undeclared_placeholder_may_be_missing() -> None:

@@ -29,7 +29,7 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel,
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from pydantic import ConfigDict, Field
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import (
     Case,
@@ -232,7 +232,7 @@ def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
 @each_way
 @pytest.mark.parametrize("reply", [GOOD, POOR, GREETING])
 async def test_each_way_gives_the_verdict_of_the_core(way: Way, reply: str) -> None:
-    model = Says(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1"))
+    model = ScriptedModel(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1"))
     core = load("groundedness", model=model).judge(ROW)
     assert plain(await way(runnable("groundedness", llm=model), ROW)) == plain(core)
     by_an_llm = plain(await way(runnable("groundedness", llm=answers(reply)), ROW))
@@ -246,7 +246,7 @@ def test_a_case_goes_in_as_well_as_a_mapping() -> None:
 
 
 def test_the_core_s_models_and_options_are_taken() -> None:
-    judge = load("groundedness", model=Says(POOR), threshold=0.25)
+    judge = load("groundedness", model=ScriptedModel(POOR), threshold=0.25)
     assert runnable(judge).invoke(ROW).passed
     assert not runnable("groundedness", llm=lambda _: POOR, threshold=0.3).invoke(ROW).passed
     assert runnable(judge, llm=answers(GOOD)).invoke(ROW).score == 1
@@ -332,8 +332,8 @@ def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 def test_a_model_of_the_core_is_traced_too(way: str) -> None:
-    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1")
-    (judged,) = runs_of(runnable("groundedness", llm=Says(told)), way, ROW)
+    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
+    (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(told)), way, ROW)
     children: list[Any] = judged.child_runs
     assert [child.name for child in children] == ["prompt", "model", "parser"]
     assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
@@ -506,7 +506,7 @@ async def test_one_row_that_fails_leaves_the_others_alone() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
-    judge = load(name, model=Says(GOOD))
+    judge = load(name, model=ScriptedModel(GOOD))
     for step in (runnable(judge), prompt(judge)):
         taken: Any = step.get_input_schema()
         schema = taken.model_json_schema()
@@ -584,7 +584,7 @@ def test_configured_names_and_tags_reach_the_trace() -> None:
 
 @each_way
 async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = prompt(judge) | answers(COUNTED) | parser(judge)
     verdict = await way(chain, ROW)
     assert (verdict.score, verdict.usage) == (1, Usage(prompt_tokens=900, completion_tokens=40))
@@ -592,7 +592,7 @@ async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
 
 
 def test_the_prompt_is_what_the_core_would_send() -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     shown = prompt(judge).invoke(ROW)
     assert isinstance(shown, ChatPromptValue)
     roles = {"system": "system", "human": "user"}
@@ -614,14 +614,14 @@ def test_the_prompt_is_what_the_core_would_send() -> None:
 )
 def test_the_parser_raises_what_langchain_knows(said: str | AIMessage, code: str) -> None:
     with pytest.raises(OutputParserException) as raised:
-        parser(load("groundedness", model=Says(GOOD))).invoke(said)
+        parser(load("groundedness", model=ScriptedModel(GOOD))).invoke(said)
     assert raised.value.llm_output == (said if isinstance(said, str) else said.content)
     assert isinstance(raised.value.__cause__, ReplyError)
     assert raised.value.__cause__.code == code
 
 
 def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = (prompt(judge) | answers(UNREADABLE, POOR) | parser(judge)).with_retry(
         retry_if_exception_type=(OutputParserException,), wait_exponential_jitter=False
     )
@@ -629,7 +629,7 @@ def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
 
 
 def test_quotes_are_checked_where_the_case_is_known() -> None:
-    judge = load("statement_groundedness", model=Says(QUOTING))
+    judge = load("statement_groundedness", model=ScriptedModel(QUOTING))
     checked = parser(judge, ROW).invoke(QUOTING)
     assert (checked.parts[0].evidence[0].quote, checked.warnings, checked.case_id) == (
         "opens at 9:00",

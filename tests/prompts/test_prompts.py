@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge.case import ALIASES
 from groundjudge.judge import PROMPTS, Judge, load, names
@@ -79,7 +79,7 @@ RULES: Mapping[str, tuple[str, Scale, Mapping[float, str], tuple[float, ...]]] =
     ),
 }
 
-JUDGES: Mapping[str, Judge] = {name: load(name, model=Says("")) for name in names()}
+JUDGES: Mapping[str, Judge] = {name: load(name, model=ScriptedModel("")) for name in names()}
 
 
 def system_of(name: str) -> str:
@@ -201,7 +201,7 @@ def test_groundedness_shows_every_level_and_the_frequent_ones_twice() -> None:
 SIXTH = """\
 ---
 name: sixth
-description: Says whether a response is polite.
+description: ScriptedModel whether a response is polite.
 version: 0.1.0
 inputs:
   - {name: response, type: text}
@@ -222,7 +222,9 @@ def test_judge_of_ones_own_is_a_file_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "polite.prompty"
     path.write_text(SIXTH, encoding="utf-8")
     for place in (path, str(path)):
-        verdict = load(place, model=Says('{"reasoning": "r", "score": 0.25}')).judge({"answer": "Go away."})
+        verdict = load(place, model=ScriptedModel('{"reasoning": "r", "score": 0.25}')).judge(
+            {"answer": "Go away."}
+        )
         assert (verdict.judge, verdict.score, verdict.passed) == ("sixth", 0.25, False)
         assert verdict.prompt == Prompt.read(path).id
 

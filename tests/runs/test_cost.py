@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, Invoke
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import Reply, Request, Usage, load, names, run, summarise
 from groundjudge.runs.cost import Prices, estimate, prompt_tokens
@@ -83,10 +83,10 @@ def test_one_price_alone_says_nothing(invoke: Invoke, file_of: Callable[..., Pat
 
 def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     used = Usage(prompt_tokens=1000, completion_tokens=50)
-    model = Says(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
+    model = ScriptedModel(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
     prices = ["--price-in", "0.5", "--price-out", "2"]
-    result = invoke("run", file_of(ROW, ROW), *options, *prices, says=model)
+    result = invoke("run", file_of(ROW, ROW), *options, *prices, model=model)
     assert result.stderr.splitlines()[-1] == (
         "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
     )
@@ -96,10 +96,12 @@ def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable
 
 def test_a_summary_has_the_tokens_of_its_judge() -> None:
     used = Usage(prompt_tokens=10, completion_tokens=5)
-    judge = load("groundedness", model=Says(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD)))
+    judge = load(
+        "groundedness", model=ScriptedModel(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD))
+    )
     (summary,) = summarise(run(judge, [ROW, ROW, ROW]))
     assert summary.usage == used + used
-    assert summarise(run(load("groundedness", model=Says(GOOD)), [ROW]))[0].usage is None
+    assert summarise(run(load("groundedness", model=ScriptedModel(GOOD)), [ROW]))[0].usage is None
 
 
 def test_prices_are_per_million() -> None:

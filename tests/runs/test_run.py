@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from many_rows import GOOD, Echo, Row, ids, judge_named, rows
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import (
     Case,
@@ -66,7 +66,7 @@ def test_what_a_row_raises_is_its_verdict_and_no_other_rows(
 
 
 def test_what_a_judge_raised_keeps_what_it_cost() -> None:
-    (verdict,) = run(judge_named("j", Says("no verdict here")), rows(1))
+    (verdict,) = run(judge_named("j", ScriptedModel("no verdict here")), rows(1))
     assert verdict.error is not None
     assert (verdict.error.code, verdict.attempts, verdict.reply) == ("no_verdict", 2, "no verdict here")
 
@@ -146,7 +146,7 @@ def test_rows_stream(ordered: bool) -> None:  # noqa: FBT001  a row of the table
             yield row
 
     ahead = taken = 0
-    for taken, _ in enumerate(run(judge_named("j", Says(GOOD)), counted(), ordered=ordered), 1):
+    for taken, _ in enumerate(run(judge_named("j", ScriptedModel(GOOD)), counted(), ordered=ordered), 1):
         ahead = max(ahead, read - taken)
     assert taken == read == 20_000
     assert ahead <= 5 * 16
@@ -357,7 +357,7 @@ CAUGHT_CASE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
     ],
 )
 def test_rows(row: Any, expected: list[tuple[str, str, str]]) -> None:
-    judges = [judge_named(name, Says(GOOD)) for name in ("a", "b")]
+    judges = [judge_named(name, ScriptedModel(GOOD)) for name in ("a", "b")]
     found = list(
         run(judges, [{"id": "first", "response": "1"}, row, {"id": "last", "response": "1"}], ordered=True)
     )
@@ -371,7 +371,7 @@ def _outcome(verdict: Verdict) -> str:
 
 
 def test_a_misspelt_judge_is_told_with_those_that_are_known() -> None:
-    (verdict,) = run(judge_named("mine", Says(GOOD)), [{"response": "1", "judges": "groundednes"}])
+    (verdict,) = run(judge_named("mine", ScriptedModel(GOOD)), [{"response": "1", "judges": "groundednes"}])
     assert verdict.error is not None
     assert verdict.error.message.startswith("the row names the judge 'groundednes', which is none of ")
     assert "groundedness" in verdict.error.message
@@ -393,11 +393,11 @@ def test_wrong_arguments_are_told_at_once(
     runs: Callable[..., object], given: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        runs(**{"judges": judge_named("j", Says(GOOD)), "cases": [], **given})
+        runs(**{"judges": judge_named("j", ScriptedModel(GOOD)), "cases": [], **given})
 
 
 def test_no_rows_no_verdicts() -> None:
-    assert list(run(judge_named("j", Says(GOOD)), [])) == []
+    assert list(run(judge_named("j", ScriptedModel(GOOD)), [])) == []
 
 
 def test_context_variables_are_seen_by_the_model() -> None:

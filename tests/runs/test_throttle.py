@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from many_rows import GOOD, ids, judge_named, rows
-from says import Says
+from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Status, Text
 
 from groundjudge import ModelError, Reply, Request, Usage, Verdict, arun, run
@@ -163,7 +163,7 @@ def test_the_pace_recovers() -> None:
 async def test_one_request_is_always_in_flight() -> None:
     pace = Pace(4, Budget(None, None))
     asked = judge_named("j", print).ask(next(rows(1)))
-    busy: Model = Says(*[limited() for _ in range(8)], GOOD, GOOD)
+    busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
     replies = await asyncio.gather(*(pace.ask(busy, asked) for _ in range(2)))
     assert sum(reply.retries for reply in replies) == 8
 
@@ -176,7 +176,7 @@ def limited(retry_after: float | None = 0.001) -> ModelError:
 
 def test_retry_after_is_a_floor() -> None:
     started = time.perf_counter()
-    (verdict,) = run(judge_named("j", Says(limited(0.4), GOOD)), rows(1))
+    (verdict,) = run(judge_named("j", ScriptedModel(limited(0.4), GOOD)), rows(1))
     assert 0.4 <= time.perf_counter() - started < 1
     assert (verdict.status, verdict.retries, verdict.attempts) == ("ok", 1, 1)
 
@@ -257,7 +257,7 @@ def test_a_row_that_the_endpoint_will_not_have_ends_nothing(words: str) -> None:
 @pytest.mark.parametrize("concurrency", [1, 4, 16])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_max_calls_is_kept_and_what_was_asked_is_finished(concurrency: int, ordered: bool) -> None:  # noqa: FBT001
-    model = Says(GOOD)
+    model = ScriptedModel(GOOD)
     found, error = until_it_stops(
         run(judge_named("j", model), rows(1000), concurrency=concurrency, ordered=ordered, max_calls=37)
     )
@@ -266,11 +266,11 @@ def test_max_calls_is_kept_and_what_was_asked_is_finished(concurrency: int, orde
 
 
 def test_a_budget_that_is_enough_ends_nothing() -> None:
-    assert codes(list(run(judge_named("j", Says(GOOD)), rows(37), max_calls=37))) == {"ok": 37}
+    assert codes(list(run(judge_named("j", ScriptedModel(GOOD)), rows(37), max_calls=37))) == {"ok": 37}
 
 
 def test_re_asks_are_calls_too() -> None:
-    model = Says("no verdict", "none", "none", GOOD)
+    model = ScriptedModel("no verdict", "none", "none", GOOD)
     found, _ = until_it_stops(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
     assert (len(model.asked), codes(found)) == (3, {"no_verdict": 1})  # the second row was not finished
 
@@ -286,7 +286,7 @@ def test_what_is_in_flight_when_the_tokens_are_spent_is_finished() -> None:
 
 def test_what_costs_no_call_is_not_counted() -> None:
     cached = Reply(GOOD, cached=True)
-    model = Says(cached, limited(), cached, GOOD)
+    model = ScriptedModel(cached, limited(), cached, GOOD)
     found, _ = until_it_stops(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
     assert len(found) == 4
 
@@ -294,18 +294,18 @@ def test_what_costs_no_call_is_not_counted() -> None:
 @pytest.mark.parametrize("limits", [{"max_calls": 0}, {"max_tokens": 0}, {"deadline": 0}])
 def test_limits_out_of_range(limits: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        run(judge_named("j", Says(GOOD)), rows(1), **limits)
+        run(judge_named("j", ScriptedModel(GOOD)), rows(1), **limits)
 
 
 # What is there already
 
 
 def test_earlier_verdicts_are_yielded_in_their_place_and_nothing_is_asked() -> None:
-    judge = judge_named("j", Says(GOOD))
+    judge = judge_named("j", ScriptedModel(GOOD))
     first = {verdict.key: verdict for verdict in run(judge, rows(10))}
     assert len(first) == 10
     assert all(judge.key(row) in first for row in rows(10))
-    model = Says(GOOD)
+    model = ScriptedModel(GOOD)
     again = judge_named("j", model)
     found = list(run(again, rows(12), ordered=True, earlier=lambda judge, case: first.get(judge.key(case))))
     assert ids(found) == [str(number) for number in range(12)]
@@ -314,9 +314,11 @@ def test_earlier_verdicts_are_yielded_in_their_place_and_nothing_is_asked() -> N
 
 
 def test_a_key_tells_what_differs_and_nothing_else() -> None:
-    judge = judge_named("j", Says(GOOD))
+    judge = judge_named("j", ScriptedModel(GOOD))
     row = {"id": "1", "response": "r"}
-    assert judge.key(row) == judge_named("j", Says("another reply")).key({**row, "metadata": {"split": "x"}})
+    assert judge.key(row) == judge_named("j", ScriptedModel("another reply")).key(
+        {**row, "metadata": {"split": "x"}}
+    )
     others = [
         judge.key({**row, "id": "2"}),
         judge.key({**row, "response": "s"}),
@@ -330,5 +332,5 @@ def test_a_key_is_had_for_calls_that_are_nested_deeply() -> None:
     for _ in range(300):
         nested = [nested]
     response = [{"role": "assistant", "content": "r", "tool_calls": [{"name": "f", "arguments": nested}]}]
-    judge = judge_named("j", Says(GOOD))
+    judge = judge_named("j", ScriptedModel(GOOD))
     assert judge.key({"response": response}) == judge.key({"response": response})
