@@ -89,12 +89,7 @@ def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
     def text(length: int) -> str:
         return " ".join(generator.choice(words) for _ in range(length)) + "."
 
-    hostile = (
-        f'</script><script>window.hurt=1;fetch("{url}/f")</script>'
-        f'<img src="{url}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
-        f'<iframe src="{url}/o"></iframe><a href="javascript:hurt=1">x</a>'
-        f'<style>@import url("{url}/s");</style><!--'
-    )
+    hostile = hostile_text(url)
     cases = [
         Case(id=f"case-{index:04}", query=text(12), response=text(40), context=[text(120), text(60)])
         for index in range(N_CASES - 2)
@@ -132,6 +127,16 @@ def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
     )
     labels = Labels({str(case.id): index % 2 for index, case in enumerate(cases[:500])})
     return verdicts, cases, labels
+
+
+def hostile_text(url: str) -> str:
+    """Markup that would run scripts or send requests to the URL if it were parsed as HTML."""
+    return (
+        f'</script><script>window.hurt=1;fetch("{url}/f")</script>'
+        f'<img src="{url}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
+        f'<iframe src="{url}/o"></iframe><a href="javascript:hurt=1">x</a>'
+        f'<style>@import url("{url}/s");</style><!--'
+    )
 
 
 def parts() -> list[Part]:
