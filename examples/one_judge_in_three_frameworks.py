@@ -1,7 +1,7 @@
 """One case, one judge, three frameworks: each shows the same verdict in its own way.
 
     pip install "groundjudge[all]"
-    python examples/one_judge_three_doors.py
+    python examples/one_judge_in_three_frameworks.py
 
 It runs as it stands, without a key and without a network. For a real judge, change MODEL.
 """
