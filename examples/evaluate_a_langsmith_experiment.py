@@ -53,7 +53,7 @@ def main() -> None:
             data=[Example(id=uuid4(), inputs={"question": question}) for question in ANSWERS],
             evaluators=[evaluator("groundedness", model=MODEL)],
             summary_evaluators=[totals],
-            # To upload: set LANGSMITH_API_KEY, pass the name of a dataset as `data`, and remove these two lines.
+            # To upload: set LANGSMITH_API_KEY, pass a dataset's name as `data`, and remove these two lines.
             upload_results=False,
             client=Client(api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0),
         )

@@ -16,7 +16,7 @@ from groundjudge.analysis.labels import Labels, label_of
 from groundjudge.case import Case, Document, Message, is_list, well_formed
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Evidence, Part, Usage, Verdict
+from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict
 from groundjudge.version import __version__
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
@@ -147,7 +147,6 @@ def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> lis
 
 def _judge(summary: Summary, verdicts: Sequence[Verdict], agreement: Agreement | None) -> dict[str, Any]:
     usage = [verdict.usage for verdict in verdicts if verdict.usage]
-    prompts = {verdict.prompt for verdict in verdicts if verdict.prompt}
     return {
         **summary.model_dump(exclude={"labels"}),
         "passed": sum(verdict.score is not None and bool(verdict.passed) for verdict in verdicts),
@@ -158,9 +157,13 @@ def _judge(summary: Summary, verdicts: Sequence[Verdict], agreement: Agreement |
         "n_with_tokens": len(usage),
         "latency": _latency(verdicts),
         "models": sorted({verdict.model for verdict in verdicts if verdict.model}),
-        "prompts": sorted({f"{prompt.version} · sha {prompt.sha256[:12]}" for prompt in prompts}),
+        "prompts": sorted({_version(verdict.prompt) for verdict in verdicts if verdict.prompt}),
         "agreement": agreement.model_dump(exclude={"worst"}) if agreement else None,
     }
+
+
+def _version(prompt: PromptId) -> str:
+    return f"{prompt.version} · sha {prompt.sha256[:12]}"
 
 
 def _histogram(verdicts: Iterable[Verdict]) -> list[list[int]]:
