@@ -215,7 +215,7 @@ def show(text: object) -> None:
 
 def main() -> None:
     with server.running() as url:
-        show(f"the stand-in server answers {asyncio.run(capacity(url)):,.0f} requests a second")
+        show(f"the fake server answers {asyncio.run(capacity(url)):,.0f} requests a second")
         show(f"{'':<60}{'bare':>12}{'groundjudge':>12}{'ratio':>9}{'limit':>9}")
         asyncio.run(compare_speed(url))
         compare_memory(url, 10_000 if "--quick" in sys.argv else 100_000)

@@ -29,7 +29,7 @@ HISTOGRAM_BINS = 20
 """The number of bins of equal width of a judge's histogram of scores."""
 
 CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
-"""The fields of a case that are copied as they are; response and context are treated apart."""
+"""The fields of a case that are copied as they are; response and context are converted."""
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
