@@ -189,20 +189,11 @@ def label_of(value: object, judge: str, source: str) -> float | None:
 def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
     last, n_repeated = last_of_each(verdicts)
     label_by_case = {case_id: label_of(value, judge, case_id) for case_id, value in labels.by_case.items()}
-    labelled: list[LabelledVerdict] = []
-    excluded: Counter[str] = Counter()
-    for verdict in last:
-        case_id = verdict.case_id or ""
-        label = label_by_case.get(case_id)
-        if verdict.score is None or label is None or verdict.error:
-            excluded[_reason_to_exclude(verdict)] += 1
-        else:
-            group = labels.groups.get(case_id, f"case {verdict.case_id}")
-            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
+    labelled, excluded = _labelled(last, label_by_case, labels.groups)
     judged = {verdict.case_id for verdict in last}
     return Joined(
         judge=judge,
-        labelled=tuple(labelled),
+        labelled=labelled,
         n_error=excluded["error"],
         n_not_applicable=excluded["not_applicable"],
         n_missing=excluded["missing"],
@@ -213,6 +204,23 @@ def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
         n_repeated=n_repeated,
         default_label_threshold=_default_label_threshold(judge, labels),
     )
+
+
+def _labelled(
+    verdicts: Iterable[Verdict], label_by_case: Mapping[str, float | None], groups: Mapping[str, str]
+) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
+    """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
+    labelled: list[LabelledVerdict] = []
+    excluded: Counter[str] = Counter()
+    for verdict in verdicts:
+        case_id = verdict.case_id or ""
+        label = label_by_case.get(case_id)
+        if verdict.score is None or label is None or verdict.error:
+            excluded[_reason_to_exclude(verdict)] += 1
+        else:
+            group = groups.get(case_id, f"case {verdict.case_id}")
+            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
+    return tuple(labelled), excluded
 
 
 def _reason_to_exclude(verdict: Verdict) -> str:

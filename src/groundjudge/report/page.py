@@ -66,9 +66,6 @@ def report(
     judged = {verdict.case_id for verdict in kept}
     shown = {case.id: case for case in cases if case.id is not None and case.id in judged}
     signatures = _positions(verdict.signature for verdict in kept)
-    disagreements = {(one.judge, row.case_id) for one in agreements for row in one.worst}
-    judges = _positions(sorted(verdict.judge for verdict in kept))
-    positions = _positions(shown)
     data = {
         "title": title,
         "library": __version__,
@@ -76,19 +73,7 @@ def report(
         "judges": _judges(kept, agreements),
         "signatures": list(signatures),
         "cases": [_case(case) for case in shown.values()],
-        "verdicts": [
-            _without_empty(
-                _verdict(verdict, shown.get(verdict.case_id or ""))
-                | {
-                    "judge": judges[verdict.judge],
-                    "case": positions.get(verdict.case_id or ""),
-                    "signature": signatures[verdict.signature],
-                    "human": _human_label(labels, verdict),
-                    "disagrees": (verdict.judge, verdict.case_id) in disagreements,
-                }
-            )
-            for verdict in kept
-        ],
+        "verdicts": _rows(kept, shown, signatures, labels, agreements),
     }
     return _page(title, data)
 
@@ -130,6 +115,32 @@ def _embedded(data: object) -> str:
     """JSON without `<`, `>` and `&`, which therefore cannot close the script element around it."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+
+
+def _rows(
+    verdicts: Sequence[Verdict],
+    cases: Mapping[str, Case],
+    signatures: Mapping[str, int],
+    labels: Labels | None,
+    agreements: Iterable[Agreement],
+) -> list[dict[str, Any]]:
+    """The data of each verdict; judge, case and signature are positions in the lists of these."""
+    judges = _positions(sorted(verdict.judge for verdict in verdicts))
+    positions = _positions(cases)
+    disagreements = {(one.judge, row.case_id) for one in agreements for row in one.worst}
+    return [
+        _without_empty(
+            _verdict(verdict, cases.get(verdict.case_id or ""))
+            | {
+                "judge": judges[verdict.judge],
+                "case": positions.get(verdict.case_id or ""),
+                "signature": signatures[verdict.signature],
+                "human": _human_label(labels, verdict),
+                "disagrees": (verdict.judge, verdict.case_id) in disagreements,
+            }
+        )
+        for verdict in verdicts
+    ]
 
 
 def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> list[dict[str, Any]]:
