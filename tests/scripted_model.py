@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, repeat
 
-from groundjudge.model import Reply, Request
+from groundjudge import Reply, Request
 
 
 class ScriptedModel:

@@ -166,9 +166,9 @@ def test_asking_again_quotes_the_reply_and_what_was_wrong() -> None:
 
 def test_reasks_can_be_more_or_none() -> None:
     with pytest.raises(ReplyError):
-        load("groundedness", model=ScriptedModel("hm", GOOD["groundedness"]), reasks=0).judge(RAG)
+        load("groundedness", model=ScriptedModel("hm", GOOD["groundedness"]), max_reasks=0).judge(RAG)
     assert (
-        load("groundedness", model=ScriptedModel("hm", "hm", GOOD["groundedness"]), reasks=2)
+        load("groundedness", model=ScriptedModel("hm", "hm", GOOD["groundedness"]), max_reasks=2)
         .judge(RAG)
         .attempts
         == 3
@@ -230,7 +230,7 @@ def test_blank_response_is_not_applicable_without_a_call(name: str, blank: objec
 @pytest.mark.parametrize("name", names())
 def test_missing_field_is_named_without_a_call(name: str) -> None:
     judge = load(name, model=ScriptedModel("hm"))
-    for each in judge.prompt.inputs:
+    for each in judge.rubric.prompt.inputs:
         if not each.required:
             continue
         for change in (
@@ -368,7 +368,7 @@ def test_warnings_never_change_a_score() -> None:
 
 def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
     judge = load("statement_groundedness", model=ScriptedModel("hm"))
-    verdict = judge.read(GOOD["statement_groundedness"])
+    verdict = judge.rubric.read(GOOD["statement_groundedness"])
     assert verdict.score == 0.75
     assert verdict.warnings == ("evidence_unchecked",)
     assert all(part.evidence == () for part in verdict.parts)
@@ -377,10 +377,10 @@ def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
 def test_verdict_tells_where_its_score_comes_from() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]))
     verdict = judge.judge(RAG)
-    assert verdict.prompt == judge.prompt.id
+    assert verdict.prompt == judge.rubric.prompt.id
     assert verdict.case_id == "rag"
     assert verdict.signature == (
-        f"groundedness@{judge.prompt.version}|sha:{judge.prompt.sha256[:12]}|model:scripted|groundjudge:{__version__}"
+        f"groundedness@{judge.rubric.prompt.version}|sha:{judge.rubric.prompt.sha256[:12]}|model:scripted|groundjudge:{__version__}"
     )
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert (
@@ -392,8 +392,8 @@ def test_verdict_tells_where_its_score_comes_from() -> None:
 def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
     model = ScriptedModel("hm")
     judge = load("groundedness", model=model, parameters={"temperature": 0.5, "seed": 7})
-    request = judge.ask(RAG)
-    assert request == judge.ask(Case.from_mapping(RAG))
+    request = judge.rubric.ask(RAG)
+    assert request == judge.rubric.ask(Case.from_mapping(RAG))
     assert request.parameters == {"temperature": 0.5, "top_p": 1, "max_tokens": 2000, "seed": 7}
     assert [message["role"] for message in request.messages] == ["system", "user"]
     assert model.asked == []

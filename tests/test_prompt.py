@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 
+from groundjudge import Judge, load, names
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import CaseError, PromptError
-from groundjudge.judge import PROMPTS, Judge, load, names
 from groundjudge.prompt import FrontMatter, Prompt, neutralised
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
+from groundjudge.rubric import PROMPTS
 from groundjudge.verdict import Scale
 
 FILE = """\
@@ -56,7 +57,7 @@ def file_of(tmp_path: Path, text: str, name: str = "mine.prompty") -> Path:
 
 
 def user_of(prompt: Prompt | Judge, **fields: Any) -> str:
-    messages = (prompt.prompt if isinstance(prompt, Judge) else prompt).render(Case(**fields))
+    messages = (prompt.rubric.prompt if isinstance(prompt, Judge) else prompt).render(Case(**fields))
     assert messages[-1]["role"] == "user"
     return messages[-1]["content"]
 
@@ -398,7 +399,7 @@ def test_file_of_other_peoples_making_is_a_judge(
     verdict = judge.judge(ROW)
     assert (verdict.judge, verdict.score, verdict.reason) == (expected["name"], expected["score"], "w")
     assert verdict.label == expected.get("label")
-    assert dict(judge.parameters) == expected["parameters"]
+    assert dict(judge.rubric.prompt.parameters) == expected["parameters"]
     (request,) = model.asked
     assert [(each["role"], each["content"]) for each in request.messages] == expected["messages"]
 
@@ -406,8 +407,8 @@ def test_file_of_other_peoples_making_is_a_judge(
 @pytest.mark.parametrize("reply", [Adjacent(), Scorecard(), Banded(), Json(), Tags()])
 def test_formats_of_the_code_come_before_the_files(tmp_path: Path, reply: Any) -> None:
     path = file_of(tmp_path, FILE)
-    assert load(path, model=ScriptedModel("x"), reply=reply).format == reply
-    assert load(path, model=ScriptedModel("x")).format == Tags(value="S2", reason="S1")
+    assert load(path, model=ScriptedModel("x"), reply=reply).rubric.format == reply
+    assert load(path, model=ScriptedModel("x")).rubric.format == Tags(value="S2", reason="S1")
 
 
 def test_optional_answers_of_an_undeclared_placeholder_may_be_missing() -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from groundjudge.errors import CaseError
+from groundjudge.paths import value_at
 from groundjudge.verdict import Frozen
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -173,6 +174,11 @@ class Case(Frozen):
         super().__init__(**read)
 
     @classmethod
+    def of(cls, case: Case | Mapping[str, Any]) -> Case:
+        """The case itself, or the one that a mapping describes (see `from_mapping`)."""
+        return case if isinstance(case, Case) else cls.from_mapping(case)
+
+    @classmethod
     def from_mapping(cls, row: Mapping[str, Any]) -> Case:
         """Build a case from a plain mapping: a line of a file, a framework's inputs and outputs.
 
@@ -193,7 +199,14 @@ class Case(Frozen):
 
     @classmethod
     def from_exchange(
-        cls, inputs: object, outputs: object, reference_outputs: object = None, **more: object
+        cls,
+        inputs: object,
+        outputs: object,
+        reference_outputs: object = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        roots: Mapping[str, object] | None = None,
+        **more: object,
     ) -> Case:
         """Build a case from the two sides of an application's run, and what was expected of it.
 
@@ -201,12 +214,34 @@ class Case(Frozen):
         the output side the last assistant message is the response, unless another name gives it; on the
         reference side an answer is the reference. What is no mapping, or is a message, stands for the
         side's main field. A case's own context belongs to the output; one that came with the inputs
-        or the reference is its fallback. `more` holds further fields under any of their names.
+        or the reference is its fallback.
+
+        Args:
+            inputs: what the application was given.
+            outputs: what it returned.
+            reference_outputs: what was expected of it.
+            where: fields that stand elsewhere, each with a dotted path that begins with inputs, outputs,
+                reference_outputs or one of the `roots`: {"query": "inputs.q"}. They come before whatever
+                is found by the usual names.
+            roots: what else a path can begin with, by name.
+            more: further fields under any of their names.
 
         Raises:
-            CaseError: as for `from_mapping`.
+            CaseError: as for `from_mapping`; `bad_path` for a path that begins with something else.
         """
-        return cls._merged(_exchange(inputs, outputs, reference_outputs), more)
+        sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        if not where:
+            return cls._merged(_exchange(*sides.values()), more)
+        case = cls()
+        with suppress(CaseError):  # names that disagree matter only where they are used
+            case = cls._merged(_exchange(*sides.values()), more)
+        all_roots = {**sides, **(roots or {})}
+        mapped = cls.from_mapping({field: value_at(all_roots, path) for field, path in where.items()})
+        fields: dict[str, Any] = {
+            FIELD_NAMED[name]: getattr(mapped, FIELD_NAMED[name]) for name in where if name in FIELD_NAMED
+        }
+        metadata = {**case.metadata, **mapped.metadata}
+        return case.model_copy(update={**fields, "id": mapped.id or case.id, "metadata": metadata})
 
     @classmethod
     def _merged(cls, row: Mapping[str, Any], more: Mapping[str, Any]) -> Case:

@@ -181,7 +181,7 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
         StatementGroundednessMetric,
         SENTENCES,
         0.5,
-        "It opens at 9:00. (10): The library opens at 9:00\nIt has a garden. (0): NOTHING FOUND",
+        "It has a garden. (0): NOTHING FOUND\nIt opens at 9:00. (10): The library opens at 9:00",
         {"It opens at 9:00.": 1, "It has a garden.": 0},
         "Statement Groundedness",
     ),
@@ -189,7 +189,7 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
         PassageQualityMetric,
         PASSAGE,
         0.4,
-        "recall (5): r\nprecision (2): p",
+        "precision (2): p\nrecall (5): r",
         {"recall": 1, "precision": 0.25},
         "Passage Quality",
     ),
@@ -282,7 +282,9 @@ def test_without_include_reason_there_is_none() -> None:
 
 def test_all_metrics_take_the_same_arguments() -> None:
     own = [*inspect.signature(JudgeMetric).parameters]
-    assert own == [*"threshold model include_reason async_mode strict_mode verbose_mode flaky judge".split()]
+    assert own == [
+        *"threshold model include_reason async_mode strict_mode verbose_mode flaky judge options".split()
+    ]
     assert {inspect.signature(each) for each in (JudgeMetric, *CLASSES)} == {inspect.signature(JudgeMetric)}
     assert GroundednessMetric(0.7, ScriptedModel(GROUNDED), False, False, False, True, True).threshold == 0.7  # noqa: FBT003
 
@@ -319,7 +321,7 @@ def test_a_threshold_off_the_score_is_an_error(threshold: float) -> None:
 def test_a_model_must_be_given() -> None:
     with pytest.raises(ModelError, match="no model given"):
         GroundednessMetric()
-    with pytest.raises(PromptError, match="no judge is called"):
+    with pytest.raises(PromptError, match="there is no judge"):
         JudgeMetric(model="offline")
 
 
@@ -796,8 +798,8 @@ HERE = Path(__file__).parent
 
 def model(request):
     with (HERE / "asked").open("a") as asked:
-        asked.write(request.judge.name + "\\n")
-    return (HERE / (request.judge.name + ".reply")).read_text()
+        asked.write(request.rubric.name + "\\n")
+    return (HERE / (request.rubric.name + ".reply")).read_text()
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -45,7 +45,8 @@ from groundjudge import (
     names,
     run,
 )
-from groundjudge.adapters.langchain import ChatModel, parser, prompt, runnable
+from groundjudge.adapters.langchain import parser, prompt, runnable
+from groundjudge.models.chat_model import LangChainModel
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -252,8 +253,9 @@ def test_the_core_s_models_and_options_are_taken() -> None:
     assert runnable(judge, llm=answers(GOOD)).invoke(ROW).score == 1
     with pytest.raises(ModelError, match="no_model"):
         runnable("groundedness")
-    with pytest.raises(TypeError, match="load"):
-        runnable(judge, threshold=0.3)
+    assert not runnable(judge, threshold=0.3).invoke(ROW).passed
+    with pytest.raises(TypeError, match="pass one of them"):
+        runnable("groundedness", model=answers(GOOD), llm=answers(GOOD))
 
 
 @sync_and_async
@@ -315,7 +317,7 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
         ([TimeoutError()], ["prompt", "model!"]),
     ],
 )
-@pytest.mark.parametrize("door", [None, ChatModel])
+@pytest.mark.parametrize("door", [None, LangChainModel])
 def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
     way: str, replies: list[Any], children: list[str], door: Callable[[Any], Any] | None
 ) -> None:
@@ -324,7 +326,8 @@ def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
     assert judged.name == "groundedness"
     assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
     assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
-    assert {child.run_type for child in judged.child_runs if child.name == "model"} == {"llm"}
+    models = [child for child in judged.child_runs if child.name == "model"]
+    assert [[run.run_type for run in child.child_runs] for child in models] == [["llm"]] * len(models)
     for each in (judged, *judged.child_runs):
         assert "mine" in (each.tags or [])
         assert each.metadata["team"] == "search"
@@ -344,7 +347,8 @@ def test_a_model_of_the_core_is_traced_too(way: str) -> None:
 def test_without_anything_to_ask_nothing_is_called(way: str, row: Any) -> None:
     llm = answers(GOOD)
     (judged,) = runs_of(runnable("groundedness", llm=llm), way, row)
-    assert (judged.child_runs, llm.in_flight.calls) == ([], 0)
+    steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
+    assert (steps, llm.in_flight.calls) == ([] if row is BLANK else ["prompt!"], 0)
 
 
 def test_a_blank_response_is_not_applicable() -> None:
@@ -355,19 +359,20 @@ def test_a_blank_response_is_not_applicable() -> None:
 def test_a_handler_sees_names_and_parents() -> None:
     class Handler(BaseCallbackHandler):
         def __init__(self) -> None:
-            self.seen: list[tuple[str, UUID | None]] = []
+            self.seen: list[tuple[str | None, UUID | None]] = []
 
         def on_chain_start(self, *_: Any, **told: Any) -> None:
             self.seen.append((told["name"], told["parent_run_id"]))
 
-        on_chat_model_start = on_chain_start
+        def on_chat_model_start(self, *_: Any, **told: Any) -> None:
+            self.seen.append(("the llm", told["parent_run_id"]))
 
     handler = Handler()
     chain = RunnablePassthrough[Any]() | runnable("groundedness", llm=answers(UNREADABLE, GOOD))
     chain.invoke(ROW, {"callbacks": [handler], "run_name": "app"})
     assert [name for name, _ in handler.seen] == [
         *("app", "RunnablePassthrough", "groundedness"),
-        *("prompt", "model", "parser") * 2,
+        *("prompt", "model", "the llm", "parser") * 2,
     ]
     assert len({parent for name, parent in handler.seen if name in {"prompt", "model", "parser"}}) == 1
 
@@ -377,7 +382,9 @@ async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
     events: list[Any] = [event async for event in judging.astream_events(ROW, version="v2")]
     chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
     assert "".join(chunk.content for chunk in chunks) == GOOD
-    assert {event["name"] for event in events} == {"groundedness", "prompt", "model", "parser"}
+    assert {event["name"] for event in events} == {
+        *("groundedness", "prompt", "model", "GenericFakeChatModel", "parser")
+    }
     assert events[-1]["data"]["output"].score == 1
 
 
@@ -510,8 +517,8 @@ def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
     for step in (runnable(judge), prompt(judge)):
         taken: Any = step.get_input_schema()
         schema = taken.model_json_schema()
-        assert [*schema["properties"]] == [each.field for each in judge.prompt.inputs]
-        assert schema["required"] == [each.field for each in judge.prompt.inputs if each.required]
+        assert [*schema["properties"]] == [each.field for each in judge.rubric.prompt.inputs]
+        assert schema["required"] == [each.field for each in judge.rubric.prompt.inputs if each.required]
         taken.model_validate({**dict.fromkeys(schema["required"], "text"), "id": 4})
         with pytest.raises(ValueError, match="required"):
             taken.model_validate({})
@@ -597,7 +604,7 @@ def test_the_prompt_is_what_the_core_would_send() -> None:
     assert isinstance(shown, ChatPromptValue)
     roles = {"system": "system", "human": "user"}
     assert [{"role": roles[each.type], "content": each.content} for each in shown.messages] == [
-        *judge.ask(ROW).messages
+        *judge.rubric.ask(ROW).messages
     ]
     with pytest.raises(CaseError, match="missing_field"):
         prompt(judge).invoke({"question": "When?"})
@@ -646,14 +653,14 @@ def test_quotes_are_checked_where_the_case_is_known() -> None:
 
 
 async def test_a_chat_model_is_a_model_of_the_core() -> None:
-    model = ChatModel(answers(COUNTED))
+    model = LangChainModel(answers(COUNTED))
     assert isinstance(model, Model)
     judge = load("groundedness", model=model)
     assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
     assert (await judge.ajudge(ROW)).model == "answering-1-0613"
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     with pytest.raises(ModelError, match="rate_limited"):
-        load("groundedness", model=ChatModel(answers(HttpError(429)))).judge(ROW)
+        load("groundedness", model=LangChainModel(answers(HttpError(429)))).judge(ROW)
 
 
 @pytest.mark.parametrize(
@@ -665,7 +672,7 @@ async def test_a_chat_model_is_a_model_of_the_core() -> None:
     ],
 )
 def test_a_chat_model_is_called_what_its_llm_calls_its_model(llm: Any, name: str) -> None:
-    assert ChatModel(llm).name == name
+    assert LangChainModel(llm).name == name
 
 
 @sync_and_async
@@ -705,7 +712,8 @@ async def test_parameters_that_the_endpoint_refuses_are_left_out_from_then_on(
 async def test_an_llm_that_hangs_on_to_another_event_loop_answers_all_the_same() -> None:
     llm = TiedToALoop(replies=(COUNTED,))
     assert (await runnable("groundedness", llm=llm).ainvoke(ROW)).attempts == 1
-    assert [verdict.score for verdict in run(load("groundedness", model=ChatModel(llm)), ROWS)] == [1.0] * 40
+    judge = load("groundedness", model=llm)
+    assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     assert raised_by(runnable("groundedness", llm=answers(RuntimeError("loop"))), ROW).code == "failed"
 
 

@@ -151,7 +151,7 @@ def test_feedback_holds_the_verdict(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(4))["groundedness"]
     assert (found.score, found.value, found.comment) == (0.75, "incomplete", "All of it is there.")
     assert found.extra == {"status": "ok", "passed": True, "parts": [], "warnings": []}
-    prompt = load("groundedness", model="offline").prompt
+    prompt = load("groundedness", model="offline").rubric.prompt
     assert {name: found.evaluator_info[f"prompt_{name}"] for name in ("name", "version", "sha256")} == {
         "name": "groundedness",
         "version": prompt.id.version,
@@ -163,7 +163,11 @@ def test_feedback_holds_the_verdict(run: Any) -> None:
 
 def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(3))["groundedness"]
-    assert (found.score, found.value, found.comment) == (None, "nothing_to_ground", "All of it is there.")
+    assert (found.score, found.value, found.comment) == (
+        None,
+        "nothing_to_ground",
+        "Not applicable (nothing_to_ground). All of it is there.",
+    )
     assert extra(found)["status"] == "not_applicable"
     assert "error" not in extra(found)
 
@@ -191,7 +195,10 @@ def test_two_scores_have_a_key_each_beside_the_headline(run: Any) -> None:
     found = judged(run, "passage_quality", ADJACENT)
     assert {key: (one.score, one.value) for key, one in found.items()} == PASSAGES
     assert found["passage_recall"].comment == "One fact is missing."
-    assert found["passage_quality"].comment == "weakest: precision (3.5) A third is noise."
+    assert (
+        found["passage_quality"].comment
+        == "precision (3.5): A third is noise.\nrecall (4.4): One fact is missing."
+    )
 
 
 def test_parts_of_an_own_judge_are_named_after_it(tmp_path: Path) -> None:
@@ -212,7 +219,7 @@ def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
     (row,) = run(says(outputs), (ASKED, None), evaluators=[evaluator(judge)])
     (found,) = results(row)
     assert found.score == 0.75
-    assert comment(found).startswith("weakest: It is tall. (5) ")
+    assert comment(found).startswith("It is tall. (5): ")
     assert [part["name"] for part in extra(found)["parts"]] == ["It is red.", "It is tall."]
     assert extra(found)["parts"][0]["evidence"][0] == {
         "quote": "The door is red.",
@@ -248,7 +255,7 @@ def test_an_error_is_recorded_under_every_key(
 
 
 def test_an_error_is_that_rows_alone(run: Any) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT, TAGS.format(5)), reasks=0)
+    judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT, TAGS.format(5)), max_reasks=0)
     rows = run(says(ANSWERED), (ASKED, None), (ASKED, None), evaluators=[judge], max_concurrency=0)
     assert sorted([results(row)[0].score for row in rows], key=str) == [1.0, None]
 
@@ -262,10 +269,10 @@ def test_the_verdict_is_the_judges_own(run: Any) -> None:
 
 def test_a_judge_brings_its_options_along() -> None:
     judge = load("groundedness", model="offline")
-    with pytest.raises(TypeError, match="has its model and options already"):
-        evaluator(judge, model="offline")
-    with pytest.raises(TypeError, match="has its model and options already"):
-        evaluator(judge, threshold=0.9)
+    assert evaluator(judge).feedback_keys == ["groundedness"]
+    assert evaluator(judge, model=ScriptedModel(""), threshold=0.9).feedback_keys == ["groundedness"]
+    with pytest.raises(TypeError, match="unknown option 'treshold', did you mean 'threshold'"):
+        evaluator(judge, treshold=0.9)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def test_options_reach_the_judge(run: Any) -> None:
@@ -634,7 +641,7 @@ def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
     assert [one.key for one in results(row)] == [*PASSAGES]
     said = comment(results(row)[0])
     assert said.startswith("missing_field: passage_quality needs response")
-    assert "a run that failed: RuntimeError('the database is down')" in said
+    assert "the run failed: RuntimeError('the database is down')" in said
 
 
 # The summary
@@ -751,7 +758,7 @@ def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
     server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
     (feedback,) = server.feedback
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
-    assert feedback["comment"] == 'weakest: Eleven hours. (5) "one"'
+    assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
     assert feedback["feedback_source"]["type"] == "model"
     told = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*told}
@@ -917,7 +924,7 @@ def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
     assert (answer.get("score"), answer["value"], answer["comment"]) == (
         None,
         "nothing_to_ground",
-        "All of it is there.",
+        "Not applicable (nothing_to_ground). All of it is there.",
     )
     assert answer["feedback_source"]["metadata"]["signature"].startswith("groundedness@")
     assert answer["extra"]["status"] == "not_applicable"

@@ -108,7 +108,7 @@ def test_fitted_threshold_is_a_short_number_between_two_scores(
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_reaches_decides_as_a_judge_with_that_threshold(score: float, threshold: float) -> None:
     judge = load("confidence_grounding", model=ScriptedModel("-"), threshold=threshold)
-    decided = judge.read(f'{{"reasoning": "r", "score": {score:.17f}}}').passed
+    decided = judge.rubric.read(f'{{"reasoning": "r", "score": {score:.17f}}}').passed
     assert bool(reaches(np.array([float(f"{score:.17f}")]), threshold)[0]) == decided
 
 

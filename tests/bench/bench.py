@@ -91,7 +91,7 @@ async def judge_all(judge: Judge, n: int, in_flight: int) -> None:
 
 async def call_all(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int) -> None:
     """Send the prompt of one case n times with the bare client."""
-    request = judge.ask(next(rows(1)))
+    request = judge.rubric.ask(next(rows(1)))
     messages: Any = [dict(message) for message in request.messages]
     create: Any = client.chat.completions.create
     left = iter(range(n))
@@ -203,7 +203,9 @@ def measure_prompt_prefix() -> None:
     for name in JUDGES:
         judge = load(name, model="offline")
         cases = [next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}]
-        one, two = ("".join(message["content"] for message in judge.ask(case).messages) for case in cases)
+        one, two = (
+            "".join(message["content"] for message in judge.rubric.ask(case).messages) for case in cases
+        )
         share = next(at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b) / len(one)
         show(Line(f"prompt prefix, {name} (at least 60 %)", "", f"{share:.0%}", 0.6 / share, 1.0))
 

@@ -71,7 +71,7 @@ class Endpoint:
         self.asked: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.refused = 0
         self._judge_of = {
-            load(name, model=print).ask(row("good")).messages[0]["content"]: name for name in names()
+            load(name, model=print).rubric.ask(row("good")).messages[0]["content"]: name for name in names()
         }
 
     def __call__(self, body: dict[str, Any]) -> Answer:

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from command_line import ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
-from groundjudge import Judge, ModelError, Reply, ReplyError, Usage, Verdict, load, run
+from groundjudge import Judge, ModelError, Reply, ReplyError, Usage, Verdict, as_judge, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
 
@@ -111,7 +110,7 @@ def test_what_cannot_be_read_is_not_kept(path: Path, bad: Reply) -> None:
     for _ in range(2):
         model = ScriptedModel(bad)
         with pytest.raises(ReplyError):
-            judge_on(model, path, reasks=0).judge(ROW)
+            judge_on(model, path, max_reasks=0).judge(ROW)
         assert model.asked
 
 
@@ -126,14 +125,17 @@ def test_errors_are_not_kept(path: Path) -> None:
 def test_what_is_kept_is_raw_and_read_anew(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     model = ScriptedModel("none")
-    other = replace(judge_on(model, path), levels={5: "splendid"})
+    other = as_judge(judge_on(model, path), levels={5: "splendid"})
     assert (other.judge(ROW).label, model.asked) == ("splendid", [])
 
 
 def test_what_can_no_longer_be_read_is_asked_again(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
-    stricter = replace(
-        judge_on(ScriptedModel("<S2>1</S2>"), path), scale=load("confidence_grounding", model=print).scale
+    stricter = as_judge(
+        judge_on(ScriptedModel("<S2>1</S2>"), path),
+        scale=load_rubric("confidence_grounding").scale,
+        levels={},
+        not_applicable=(),
     )
     assert stricter.judge(ROW).value == 1
 
@@ -275,6 +277,6 @@ def test_four_processes_share_one_and_lose_nothing_when_one_is_killed(path: Path
     numbers = acknowledged(tmp_path.glob("*.log"))
     assert len(numbers) > 100
     model = ScriptedModel("none")
-    judge = judge_on(model, path, reasks=0)
+    judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}
     assert model.asked == []

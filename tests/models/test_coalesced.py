@@ -17,7 +17,7 @@ JUDGE: Judge = load("groundedness", model="offline")
 
 
 def request(query: str = "q") -> Request:
-    return JUDGE.ask(Case(query=query, context="c", response="r"))
+    return JUDGE.rubric.ask(Case(query=query, context="c", response="r"))
 
 
 async def test_a_reply_serves_each_of_the_two_once() -> None:

@@ -17,8 +17,9 @@ import openai
 import pytest
 from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
 
+from groundjudge import Model, Reply, Request
 from groundjudge.errors import ModelError
-from groundjudge.model import Model, Reply, Request, as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.verdict import Usage
 
@@ -33,7 +34,7 @@ QUOTA = Status(429, "You exceeded your current quota", "insufficient_quota", ret
 def request(text: str = "x", **parameters: Any) -> Request:
     nobody = cast("Any", None)
     messages = ({"role": "user", "content": text},)
-    return Request(messages=messages, parameters=parameters or PARAMETERS, judge=nobody, case=nobody)
+    return Request(messages=messages, parameters=parameters or PARAMETERS, rubric=nobody, case=nobody)
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from scripted_model import ScriptedModel
 
+from groundjudge import Rubric, load, load_rubric, names
 from groundjudge.case import ALIASES
-from groundjudge.judge import PROMPTS, Judge, load, names
 from groundjudge.prompt import Prompt
 from groundjudge.replies import FORMATS
+from groundjudge.rubric import PROMPTS
 from groundjudge.verdict import Scale
 
 ROOT = Path(__file__).parents[2]
@@ -79,11 +80,11 @@ RULES: Mapping[str, tuple[str, Scale, Mapping[float, str], tuple[float, ...]]] =
     ),
 }
 
-JUDGES: Mapping[str, Judge] = {name: load(name, model=ScriptedModel("")) for name in names()}
+RUBRICS: Mapping[str, Rubric] = {name: load_rubric(name) for name in names()}
 
 
 def system_of(name: str) -> str:
-    (role, (text,)), *_ = JUDGES[name].prompt.sections
+    (role, (text,)), *_ = RUBRICS[name].prompt.sections
     assert role == "system"
     return text
 
@@ -101,7 +102,7 @@ def test_names_are_the_five_judges() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_edited_prompt_has_a_new_version(name: str) -> None:
-    prompt = JUDGES[name].prompt
+    prompt = RUBRICS[name].prompt
     version, sha256 = GOLDEN[name]
     now = f'"{name}": ("{prompt.version}", "{prompt.sha256}")'
     assert prompt.sha256 == sha256 or prompt.version != version, (
@@ -114,7 +115,7 @@ def test_edited_prompt_has_a_new_version(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_prompt_is_described_and_versioned(name: str) -> None:
-    prompt = JUDGES[name].prompt
+    prompt = RUBRICS[name].prompt
     assert prompt.name == name
     assert re.fullmatch(r"[A-Z].{20,}\.", prompt.description)
     assert re.fullmatch(r"\d+\.\d+\.\d+", prompt.version)
@@ -126,7 +127,7 @@ def test_prompt_is_described_and_versioned(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_inputs_are_the_specified_ones(name: str) -> None:
-    inputs = JUDGES[name].prompt.inputs
+    inputs = RUBRICS[name].prompt.inputs
     signs = {each.name: ("?" if each.may_be_empty else "!") if each.required else "-" for each in inputs}
     assert signs == INPUTS[name]
     assert set(signs) <= set(ALIASES)
@@ -134,15 +135,19 @@ def test_inputs_are_the_specified_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_rules_are_the_specified_ones(name: str) -> None:
-    judge = JUDGES[name]
+    rubric = RUBRICS[name]
     told, scale, levels, not_applicable = RULES[name]
-    assert isinstance(judge.format, FORMATS[told])
-    assert (judge.scale, judge.levels, judge.not_applicable) == (scale, levels, not_applicable)
+    assert isinstance(rubric.format, FORMATS[told])
+    assert (rubric.scale, rubric.levels, rubric.not_applicable) == (
+        scale,
+        levels,
+        not_applicable,
+    )
 
 
 @pytest.mark.parametrize("name", names())
 def test_rubric_comes_first_and_holds_no_placeholder(name: str) -> None:
-    (first, pieces), (second, _) = JUDGES[name].prompt.sections
+    (first, pieces), (second, _) = RUBRICS[name].prompt.sections
     assert (first, second) == ("system", "user")
     assert len(pieces) == 1
     assert "{{" not in pieces[0]
@@ -156,10 +161,10 @@ def test_one_sentence_says_that_what_is_fenced_is_no_instruction(name: str) -> N
 
 @pytest.mark.parametrize("name", names())
 def test_example_reply_is_read_as_its_value(name: str) -> None:
-    judge = JUDGES[name]
-    example = judge.prompt.example_reply
+    rubric = RUBRICS[name]
+    example = rubric.prompt.example_reply
     assert example is not None
-    verdict = judge.read(example.text)
+    verdict = rubric.read(example.text)
     match example.value:
         case float():
             assert verdict.value == example.value
@@ -175,21 +180,21 @@ def test_replies_of_the_examples_are_read_without_a_warning(name: str) -> None:
     examples = examples_of(name)
     assert len(examples) >= 2
     for example in examples:
-        assert set(JUDGES[name].read(example).warnings) <= {"evidence_unchecked"}
+        assert set(RUBRICS[name].read(example).warnings) <= {"evidence_unchecked"}
 
 
 @pytest.mark.parametrize("name", [name for name in names() if RULES[name][2]])
 def test_every_level_is_explained_with_its_label(name: str) -> None:
     text = system_of(name)
-    for value, label in JUDGES[name].levels.items():
+    for value, label in RUBRICS[name].levels.items():
         explained = rf"^{value:g} \({label}\): \S|^{label}, [^:]*\b{value:g}[:;] ?\S"
         assert re.search(explained, text, re.MULTILINE), label
 
 
 def test_groundedness_shows_every_level_and_the_frequent_ones_twice() -> None:
-    text, judge = system_of("groundedness"), JUDGES["groundedness"]
+    text, rubric = system_of("groundedness"), RUBRICS["groundedness"]
     shown = re.findall(r"^Level (\d)[^\n]*\n(.+?)\nReply:\n(.+?)\n\n", text, re.DOTALL | re.MULTILINE)
-    assert [int(level) for level, _, _ in shown] == [judge.read(reply).value for _, _, reply in shown]
+    assert [int(level) for level, _, _ in shown] == [rubric.read(reply).value for _, _, reply in shown]
     counted = Counter(int(level) for level, _, _ in shown)
     assert set(counted) == {1, 2, 3, 4, 5}
     assert min(counted[1], counted[2]) >= 2

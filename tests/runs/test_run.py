@@ -76,7 +76,7 @@ def test_only_what_no_judge_should_raise_is_logged(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.INFO, "groundjudge"):
         list(run(judge_named("j", Echo(fail=fail)), rows(4)))
     (record,) = caplog.records
-    assert record.getMessage() == "2: judging it with j raised what nothing should"
+    assert record.getMessage() == "j: judging 2 raised an unexpected error"
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], ZeroDivisionError)
 

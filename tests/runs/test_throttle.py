@@ -162,7 +162,7 @@ def test_the_pace_recovers() -> None:
 
 async def test_one_request_is_always_in_flight() -> None:
     pace = Pace(4, Budget(None, None))
-    asked = judge_named("j", print).ask(next(rows(1)))
+    asked = judge_named("j", print).rubric.ask(next(rows(1)))
     busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
     replies = await asyncio.gather(*(pace.ask(busy, asked) for _ in range(2)))
     assert sum(reply.retries for reply in replies) == 8
@@ -307,7 +307,7 @@ def test_earlier_verdicts_are_yielded_in_their_place_and_nothing_is_asked() -> N
     assert all(judge.key(row) in first for row in rows(10))
     model = ScriptedModel(GOOD)
     again = judge_named("j", model)
-    found = list(run(again, rows(12), ordered=True, earlier=lambda judge, case: first.get(judge.key(case))))
+    found = list(run(again, rows(12), ordered=True, previous=lambda judge, case: first.get(judge.key(case))))
     assert ids(found) == [str(number) for number in range(12)]
     assert len(model.asked) == 2
     assert all(verdict is first[verdict.key] for verdict in found[:10])

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 from groundjudge.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
-from groundjudge.judge import Judge, load, names
-from groundjudge.replies import Adjacent, Scorecard
+from groundjudge.replies import PartReading, Reading
+from groundjudge.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import id_of
 from groundjudge.runs.summary import MISSING
@@ -235,28 +235,24 @@ def _default_label_threshold(judge: str, labels: Labels) -> float | None:
     return _built_in(judge).threshold if per_judge and judge in names() else None
 
 
-def _label_on_judge_scale(value: object, judge: Judge, source: str) -> float | None:
+def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
+    """A label on the judge's own scale as a score, 0..1; None if it means "nothing to judge"."""
     parts = list(value.values()) if is_mapping(value) else list(value) if is_list(value) else [value]
     numbers = [number for part in parts if (number := number_of(part, source)) is not None]
-    if not numbers or len(numbers) < len(parts) or not all(map(judge.scale.holds, numbers)):
-        _unreadable(value, f"{source}, {judge.name} (scale {judge.scale})")
-    if numbers[0] in judge.not_applicable:
+    if not numbers or len(numbers) < len(parts) or not all(map(rubric.scale.holds, numbers)):
+        _unreadable(value, f"{source}, {rubric.name} (scale {rubric.scale})")
+    if numbers[0] in rubric.not_applicable:
         return None
-    scores = [judge.scale.score(number) for number in numbers]
-    in_parts = isinstance(judge.format, Adjacent | Scorecard)
-    if not in_parts and len(scores) > 1:
-        _unreadable(value, f"{source}, {judge.name} (a single value)")
-    return judge.format.headline(scores) if isinstance(judge.format, Adjacent | Scorecard) else scores[0]
+    if len(numbers) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
+        _unreadable(value, f"{source}, {rubric.name} (a single value)")
+    reading = Reading(numbers[0], parts=tuple(PartReading("", number) for number in numbers))
+    return rubric.format.score(reading, rubric.scale)
 
 
 @cache
-def _built_in(name: str) -> Judge:
-    """A built-in judge, loaded for its scale and threshold."""
-    return load(name, model=_never)
-
-
-def _never(_: object) -> NoReturn:
-    raise NotImplementedError
+def _built_in(name: str) -> Rubric:
+    """The rubric of a built-in judge."""
+    return load_rubric(name)
 
 
 def _rows_with_ids(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

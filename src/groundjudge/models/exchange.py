@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from groundjudge.errors import ModelError
-from groundjudge.model import reply_of
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
+from groundjudge.reply import reply_of
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
-    from groundjudge.model import Reply, Request
+    from groundjudge.reply import Reply
+    from groundjudge.rubric import Request
 
 log = logging.getLogger(__name__)
 

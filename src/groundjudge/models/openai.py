@@ -24,7 +24,8 @@ from groundjudge.models.threads import in_a_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from groundjudge.model import Reply, Request
+    from groundjudge.reply import Reply
+    from groundjudge.rubric import Request
 
 T = TypeVar("T")
 

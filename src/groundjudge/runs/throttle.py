@@ -7,8 +7,10 @@ from copy import copy
 from dataclasses import replace
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model, Reply, Request
+from groundjudge.model import Model
 from groundjudge.models.backoff import wait_before
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request
 from groundjudge.runs.budget import Budget
 
 RETRIES = 8
