@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,9 @@ from groundjudge import (
 from groundjudge.models.lookup import ModelLike, as_model
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
+SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))
+"""How many rows the soak tests judge."""
+
 Row = Case | Mapping[str, Any] | CaseError
 
 

@@ -749,11 +749,13 @@ def test_recall_and_precision_cost_one_call_per_case(run_async: bool) -> None:  
 async def test_a_call_is_shared_while_it_is_on_its_way() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        await asyncio.sleep(0.05)
+        while shared.calls:  # noqa: ASYNC110  until the other metric waits for it too
+            await asyncio.sleep(0)
         return PASSAGE
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
+    shared: Any = metrics[0].judge.model
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4
@@ -780,6 +782,30 @@ def test_an_error_of_a_shared_call_is_not_kept(run_async: bool) -> None:  # noqa
     results([*metrics], row(input="other"), run_async=run_async, ignore_errors=True)
     [told] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
     assert told["Passage Recall"].score == 1
+
+
+# --- DeepEval's cache -----------------------------------------------------------------------------
+
+
+@in_both_modes
+def test_the_cache_of_deepeval_knows_the_prompt(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
+    prompt = tmp_path / "kindness.prompty"
+    kind, grounded = ScriptedModel("<score>8</score><why>kind</why>"), ScriptedModel(GROUNDED)
+    cases = [row(input=f"{tmp_path} {number}") for number in range(2)]  # the cache is one for the process
+
+    def asked_after_another_run() -> tuple[int, int]:
+        DEEPEVAL.evaluate(
+            cases,
+            [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded)],
+            async_config=AsyncConfig(run_async=run_async),
+            **{**QUIET, "cache_config": CacheConfig(write_cache=True, use_cache=True)},
+        )
+        return len(kind.asked), len(grounded.asked)
+
+    prompt.write_text(KINDNESS, encoding="utf-8")
+    assert [asked_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
+    prompt.write_text(KINDNESS.replace("How kind", "How polite"), encoding="utf-8")
+    assert [asked_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
 
 
 # --- deepeval test run ----------------------------------------------------------------------------
@@ -856,6 +882,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
     done = folder.run("-n", "2")
     assert done.returncode == 0, done.stdout
@@ -863,7 +891,9 @@ def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
 
 
-def test_the_cache_of_deepeval_knows_the_prompt(folder: Folder) -> None:
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_the_cache_of_deepeval_test_run_knows_the_prompt(folder: Folder) -> None:
     assert folder.run("-c").returncode == 0
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
 

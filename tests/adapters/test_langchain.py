@@ -71,6 +71,10 @@ Row = Case | Mapping[str, Any]
 Judging = Runnable[Row, Verdict]
 
 
+LONG_ENOUGH = 0.005
+"""Seconds for a call that is one too many to begin."""
+
+
 class InFlight:
     """Counts calls, and how many of them there were at the same time."""
 
@@ -96,7 +100,8 @@ class Answers(BaseChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     replies: tuple[Any, ...]
-    wait: float = 0
+    together: int = 0
+    """The first call is answered when so many are in flight."""
     in_flight: InFlight = Field(default_factory=InFlight)
 
     @property
@@ -105,12 +110,16 @@ class Answers(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            time.sleep(self.wait)
+            while self.in_flight.peak < self.together:
+                time.sleep(0.001)
+            time.sleep(LONG_ENOUGH if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            await asyncio.sleep(self.wait)
+            while self.in_flight.peak < self.together:  # noqa: ASYNC110  other calls are in threads
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(LONG_ENOUGH if self.together else 0)
         return self._result(messages, number, bound)
 
     def _result(self, messages: list[BaseMessage], number: int, bound: Mapping[str, Any]) -> ChatResult:
@@ -178,8 +187,8 @@ class HttpError(Exception):
         self.code = code
 
 
-def answers(*replies: Any, wait: float = 0) -> Answers:
-    return Answers(replies=replies, wait=wait)
+def answers(*replies: Any, together: int = 0) -> Answers:
+    return Answers(replies=replies, together=together)
 
 
 async def invoke(judging: Judging, row: Any) -> Verdict:
@@ -476,20 +485,20 @@ ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for 
 )
 async def test_a_batch_keeps_its_bound(config: Any, bound: int) -> None:
     for in_threads in (True, False):
-        llm = answers(GOOD, wait=0.05)
+        llm = answers(GOOD, together=bound)
         judging = runnable("groundedness", llm=llm)
         verdicts = judging.batch(ROWS, config) if in_threads else await judging.abatch(ROWS, config)
         assert [verdict.case_id for verdict in verdicts] == [f"row {number}" for number in range(40)]
         assert llm.in_flight.calls == 40
-        assert bound / 2 < llm.in_flight.peak <= bound
+        assert llm.in_flight.peak == bound
 
 
 async def test_the_bound_holds_within_a_chain() -> None:
-    llm = answers(GOOD, wait=0.05)
+    llm = answers(GOOD, together=16)
     judging = runnable("groundedness", llm=llm).with_config(tags=["t"]).with_retry()
     chain: Runnable[Any, Verdict] = RunnablePassthrough[Any]() | judging
     await chain.abatch([*ROWS])
-    assert 8 < llm.in_flight.peak <= 16
+    assert llm.in_flight.peak == 16
 
 
 async def test_one_row_that_fails_leaves_the_others_alone() -> None:

@@ -408,6 +408,11 @@ RUNS: Sequence[tuple[Sequence[Callable[[str], Any]], list[tuple[str, str, str]]]
 
 
 STEPS = ["+".join(getattr(step, "__name__", "") for step in steps) for steps, _ in RUNS]
+QUICK = {"dictionaries", "chained", "readings", "clock_by_call"}
+ROUND_TRIPS = [  # each takes half a second, in which the client waits
+    pytest.param(*run, id=name, marks=() if name in QUICK else pytest.mark.soak)
+    for name, run in zip(STEPS, RUNS, strict=True)
+]
 
 
 def application(*steps: Callable[[str], Any]) -> Target:
@@ -435,7 +440,7 @@ def test_documents_are_what_child_runs_returned(run: Any, steps: Any, expected: 
     assert described(model.asked[0].case) == expected
 
 
-@pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
+@pytest.mark.parametrize(("steps", "expected"), ROUND_TRIPS)
 def test_documents_are_the_same_once_runs_come_back_from_langsmith(steps: Any, expected: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
     with StandIn([(ASKED, None)]) as server:

@@ -2,8 +2,8 @@
 
 Both run in one process, in turns, with the same server and the same prompts.
 
-    python tests/bench/bench.py           everything: about five minutes
-    python tests/bench/bench.py --quick   without the 100,000 rows
+    PYTHONPATH=tests python tests/bench/bench.py           everything: about five minutes
+    PYTHONPATH=tests python tests/bench/bench.py --quick   without the 100,000 rows
 
 Each figure is the median over ROUNDS rounds, in each of which both run once; a ratio is the median of the
 rounds' ratios. CPU is the user and system time of this process; the server runs in another one.
@@ -23,8 +23,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import hostile_endpoint
 import openai
 import server
+from standin_openai import StandIn
 
 from groundjudge import Judge, arun, load
 from groundjudge.models.openai import OpenAIModel
@@ -192,6 +194,26 @@ def compare_memory(url: str, n: int) -> None:
     show(Line(name, f"{small:.1f} MB", f"{large:.1f} MB", large / small, 1.2))
 
 
+async def measure_faults(n: int = 2000) -> None:
+    """Measure the wall time and the longest row of a run at an endpoint that fails in every way."""
+    endpoint, in_flight, deadline = (
+        hostile_endpoint.Endpoint(),
+        hostile_endpoint.IN_FLIGHT,
+        hostile_endpoint.DEADLINE,
+    )
+    with StandIn(endpoint, latency=hostile_endpoint.LATENCY) as standin:
+        judge = load("groundedness", model=OpenAIModel("m", base_url=standin.url))
+        started = time.perf_counter()
+        judged = arun(judge, hostile_endpoint.rows(n), concurrency=in_flight, deadline=deadline)
+        longest = max([verdict.latency_s async for verdict in judged])
+        wall = time.perf_counter() - started
+    best = endpoint.shortest()
+    name = f"wall time, {n} cases, {in_flight} in flight, faults (against ideal)"
+    show(Line(name, f"{best:.2f} s", f"{wall:.2f} s", wall / best, 1.5))
+    name = "longest case of these (against the deadline)"
+    show(Line(name, f"{deadline:.2f} s", f"{longest:.2f} s", longest / deadline, 1 + 0.5 / deadline))
+
+
 def measure_import() -> None:
     program = "from time import process_time as t; start = t(); import groundjudge; print(t() - start)"
     seconds = min(child(program) for _ in range(ROUNDS))
@@ -220,6 +242,7 @@ def main() -> None:
         show(f"the fake server answers {asyncio.run(capacity(url)):,.0f} requests a second")
         show(f"{'':<60}{'bare':>12}{'groundjudge':>12}{'ratio':>9}{'limit':>9}")
         asyncio.run(compare_speed(url))
+        asyncio.run(measure_faults())
         compare_memory(url, 10_000 if "--quick" in sys.argv else 100_000)
     measure_import()
     measure_prompt_prefix()

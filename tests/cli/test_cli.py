@@ -314,7 +314,7 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
         ),
         (
             ["run", "CASES", "--model", "m", "--judge", "BROKEN"],
-            "broken.prompty: the front matter is no YAML",
+            "broken.prompty: the front matter is not valid YAML",
         ),
         (["run", "CASES", "--model", "m", "--judge", "."], "there is no judge '.'"),
         (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),

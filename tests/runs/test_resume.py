@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
+from many_rows import SOAK_ROWS
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Text
 
 from groundjudge import ModelError, load
 from groundjudge.runs.resume import ResumeError, take_up
-
-SIZE = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "400"))
-"""How many rows the kill test judges; the soak test takes 2,000."""
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
 
@@ -316,13 +314,16 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_killed_again_and_again_a_run_ends_with_every_verdict_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "kills"), [(120, 1), pytest.param(SOAK_ROWS, 5, marks=pytest.mark.soak)])
+def test_killed_again_and_again_a_run_ends_with_every_verdict_once(
+    tmp_path: Path, size: int, kills: int
+) -> None:
     chance = random.Random(11)  # noqa: S311  no secret
     concurrency, path = 16, tmp_path / "cases.jsonl"
-    rows = [{**ROW, "id": str(n), "response": f"It sails at {n}."} for n in range(SIZE)]
+    rows = [{**ROW, "id": str(n), "response": f"It sails at {n}."} for n in range(size)]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
-    allowed = SIZE  # how many more answers there are: with none left, a run hangs until it is killed
+    allowed = size  # how many more answers there are: with none left, a run hangs until it is killed
 
     def script(body: dict[str, Any]) -> Answer:
         nonlocal allowed
@@ -335,10 +336,10 @@ def test_killed_again_and_again_a_run_ends_with_every_verdict_once(tmp_path: Pat
         options = [path, "--judge", "groundedness", "--model", "m", "--concurrency", concurrency, "--out"]
         whole, out = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
         assert start(*options, whole, url=server.url).wait() == 0
-        assert len(server.requests) == SIZE
+        assert len(server.requests) == size
         del server.requests[:]
-        for _ in range(5):
-            allowed = SIZE // 8
+        for _ in range(kills):
+            allowed = size // 8
             begun = lines_in(out)
             running = start(*options, out, "--resume", url=server.url)
             while lines_in(out) <= begun and running.poll() is None:
@@ -346,9 +347,9 @@ def test_killed_again_and_again_a_run_ends_with_every_verdict_once(tmp_path: Pat
             time.sleep(chance.random() / 4)
             running.send_signal(signal.SIGKILL)
             assert running.wait() == -signal.SIGKILL
-        allowed = 2 * SIZE
+        allowed = 2 * size
         assert start(*options, out, "--resume", url=server.url).wait() == 0
-        assert len(verdicts_in(out.read_text())) == SIZE
+        assert len(verdicts_in(out.read_text())) == size
         assert scores(out) == scores(whole)
-        assert len(server.requests) <= SIZE + 5 * concurrency
-        assert len(server.requests) >= SIZE
+        assert len(server.requests) <= size + kills * concurrency
+        assert len(server.requests) >= size

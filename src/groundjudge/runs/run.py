@@ -31,7 +31,7 @@ from groundjudge.judge import Judge, Step, aperform, error_verdict
 from groundjudge.models.threads import ThreadPerCall
 from groundjudge.rubric import Rubric, names
 from groundjudge.runs.budget import Budget
-from groundjudge.runs.throttle import Pace
+from groundjudge.runs.throttle import Throttle
 from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -125,10 +125,10 @@ def arun(  # noqa: PLR0913  each is a wish of its own
     if deadline is not None and not deadline > 0:
         message = f"deadline must be more than 0 seconds, not {deadline}"
         raise ValueError(message)
-    pace = Pace(concurrency, Budget(max_calls, max_tokens))
+    throttle = Throttle(concurrency, Budget(max_calls, max_tokens))
 
     async def judged(judge: Judge, case: Case) -> Verdict | ModelError:
-        return await _judged(judge, case, pace, deadline)
+        return await _judged(judge, case, throttle, deadline)
 
     return _verdicts(_jobs(listed, cases, previous), judged, concurrency, ordered=ordered)
 
@@ -349,7 +349,9 @@ def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
         worker.cancel()
 
 
-async def _judged(judge: Judge, case: Case, pace: Pace, deadline: float | None) -> Verdict | ModelError:
+async def _judged(
+    judge: Judge, case: Case, throttle: Throttle, deadline: float | None
+) -> Verdict | ModelError:
     """A row's verdict, or the error that ends the run."""
     end = None if deadline is None else asyncio.get_running_loop().time() + deadline
 
@@ -359,7 +361,7 @@ async def _judged(judge: Judge, case: Case, pace: Pace, deadline: float | None) 
         limit = asyncio.timeout_at(end)
         try:
             async with limit:
-                return await pace.ask(judge.model, step.given)
+                return await throttle.ask(judge.model, step.given)
         except TimeoutError as error:
             if not limit.expired():
                 raise
