@@ -23,13 +23,10 @@ from groundjudge.analysis.figures import (
 )
 from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
 from groundjudge.analysis.libraries import metrics, np, stats
-from groundjudge.verdict import Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
 
 RELIABILITY_BINS = 10
 """The number of bins of equal width of the reliability diagram."""
-
-DIGITS = 9
-"""Decimals to which scores and labels are rounded before they are compared with a threshold."""
 
 Thresholds: TypeAlias = float | Mapping[str, float] | None
 """One threshold for all judges, or one per judge name; None: whether a row passed in its run counts."""
@@ -207,8 +204,8 @@ def sample_of(
         label_threshold = 1.0
     return Sample(
         scores=np.array([row.score for row in joined.labelled], dtype=np.float64),
-        passed=np.array([passes(row.verdict, threshold) for row in joined.labelled], dtype=np.bool_),
-        positive=None if label_threshold is None else np.round(labels, DIGITS) >= label_threshold,
+        passed=np.array([verdict_passes(row.verdict, threshold) for row in joined.labelled], dtype=np.bool_),
+        positive=None if label_threshold is None else np.round(labels, DIGITS_COMPARED) >= label_threshold,
         graded=labels if graded else None,
         groups=numbered([row.group for row in joined.labelled]),
     )
@@ -219,11 +216,11 @@ def threshold_of(threshold: Thresholds, judge: str) -> float | None:
     return threshold.get(judge) if isinstance(threshold, Mapping) else threshold
 
 
-def passes(verdict: Verdict, threshold: float | None) -> bool:
+def verdict_passes(verdict: Verdict, threshold: float | None) -> bool:
     """Whether a verdict passes: as in its run, or with another threshold on its score (0..1)."""
     if threshold is None or verdict.score is None:
         return bool(verdict.passed)
-    return round(verdict.score, DIGITS) >= threshold
+    return passes(verdict.score, threshold)
 
 
 def why_undefined(name: str, sample: Sample) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from groundjudge.analysis.agreement import DIGITS, sample_of
+from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import (
     AGREEMENT_FIGURES,
     RESAMPLES,
@@ -24,7 +24,7 @@ from groundjudge.analysis.figures import (
 )
 from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
-from groundjudge.verdict import Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 """The figures that a threshold can be fitted to maximise."""
@@ -153,7 +153,7 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
     """
-    levels, level_of_row = np.unique(np.round(scores, DIGITS), return_inverse=True)
+    levels, level_of_row = np.unique(np.round(scores, DIGITS_COMPARED), return_inverse=True)
     level_of_row = level_of_row.reshape(-1)
     positives = np.bincount(level_of_row, weights=positive, minlength=levels.size)
     negatives = np.bincount(level_of_row, weights=~positive, minlength=levels.size)
@@ -164,7 +164,7 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
     )[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
-    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS)
+    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
     candidate = int(best[(best.size - 1) // 2])
     return _between([0.0, *levels.tolist(), 1.0], candidate)
 
@@ -188,8 +188,8 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
 
 
 def reaches(scores: Floats, threshold: float) -> Bools:
-    """Which scores reach a threshold, with the rounding that judges use; shape as the scores."""
-    return np.asarray(np.round(scores, DIGITS) >= threshold)
+    """Which scores reach a threshold, as `verdict.passes` decides for a single one; shape as the scores."""
+    return np.asarray(np.round(scores, DIGITS_COMPARED) >= threshold)
 
 
 def provenance(verdicts: Iterable[Verdict]) -> Provenance:
@@ -285,7 +285,7 @@ def _between(levels: Sequence[float], place: int) -> float:
         return 0.0
     low, high = levels[place], levels[place + 1]
     middle = (low + high) / 2
-    rounded = (round(middle, digits) for digits in range(1, DIGITS + 1))
+    rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
     return next((number for number in rounded if low < number <= high), high)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
-from groundjudge.analysis.agreement import passes, sample_of
+from groundjudge.analysis.agreement import sample_of, verdict_passes
 from groundjudge.analysis.figures import (
     AGREEMENT_FIGURES,
     LABEL_FREE_FIGURES,
@@ -155,7 +155,7 @@ def _sample(side: _Side, case_ids: Sequence[str], labels: Labels, threshold: flo
     verdicts = [side.scored[case_id] for case_id in case_ids]
     return Sample(
         scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
-        passed=np.array([passes(verdict, threshold) for verdict in verdicts], dtype=np.bool_),
+        passed=np.array([verdict_passes(verdict, threshold) for verdict in verdicts], dtype=np.bool_),
         positive=None,
         graded=None,
         groups=numbered([labels.groups.get(case_id, f"case {case_id}") for case_id in case_ids]),
