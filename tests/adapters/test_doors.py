@@ -486,7 +486,7 @@ def test_a_fourth_door_takes_at_most_forty_lines() -> None:
 
 
 def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:
-    example_file = Path(__file__).parents[2] / "examples" / "one_judge_three_doors.py"
+    example_file = Path(__file__).parents[2] / "examples" / "one_judge_in_three_frameworks.py"
     done = subprocess.run(  # noqa: S603
         [sys.executable, str(example_file)], capture_output=True, text=True, check=True, cwd=tmp_path
     )

@@ -83,14 +83,16 @@ def agree(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
     """
     with report_errors():
-        from groundjudge.analysis.agreement import measured  # noqa: PLC0415
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
         people = read_labels(labels, label, group)
         file = load_verdicts(verdicts)
         joined = join_labels(file, people, labels, judge)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         found = [
-            measured(one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed)
+            measure_agreement(
+                one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed
+            )
             for one in joined
         ]
     console = open_console()
@@ -128,8 +130,8 @@ def _rows(found: Sequence[Agreement]) -> list[Row]:
         ("base rate", lambda one: as_text(one.base_rate)),
         ("constant guess, accuracy", lambda one: as_text(one.guess.get("accuracy"))),
         *((FIGURE_NAMES[name], partial(_figure, name)) for name in _shown_figures(found)),
-        ("grounded: passed, not", lambda one: _confusion(one, "hits", "misses")),
-        ("not grounded: passed, not", lambda one: _confusion(one, "false_passes", "rejections")),
+        ("grounded: passed, not", lambda one: _confusion(one, "true_positives", "false_negatives")),
+        ("not grounded: passed, not", lambda one: _confusion(one, "false_positives", "true_negatives")),
     ]
 
 

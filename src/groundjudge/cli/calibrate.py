@@ -81,7 +81,7 @@ def calibrate(  # noqa: PLR0913  one per option
             label_threshold=label_threshold,
             seed=seed,
         )
-        found, notes = _calibrations(fit, [one for one in joined if one.rated or judge])
+        found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
         if out:
             calibration.save_calibrations(out, found)
     console = open_console()

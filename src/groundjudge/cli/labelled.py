@@ -14,7 +14,7 @@ def join_labels(
 ) -> list[Joined]:
     """Join verdicts and labels, judge by judge. No case with both is an error, and so is an unknown judge."""
     joined = join(file.verdicts, labels)
-    if not any(one.rated for one in joined):
+    if not any(one.labelled for one in joined):
         fail(_nothing_in_common(file, labels, labels_path))
     for name in judges or ():
         file.require_judge(name)
@@ -23,7 +23,7 @@ def join_labels(
 
 def _nothing_in_common(file: VerdictFile, labels: Labels, labels_path: str) -> str:
     judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
-    labelled = next(iter(labels.told), None)
+    labelled = next(iter(labels.by_case), None)
     return (
         f"no case has both a score in {file.path} and a label in {labels_path}: cases are matched by id, "
         f"and the first ids are {judged!r} and {labelled!r}"

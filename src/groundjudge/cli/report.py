@@ -81,7 +81,7 @@ def _labels(
         return (read_labels(labels, key, group) if labels else None), []
     try:
         found = read_labels(cases, key, group)
-        for case_id, label in found.told.items():
+        for case_id, label in found.by_case.items():
             label_of(label, "", case_id)  # the key may mean something else in a file of cases
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
@@ -103,14 +103,14 @@ def _agreements(
     if labels is None:
         return [], []
     try:
-        from groundjudge.analysis.agreement import measured  # noqa: PLC0415
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
     except ImportError as error:
         if required:
             raise
         return [], [f"labels are shown without figures: {error}"]
     thresholds, warnings = thresholds_for(threshold, file.verdicts)
     return [
-        measured(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.rated))
+        measure_agreement(one, threshold=thresholds, label_threshold=label_threshold, worst=len(one.labelled))
         for one in join(file.verdicts, labels)
     ], warnings
 
