@@ -471,7 +471,10 @@ def test_a_reply_error_does_not_drag_the_parser_s_along() -> None:
 
 
 def test_an_llm_that_answers_with_what_is_no_message_has_failed() -> None:
-    assert raised_by(runnable("groundedness", llm=RunnableLambda(lambda _: 4)), ROW).code == "failed"
+    def four(_: object) -> int:
+        return 4
+
+    assert raised_by(runnable("groundedness", llm=RunnableLambda(four)), ROW).code == "failed"
 
 
 # --- many cases ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise, zip_longest
 from math import floor
 from statistics import harmonic_mean
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
 from groundjudge.replies.folded import Folded
@@ -36,7 +36,10 @@ class Adjacent:
 
     names: tuple[str, ...] = ("recall", "precision")
 
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def parts_are_sentences(self) -> bool:
+        """Whether the parts are the sentences of the response."""
+        return False
 
     @property
     def part_names(self) -> tuple[str, ...]:

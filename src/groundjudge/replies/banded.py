@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.labelled import fields, first_line, label_pattern, one_line
@@ -22,8 +22,15 @@ LABELS = label_pattern(
 class Banded:
     """Reads the number after `Score:`, and the level that the reply names beside it."""
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """None: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """Whether the parts are the sentences of the response."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last score counts.

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
@@ -49,8 +49,15 @@ class Json:
     value: str = "score"
     reason: str = "reasoning"
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """None: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """Whether the parts are the sentences of the response."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last object with a score counts, if nothing is written after it.

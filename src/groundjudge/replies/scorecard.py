@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
@@ -41,8 +41,15 @@ REMARK = re.compile(r"\((.+)\)\s*$")
 class Scorecard:
     """Reads the score and the quoted evidence of every sentence; the value is their mean."""
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = True
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """None that each reply has: there is a part for each sentence."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """Whether the parts are the sentences of the response."""
+        return True
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; of two blocks for one sentence the last counts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
@@ -35,8 +35,15 @@ class Tags:
     value: str = "S2"
     reason: str = "S1"
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """None: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """Whether the parts are the sentences of the response."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last verdict counts.
