@@ -1,4 +1,4 @@
-"""Interrupted runs can be resumed: no verdict is requested twice, lost, or mixed with those of another run."""
+"""Interrupted runs can be resumed: no verdict is requested twice, lost, or mixed with another run's."""
 
 from __future__ import annotations
 

@@ -56,9 +56,8 @@ def remaining_threads() -> list[threading.Thread]:
 def test_error_in_one_row_becomes_its_verdict_and_affects_no_other_row(
     caplog: pytest.LogCaptureFixture, error: BaseException, code: str, message: str
 ) -> None:
-    caplog.set_level(
-        logging.CRITICAL, "groundjudge"
-    )  # pytest-xdist cannot send an unpaired surrogate in a log record
+    # pytest-xdist cannot send an unpaired surrogate in a log record
+    caplog.set_level(logging.CRITICAL, "groundjudge")
     judge = judge_named("j", Echo(fail={3: error}))
     found = {verdict.case_id: verdict for verdict in run(judge, rows(50))}
     failed = found.pop("3")

@@ -263,8 +263,9 @@ def test_moderation_error_does_not_end_the_run(words: str) -> None:
 @pytest.mark.parametrize("concurrency", [1, 4, 16])
 @pytest.mark.parametrize("ordered", [False, True])
 def test_max_calls_is_not_exceeded_and_requests_in_flight_are_completed(
-    concurrency: int, ordered: bool
-) -> None:  # noqa: FBT001
+    concurrency: int,
+    ordered: bool,  # noqa: FBT001  a row of the table
+) -> None:
     model = ScriptedModel(GOOD)
     found, error = until_error(
         run(judge_named("j", model), rows(1000), concurrency=concurrency, ordered=ordered, max_calls=37)
