@@ -60,7 +60,10 @@ def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]
             f"each a string or a list of strings, not {given}"
         )
         raise PromptError("bad_reply_option", message, path)
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    return {
+        name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
+        for name, value in options.items()
+    }
 
 
 def _is_string_or_strings(option: object) -> bool:
