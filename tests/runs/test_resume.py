@@ -20,7 +20,7 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Text
 
 from groundjudge import ModelError, load
-from groundjudge.runs.resume import ResumeError, take_up
+from groundjudge.runs.resume import ResumeError, prepare_resume
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
 
@@ -62,7 +62,7 @@ def test_what_is_done_is_skipped_and_errors_are_judged_again(
     assert (second.exit_code, len(model.asked)) == (0, 1), second.output
     assert told(out) == [("1", "ok"), ("3", "not_applicable"), ("4", "ok"), ("2", "ok")]
     assert second.stdout.splitlines()[1].split()[:5] == ["groundedness", "1.000", "3", "0", "1"]
-    assert "3 verdicts were there already, 1 are new" in second.stdout
+    assert "3 verdicts reused, 1 new" in second.stdout
     third = invoke("run", path, *JUDGE, "--out", out, "--resume", model=model)
     assert (third.exit_code, len(model.asked), len(told(out))) == (0, 1, 4)
 
@@ -130,7 +130,7 @@ def test_a_case_that_is_another_now_is_judged_again_with_a_notice(
     changed = cases(1, {**ROW, "id": "2", "response": "It sails at ten."})
     result = invoke("run", changed, *JUDGE, "--out", out, "--resume", model=model)
     assert len(model.asked) == 1
-    assert "1 earlier verdicts are on cases that are not there, or were different then" in result.stdout
+    assert "1 previous verdicts are on cases that were removed or changed" in result.stdout
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "1.000", "2"]
 
 
@@ -158,7 +158,7 @@ def test_another_prompt_is_not_mixed_in(
     result = invoke("run", cases(1), *options, "--resume", model=ScriptedModel(GOOD))
     assert (result.exit_code, out.read_bytes()) == (2, before)
     assert "holds verdicts of mine@1.0.0|sha:" in result.stderr
-    assert "by the prompt 1.1.0|sha:" in result.stderr
+    assert "but this run uses the prompt 1.1.0|sha:" in result.stderr
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 
 
@@ -168,7 +168,7 @@ def test_another_model_is_not_mixed_in(invoke: Invoke, cases: Callable[..., Path
     other.name = "another"
     result = invoke("run", cases(1), *JUDGE, "--out", out, "--resume", model=other)
     assert result.exit_code == 2
-    assert "by another model, with other parameters" in result.stderr
+    assert "but this run uses another model, other settings" in result.stderr
 
 
 @pytest.mark.parametrize("line", ["{}", "not JSON", '{"judge": "j"}'])
@@ -178,14 +178,17 @@ def test_a_file_of_something_else_is_left_alone(
     out.write_text(f"{line}\n")
     result = invoke("run", cases(1), *JUDGE, "--out", out, "--resume", model=ScriptedModel(GOOD))
     assert (result.exit_code, out.read_text()) == (2, f"{line}\n")
-    assert "line 1: this is no verdict" in result.stderr
+    assert "line 1: not a verdict" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "is there already: --resume goes on with it, --overwrite begins it anew"),
-        (["--resume", "--overwrite"], "--resume goes on with the file --out, --overwrite begins it anew"),
+        ([], "already exists: continue it with --resume, or replace it with --overwrite"),
+        (
+            ["--resume", "--overwrite"],
+            "--resume continues the file --out and --overwrite replaces it: use one of them",
+        ),
     ],
 )
 def test_a_file_is_not_overwritten_by_oversight(
@@ -199,7 +202,10 @@ def test_a_file_is_not_overwritten_by_oversight(
 
 def test_stdout_cannot_be_gone_on_with(invoke: Invoke, cases: Callable[..., Path]) -> None:
     result = invoke("run", cases(1), *JUDGE, "--resume", model=ScriptedModel(GOOD))
-    assert (result.exit_code, result.stderr) == (2, "groundjudge: --resume goes on with the file --out\n")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "groundjudge: --resume needs --out PATH, the file to continue\n",
+    )
 
 
 def test_two_runs_do_not_write_to_one_file(out: Path, cases: Callable[..., Path], invoke: Invoke) -> None:
@@ -208,7 +214,7 @@ def test_two_runs_do_not_write_to_one_file(out: Path, cases: Callable[..., Path]
     with out.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(ResumeError, match="another run is writing to it"):
-            take_up(out, [load("groundedness", model="offline")])
+            prepare_resume(out, [load("groundedness", model="offline")])
         result = invoke("run", cases(1), *JUDGE, "--out", out, "--overwrite", model=ScriptedModel(GOOD))
     assert result.exit_code == 2
     assert told(out) == [("1", "ok")]
@@ -233,7 +239,7 @@ def test_a_quota_that_is_used_up_stops_the_run_and_resume_goes_on(
     result = invoke("run", path, *JUDGE, "--out", out, model=model)
     assert result.exit_code == 1
     assert result.stderr.startswith(
-        "groundjudge: stopped: You exceeded your current quota; what is done is in "
+        "groundjudge: stopped: You exceeded your current quota; the finished verdicts are in "
     )
     assert told(out) == [("0", "ok"), ("1", "ok")]
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "1.000", "2"]
@@ -308,7 +314,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path) -> None:
         _, stderr = running.communicate(timeout=30)
     assert (running.returncode, stderr) == (
         1,
-        f"groundjudge: stopped: interrupted; what is done is in {out}, --resume goes on\n",
+        f"groundjudge: stopped: interrupted; the finished verdicts are in {out}, continue with --resume\n",
     )
     assert 3 <= len(verdicts_in(out.read_text())) < 1000
 

@@ -20,10 +20,10 @@ def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
     """The rows of a file with that content: mappings, and the messages of the errors."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [_told(row) for row in read_rows(path)]
+    return [_content(row) for row in read_rows(path)]
 
 
-def _told(row: Mapping[str, Any] | CaseError) -> object:
+def _content(row: Mapping[str, Any] | CaseError) -> object:
     if isinstance(row, CaseError):
         assert row.code == "unreadable_row"
         assert row.message.startswith(f"{row.subject}: ")
@@ -50,7 +50,7 @@ def _told(row: Mapping[str, Any] | CaseError) -> object:
                 "line 6: a row must be a JSON object, not NoneType",
                 {"b": 2},
             ],
-            id="what is no object",
+            id="not an object",
         ),
         pytest.param(
             b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
@@ -89,9 +89,7 @@ def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
             [{"id": "1", "documents": "", "answer": ""}],
             id="by other names too",
         ),
-        pytest.param(
-            "query,response,context\nq\n", [{"query": "q"}], id="cells that are not there are not given"
-        ),
+        pytest.param("query,response,context\nq\n", [{"query": "q"}], id="missing cells are not given"),
         pytest.param("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}], id="empty rows"),
         pytest.param(",query\n0,q\n", [{"query": "q"}], id="a column without a name"),
         pytest.param(
@@ -119,9 +117,7 @@ def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
             ["line 2: not UTF-8", {"query": "q", "response": "r"}],
             id="not UTF-8",
         ),
-        pytest.param(
-            "query,query\na,b\n", ["line 1: the column 'query' is there twice"], id="a column twice"
-        ),
+        pytest.param("query,query\na,b\n", ["line 1: the column 'query' appears twice"], id="a column twice"),
         pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: the header is not UTF-8"], id="header not UTF-8"),
         pytest.param('"query\n', ["line 1: not CSV (unexpected end of data)"], id="header never closed"),
         pytest.param("", [], id="empty"),
@@ -171,7 +167,7 @@ def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
 
 def test_stdin_is_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nx\n')))
-    assert [_told(row) for row in read_rows("-")] == [
+    assert [_content(row) for row in read_rows("-")] == [
         {"a": 1},
         "line 2: not JSON (Expecting value at column 1)",
     ]
