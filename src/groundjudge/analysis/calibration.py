@@ -153,7 +153,7 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
     """
-    levels, level_of_row = np.unique(np.round(scores, DIGITS_COMPARED), return_inverse=True)
+    levels, level_of_row = np.unique(rounded(scores), return_inverse=True)
     level_of_row = level_of_row.reshape(-1)
     positives = np.bincount(level_of_row, weights=positive, minlength=levels.size)
     negatives = np.bincount(level_of_row, weights=~positive, minlength=levels.size)
@@ -189,7 +189,15 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
 
 def reaches(scores: Floats, threshold: float) -> Bools:
     """Which scores reach a threshold, as `verdict.passes` decides for a single one; shape as the scores."""
-    return np.asarray(np.round(scores, DIGITS_COMPARED) >= threshold)
+    return rounded(scores) >= threshold
+
+
+def rounded(scores: Floats) -> Floats:
+    """Round scores as judges do before they compare them with a threshold; shape as the scores.
+
+    NumPy multiplies and divides, which gives other results than `round` for decimals that end in 5.
+    """
+    return np.array([round(score, DIGITS_COMPARED) for score in scores.tolist()], dtype=np.float64)
 
 
 def provenance(verdicts: Iterable[Verdict]) -> Provenance:

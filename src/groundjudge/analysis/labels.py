@@ -181,9 +181,8 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     own = value.get(judge)
     if own is None:
         return None
-    return (
-        _label_on_judge_scale(own, _built_in(judge), source) if judge in names() else number_of(own, source)
-    )
+    rubric = _built_in(judge)
+    return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
 def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
@@ -231,8 +230,9 @@ def _reason_to_exclude(verdict: Verdict) -> str:
 
 
 def _default_label_threshold(judge: str, labels: Labels) -> float | None:
+    rubric = _built_in(judge)
     per_judge = any(is_mapping(value) for value in labels.by_case.values())
-    return _built_in(judge).threshold if per_judge and judge in names() else None
+    return rubric.threshold if rubric and per_judge else None
 
 
 def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
@@ -250,9 +250,9 @@ def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float |
 
 
 @cache
-def _built_in(name: str) -> Rubric:
-    """The rubric of a built-in judge."""
-    return load_rubric(name)
+def _built_in(name: str) -> Rubric | None:
+    """The rubric of a built-in judge; None for the name of any other judge."""
+    return load_rubric(name) if name in names() else None
 
 
 def _rows_with_ids(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
