@@ -86,7 +86,7 @@ class _Judged:
     """What metrics of single turns and of conversations have in common.
 
     Nothing to judge (the level `nothing_to_ground`) is a score of None and a success, and the reason says
-    so. An empty response is an error of its row, as a missing parameter is.
+    so. A missing or blank response is an error of its row, unless `empty_response` says otherwise.
 
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None nothing passes or fails.
@@ -157,7 +157,7 @@ class _Judged:
             The score, 0..1, or None where there is nothing to judge.
 
         Raises:
-            MissingTestCaseParamsError: the test case lacks what the judge needs, or its response is empty.
+            MissingTestCaseParamsError: the test case lacks what the judge needs.
             GroundjudgeError: as for `Judge.judge`.
         """
         with self._row(test_case):
@@ -215,9 +215,6 @@ class _Judged:
 
     def _show(self, verdict: Verdict) -> None:
         self._keep(verdict)
-        if verdict.label == "empty_response":
-            message = f"empty_response: there is no response to judge for the '{self.__name__}' metric"
-            raise MissingTestCaseParamsError(message)
         shown = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = shown.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
@@ -244,7 +241,9 @@ class JudgeMetric(_Judged, BaseMetric):
         fields = {each.field for each in self.judge.inputs}
         called = (getattr(test_case, "tools_called", None) or ()) if "context" in fields else ()
         tools = [_document(call.name, call.output) for call in called if call.output is not None]
-        needed = [each for each in self._required_params if not (tools and each is PARAMS["context"])]
+        # A missing response is the judge's own error: DeepEval may be told to skip what lacks a parameter.
+        given = {PARAMS["response"], *([PARAMS["context"]] if tools else [])}
+        needed = [each for each in self._required_params if each not in given]
         check_llm_test_case_params(test_case, needed, None, None, self)
         retrieved = test_case.retrieval_context
         told: dict[str, Any] = test_case.metadata or {}

@@ -32,6 +32,7 @@ from deepeval.test_case import (
 from scripted_model import ScriptedModel
 
 from groundjudge import (
+    CaseError,
     GroundjudgeError,
     ModelError,
     PromptError,
@@ -418,9 +419,6 @@ def test_one_row_leaves_nothing_for_the_next() -> None:
 
 NEEDED: list[tuple[Build, dict[str, Any], str]] = [
     (GroundednessMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None for the 'Grou"),
-    (GroundednessMetric, {"actual_output": None}, "'actual_output' cannot be None"),
-    (GroundednessMetric, {"actual_output": ""}, "'actual_output' cannot be empty"),
-    (GroundednessMetric, {"actual_output": " \n"}, "empty_response"),
     (GroundednessMetric, {"input": " "}, "missing_field: groundedness needs query"),
     (ConfidenceGroundingMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None"),
     (StatementGroundednessMetric, {"retrieval_context": []}, "missing_field: .* needs context"),
@@ -429,6 +427,23 @@ NEEDED: list[tuple[Build, dict[str, Any], str]] = [
     (KnowledgeHallucinationMetric, {"metadata": {**ROLE, "profile": " "}}, "missing_field: .* needs profile"),
     (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "missing_field.*profil$"),
 ]
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("output", "code"), [(None, "no_response"), ("", "empty_response"), (" \n", "empty_response")]
+)
+async def test_a_missing_or_blank_output_is_an_error_that_cannot_be_skipped(
+    measure: Any, output: str | None, code: str
+) -> None:
+    metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
+    with pytest.raises(CaseError) as raised:
+        await measure(metric, row(actual_output=output))
+    assert raised.value.code == code
+    assert (metric.score, metric.is_successful()) == (None, False)
+    worst = GroundednessMetric(model=ScriptedModel(GROUNDED), empty_response="worst")
+    assert await measure(worst, row(actual_output=output)) == 0
+    assert not worst.is_successful()
 
 
 @both_ways
@@ -594,7 +609,7 @@ def test_metadata_of_a_conversation_names_the_agent_and_its_answers() -> None:
 @pytest.mark.parametrize(
     ("case", "why"),
     [
-        (talk("Hello?"), "missing_field: .* needs response"),
+        (talk("Hello?"), "no_response: .* no response was given"),
         (talk("Hello?", " "), "empty_response"),
         (talk("Hello?", "Hello.", chatbot_role=None), "'chatbot_role' .* cannot be empty"),
         (talk("Hello?", "Hello.", turns=[Turn(role="assistant", content="Hi")]), "needs conversation"),

@@ -130,6 +130,7 @@ TABLE = [
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),
     Row("passage_quality", "RECALL_Formula: (2 * 1.0)"),
     Row("passage_quality", "", {"reference": None}),
+    Row("passage_quality", "", {"response": None}),
     *(
         Row("knowledge_hallucination", formatter.banded(value, f"at {value}"))
         for value in (0, 20, 55.5, 80, 100)
@@ -144,7 +145,7 @@ TABLE = [
 def case_of(number: int, row: Row) -> dict[str, Any]:
     """The row's case; a response that is there says which row it is."""
     case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
-    if case["response"].strip():
+    if (case["response"] or "").strip():
         case["response"] += f" [{number}]"
     case["id"] = f"case {number}"
     return {field: value for field, value in case.items() if value is not None}
@@ -281,7 +282,7 @@ def test_table_covers_every_judge_status_and_error() -> None:
         for one in rows
         if one["error"]
     }
-    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
+    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field", "empty_response", "no_response"}
 
 
 @pytest.mark.parametrize("name", names())
@@ -376,9 +377,8 @@ def from_metric(metric: JudgeMetric) -> Fields:
         assert metric.score is None
         return TURNED_DOWN if metric.verdict is None else fields_of(metric.verdict)
     headline, *_ = metric.judge.scores(metric.verdict)
-    if metric.verdict.label != "empty_response":
-        assert (metric.score, metric.reason) == (headline.score, headline.explanation)
-        assert metric.success is metric.verdict.passed
+    assert (metric.score, metric.reason) == (headline.score, headline.explanation)
+    assert metric.success is metric.verdict.passed
     return fields_of(metric.verdict)
 
 
@@ -403,9 +403,8 @@ def by_a_measure(name: str) -> list[Fields]:
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("door", [by_measure, by_a_measure])
 def test_deepeval_agrees(door: Callable[[str], list[Fields]], name: str) -> None:
-    cases = zip(CASES[name], expected(name), strict=True)
-    for shown, (case, verdict) in zip(door(name), cases, strict=True):
-        may_be_turned_down = not case["response"] or verdict["error"] == "missing_field"
+    for shown, verdict in zip(door(name), expected(name), strict=True):
+        may_be_turned_down = verdict["error"] == "missing_field"
         assert shown == verdict or (may_be_turned_down and shown == TURNED_DOWN)
 
 
@@ -430,7 +429,7 @@ def test_deepeval_evaluate_agrees(
     results: list[Any] = sorted(outcome.test_results, key=lambda result: result.index or 0)
     for verdict, result in zip(verdicts, results, strict=True):
         (shown,) = result.metrics_data
-        failed = verdict.error or verdict.label == "empty_response"
+        failed = verdict.error
         assert shown.success is (not failed and bool(verdict.passed))
         assert bool(shown.error) is bool(failed)
         assert shown.score == verdict.score

@@ -178,6 +178,12 @@ def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> Non
 def test_a_blank_response_costs_no_call(run: Any, name: str, keys: list[str]) -> None:
     model = ScriptedModel(NO_VERDICT)
     (row,) = run(says({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
+    assert [(one.key, one.score, extra(one)["error"]) for one in results(row)] == [
+        (key, None, True) for key in keys
+    ]
+    assert comment(results(row)[0]).startswith(f"empty_response: {name}: the response is blank")
+    lenient = evaluator(name, model=model, empty_response="not_applicable")
+    (row,) = run(says({"answer": " "}), (ASKED, EXPECTED), evaluators=[lenient])
     assert [(one.key, one.score, one.value) for one in results(row)] == [
         (key, None, "empty_response") for key in keys
     ]
@@ -645,7 +651,7 @@ def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
     )
     assert [one.key for one in results(row)] == [*PASSAGES]
     said = comment(results(row)[0])
-    assert said.startswith("missing_field: passage_quality needs response")
+    assert said.startswith("no_response: passage_quality: no response was given")
     assert "the run failed: RuntimeError('the database is down')" in said
 
 
@@ -677,13 +683,14 @@ def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
     found = summed("groundedness", rows)
     assert {what: one.score for what, one in found.items()} == {
         "mean": 0.625,
-        "lower_bound": pytest.approx(1.25 / 3),
-        "upper_bound": pytest.approx(2.25 / 3),
-        "coverage": pytest.approx(2 / 3),
+        "lower_bound": 1.25 / 4,
+        "upper_bound": 3.25 / 4,
+        "coverage": 0.5,
         "pass_rate": 0.5,
     }
     assert found["mean"].comment == (
-        "5 rows: 2 with a score, 1 not applicable, 1 without what the judge needs, 1 errors (no_verdict 1)"
+        "5 rows: 2 with a score, 1 not applicable, 0 without what the judge needs, "
+        "2 errors (no_response 1, no_verdict 1)"
     )
     assert len(model.asked) == 5  # the unreadable one was asked again; none was judged for the summary
     (signature,) = found["mean"].evaluator_info["signatures"]

@@ -323,7 +323,7 @@ CAUGHT_CASE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
             {"response": ""}, [("a", "row 2", "empty_response"), ("b", "row 2", "empty_response")], id="blank"
         ),
         pytest.param(
-            {"query": "q"}, [("a", "row 2", "missing_field"), ("b", "row 2", "missing_field")], id="missing"
+            {"query": "q"}, [("a", "row 2", "no_response"), ("b", "row 2", "no_response")], id="missing"
         ),
         pytest.param(CAUGHT_CASE, [("", "row 2", "unreadable_row")], id="an error stands for itself"),
         pytest.param("text", [("", "row 2", "unreadable_row")], id="no mapping"),
