@@ -86,7 +86,8 @@ class _Judged:
     """What metrics of single turns and of conversations have in common.
 
     A verdict that is not applicable (the level `nothing_to_ground`) has a score of None, is a success, and
-    its reason says so. An empty response is an error, like a missing parameter.
+    its reason says so. A missing or blank response is an error of its row, unless
+    `empty_response` says otherwise.
 
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None no test case passes
@@ -165,8 +166,7 @@ class _Judged:
             The score, 0..1, or None if the verdict is not applicable.
 
         Raises:
-            MissingTestCaseParamsError: the test case lacks a field that the judge needs, or its response is
-                empty.
+            MissingTestCaseParamsError: the test case lacks a field that the judge needs.
             GroundjudgeError: as for `Judge.judge`.
         """
         with self._measuring(test_case):
@@ -225,9 +225,6 @@ class _Judged:
 
     def _set_result(self, verdict: Verdict) -> None:
         self._set_verdict(verdict)
-        if verdict.label == "empty_response":
-            message = f"empty_response: the '{self.__name__}' metric cannot judge an empty response"
-            raise MissingTestCaseParamsError(message)
         named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = named_score.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
@@ -253,7 +250,9 @@ class JudgeMetric(_Judged, BaseMetric):
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes
         names = {field.field for field in self.judge.inputs}
         tools = _tool_results(test_case) if "context" in names else []
-        required = [param for param in self._required_params if not (tools and param is PARAMS["context"])]
+        # A missing response is the judge's own error: DeepEval can be set to skip what lacks a parameter.
+        unchecked = {PARAMS["response"], *([PARAMS["context"]] if tools else [])}
+        required = [param for param in self._required_params if param not in unchecked]
         check_llm_test_case_params(test_case, required, None, None, self)
         retrieved = test_case.retrieval_context
         metadata: dict[str, Any] = test_case.metadata or {}

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from groundjudge import (
     PromptError,
     Reply,
     ReplyError,
+    Scale,
+    Tags,
     Usage,
     Verdict,
     __version__,
@@ -214,30 +217,94 @@ def test_usage_of_all_attempts_is_added_up() -> None:
     assert failed.reply == "hm"
 
 
+BLANKS: list[tuple[object, str]] = [
+    ("", "empty_response"),
+    (" \n\t", "empty_response"),
+    ("\u00a0\u3000", "empty_response"),
+    ([], "empty_response"),
+    ((), "empty_response"),
+    ([{"role": "assistant", "content": ""}], "empty_response"),
+    ([{"role": "assistant", "content": " "}, {"role": "assistant", "content": "\n"}], "empty_response"),
+    ([{"role": "assistant", "content": [{"type": "text", "text": ""}]}], "empty_response"),
+    ([("ai", " ")], "empty_response"),
+    (None, "no_response"),
+    (..., "no_response"),
+]
+"""What an application that crashed leaves of its response; ...: not even the key."""
+
+
+def with_response(name: str, response: object) -> dict[str, Any]:
+    case = {**CASES[name], "response": response}
+    return {key: value for key, value in case.items() if value is not ...}
+
+
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("blank", ["", " \n\t", [], [{"role": "assistant", "content": ""}]])
-def test_blank_response_is_not_applicable_without_a_call(name: str, blank: object) -> None:
-    verdict, model = both_ways(name, "hm", case={**CASES[name], "response": blank})
-    assert (verdict.status, verdict.label, verdict.score, verdict.passed) == (
-        "not_applicable",
-        "empty_response",
-        None,
-        None,
-    )
+@pytest.mark.parametrize(("blank", "code"), BLANKS)
+def test_a_missing_or_blank_response_is_an_error_without_a_call(name: str, blank: object, code: str) -> None:
+    verdict, model = both_ways(name, "hm", case=with_response(name, blank))
+    assert (verdict.status, verdict.score, verdict.passed) == ("error", None, None)
+    assert verdict.error is not None
+    assert verdict.error.code == code
+    assert 'empty_response="not_applicable"' in verdict.error.message
     assert (model.asked, verdict.attempts) == ([], 0)
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(("blank", "code"), BLANKS)
+def test_a_missing_or_blank_response_can_be_left_out_or_scored_worst(
+    name: str, blank: object, code: str
+) -> None:
+    model = ScriptedModel("hm")
+    case = with_response(name, blank)
+    left_out = load(name, model=model, empty_response="not_applicable").judge(case)
+    assert (left_out.status, left_out.label, left_out.score, left_out.passed) == (
+        *("not_applicable", code),
+        *(None, None),
+    )
+    worst = load(name, model=model, empty_response="worst").judge(case)
+    assert (worst.status, worst.score, worst.passed, worst.warnings) == ("ok", 0, False, (code,))
+    assert {part.name for part in worst.parts} == ({"recall", "precision"} if "passage" in name else set())
+    assert model.asked == []
+    assert None not in {left_out.key, worst.key}
+
+
+def test_a_case_that_lacks_another_input_too_is_missing_it() -> None:
+    judge = load("passage_quality", model=ScriptedModel("hm"), empty_response="worst")
+    with pytest.raises(CaseError, match="missing_field: passage_quality needs reference"):
+        judge.judge({"query": "When?", "response": ""})
+
+
+def test_a_crash_that_left_no_context_either_is_a_missing_response() -> None:
+    judge = load("groundedness", model=ScriptedModel("hm"))
+    with pytest.raises(CaseError, match="no_response"):
+        judge.judge({"query": "When?"})
+    with pytest.raises(CaseError, match="missing_field: groundedness needs query"):
+        judge.judge({"context": "At nine."})
+
+
+def test_a_judge_that_needs_no_response_judges_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "queries.prompty"
+    path.write_text("---\nname: queries\n---\nRate {{query}}", encoding="utf-8")
+    model = ScriptedModel("<S2>4</S2>")
+    judge = load(path, model=model, reply=Tags(), scale=Scale(worst=1, best=5))
+    assert judge.judge({"query": "When?", "response": " "}).value == 4
+
+
+@pytest.mark.parametrize("choice", ["ignore", "Error", 0, True])
+def test_an_unknown_choice_for_empty_responses_is_refused(choice: Any) -> None:
+    with pytest.raises(PromptError, match="empty_response must be one of 'error', 'not_applicable', 'worst'"):
+        load("groundedness", model="offline", empty_response=choice)
 
 
 @pytest.mark.parametrize("name", names())
 def test_missing_field_is_named_without_a_call(name: str) -> None:
     judge = load(name, model=ScriptedModel("hm"))
     for field in judge.rubric.prompt.inputs:
-        if not field.required:
+        if not field.required or field.field == "response":
             continue
         for change in (
             ({}, {field.field: None}) if field.may_be_empty else ({}, {field.field: None}, {field.field: " "})
         ):
-            if field.field == "response" and change.get("response") == " ":
-                continue
             row = {key: value for key, value in CASES[name].items() if key != field.field} | change
             with pytest.raises(CaseError, match=field.field) as caught:
                 judge.judge(row)

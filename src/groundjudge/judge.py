@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, TypeAlias, Unpack, cast
 
-from groundjudge.case import Case, is_blank, well_formed
+from groundjudge.case import Case, well_formed
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.model import Model
 from groundjudge.models.lookup import ModelLike, as_model
@@ -195,17 +195,16 @@ class Judge:
         try:
             case = Case.of(case)
             spent = spent.model_copy(update={"case_id": case.id, "key": self.key(case)})
-            if has_nothing_to_judge(case):
-                return spent.model_copy(
-                    update={"status": "not_applicable", "label": "empty_response", "model": None}
-                )
+            free = self.rubric.verdict_without_call(case)
+            if free is not None:
+                return free.model_copy(update={"key": spent.key})
             request: Request = yield Step("prompt", case, self.rubric.ask)
             while True:
                 spent = spent.model_copy(update={"attempts": spent.attempts + 1})
                 reply: Reply = yield Step("model", request, self.model.complete, self.model.acomplete)
                 spent = _with_reply(spent, reply, self.model.name, perf_counter() - started)
                 try:
-                    verdict: Verdict = yield Step("parser", reply, partial(self.rubric.verdict, case=case))
+                    read: Verdict = yield Step("parser", reply, partial(self.rubric.verdict, case=case))
                 except ReplyError as error:
                     if error.code == "truncated" and not has_more_room:
                         has_more_room = True
@@ -218,7 +217,7 @@ class Judge:
                     request = yield Step("prompt", case, partial(_ready, again))
                 else:
                     kept = ("attempts", "retries", "usage", "latency_s", "key", "model")
-                    return verdict.model_copy(update={name: getattr(spent, name) for name in kept})
+                    return read.model_copy(update={name: getattr(spent, name) for name in kept})
         except GroundjudgeError as error:
             latency = perf_counter() - started if spent.attempts else 0.0
             retries = spent.retries + (error.retries if isinstance(error, ModelError) else 0)
@@ -273,11 +272,6 @@ def as_judge(
         rubric = judge.rubric.with_options(**rubric_options) if options else judge.rubric
         made = replace(judge, rubric=rubric, model=judge.model if model is None else as_model(model))
     return made if max_reasks is None else replace(made, max_reasks=max_reasks)
-
-
-def has_nothing_to_judge(case: Case) -> bool:
-    """Whether a response was given, but is blank: there is no call to make about it."""
-    return case.response is not None and is_blank(case.response)
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:

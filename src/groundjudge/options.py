@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from groundjudge.replies import Format
 from groundjudge.verdict import Scale
+
+EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
+"""What becomes of a row whose response is missing or blank: no model is asked about it."""
 
 
 class PromptOptions(TypedDict, total=False):
@@ -18,6 +21,7 @@ class PromptOptions(TypedDict, total=False):
     scale: Scale | None
     levels: Mapping[float, str] | None
     not_applicable: Sequence[float] | None
+    empty_response: EmptyResponse | None
 
 
 class RubricOptions(PromptOptions, total=False):

@@ -12,18 +12,21 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, Unpack, cast, get_args
 
-from groundjudge.case import Case
-from groundjudge.errors import PromptError, ReplyError
+from groundjudge.case import Case, Document, is_blank
+from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
-from groundjudge.options import RubricOptions, check_options
+from groundjudge.options import EmptyResponse, RubricOptions, check_options
 from groundjudge.prompt import Input, Prompt
 from groundjudge.replies import FORMATS, Format, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.reply import Outcome, Reply
 from groundjudge.verdict import Part, Scale, Verdict, passes
 from groundjudge.version import __version__
+
+FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
+"""What an application gives, and what is missing together where it crashed."""
 
 PROMPTS = Path(__file__).parent / "prompts"
 
@@ -59,10 +62,12 @@ class Rubric:
         levels: labels by the highest value that bears them, in rising order.
         not_applicable: values that mean "nothing to judge".
         threshold: on the score, 0..1: a verdict passes if its score reaches it.
+        empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
+            a crashed application deserves; "not_applicable"; or the "worst" score, 0.
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
-            the scale), `bad_reply_format` (an object that is no reply format).
+            the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`.
     """
 
     prompt: Prompt
@@ -71,10 +76,12 @@ class Rubric:
     levels: Mapping[float, str]
     not_applicable: tuple[float, ...]
     threshold: float
+    empty_response: EmptyResponse = "error"
 
     def __post_init__(self) -> None:
         _check_format(self.format)
         _check_threshold(self.threshold)
+        _check_empty_response(self.empty_response)
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
@@ -109,6 +116,7 @@ class Rubric:
             sorted(self.levels.items()),
             sorted(self.not_applicable),
             self.threshold,
+            self.empty_response,
             __version__,
         ]
         return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
@@ -175,6 +183,50 @@ class Rubric:
             case_id=case.id if case else None,
         )
 
+    def verdict_without_call(self, case: Case) -> Verdict | None:
+        """The verdict on a response that is missing or blank; None where there is something to judge.
+
+        Raises:
+            CaseError: `no_response` or `empty_response`, unless `empty_response` says otherwise;
+                `missing_field` if the case also lacks an input that the application does not give
+                (anything but the context): then it is not meant for this judge.
+        """
+        code = self._missing_response(case)
+        if code is None:
+            return None
+        self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
+        if self.empty_response == "error":
+            raise CaseError(code, _no_response(self.name, code, case), "response")
+        verdict = Verdict(
+            judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
+        )
+        return verdict if self.empty_response == "not_applicable" else self._worst(verdict, code)
+
+    def _missing_response(self, case: Case) -> str | None:
+        """The code of what is wrong with the response, where the prompt needs one."""
+        shown = next((each for each in self.inputs if each.field == "response"), None)
+        if shown is None or not shown.required:
+            return None
+        if case.response is None:
+            return "no_response"
+        return "empty_response" if is_blank(case.response) and not shown.may_be_empty else None
+
+    def _worst(self, verdict: Verdict, code: str) -> Verdict:
+        worst, names = self.scale.worst, self.format.part_names
+        value = None if names else worst
+        return verdict.model_copy(
+            update={
+                "status": "ok",
+                "score": 0.0,
+                "value": value,
+                "label": label_of(value, self.levels),
+                "passed": passes(0.0, self.threshold),
+                "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
+                "parts": tuple(Part(name=name, value=worst, score=0.0) for name in names),
+                "warnings": (code,),
+            }
+        )
+
     def outcome(self, reply: Reply, case: Case) -> Outcome:
         """The verdict that a reply gives on a case, or the error; what was read before is not read again."""
         known = reply.outcome
@@ -216,7 +268,9 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         name: one of `names()`, or the path of a prompt file.
         options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
             sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
-            the highest value that bears them; not_applicable: values that mean "nothing to judge".
+            the highest value that bears them; not_applicable: values that mean "nothing to judge";
+            empty_response: what becomes of a case whose response is missing or blank, "error" by default,
+            "not_applicable" or "worst".
 
     Raises:
         PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
@@ -234,7 +288,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     if options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, reply, scale)
     levels, not_applicable = options.get("levels"), options.get("not_applicable")
-    threshold = options.get("threshold")
+    threshold, empty_response = options.get("threshold"), options.get("empty_response")
     return Rubric(
         prompt,
         reply,
@@ -242,6 +296,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         _sorted(prompt.levels if levels is None else levels),
         tuple(prompt.not_applicable if not_applicable is None else not_applicable),
         prompt.threshold if threshold is None else threshold,
+        "error" if empty_response is None else empty_response,
     ).with_options(parameters=options.get("parameters"))
 
 
@@ -271,6 +326,22 @@ def _check_threshold(threshold: object) -> None:
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         message = f"threshold must lie on the score, 0..1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
+
+
+def _check_empty_response(choice: object) -> None:
+    choices = get_args(EmptyResponse)
+    if choice not in choices:
+        message = f"empty_response must be one of {', '.join(map(repr, choices))}, not {choice!r}"
+        raise PromptError("bad_empty_response", message, str(choice))
+
+
+def _no_response(judge: str, code: str, case: Case) -> str:
+    what = "no response was given" if code == "no_response" else "the response is blank"
+    return (
+        f"{judge}: {what}. A crashed application must not look like a good one: pass "
+        'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
+        f"The case has: {', '.join(case.given()) or 'nothing'}"
+    )
 
 
 def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name

@@ -32,6 +32,7 @@ from deepeval.test_case import (
 from scripted_model import ScriptedModel
 
 from groundjudge import (
+    CaseError,
     GroundjudgeError,
     ModelError,
     PromptError,
@@ -422,13 +423,6 @@ def test_results_are_reset_for_each_test_case() -> None:
 
 MISSING: list[tuple[Build, dict[str, Any], str]] = [
     (GroundednessMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None for the 'Grou"),
-    (GroundednessMetric, {"actual_output": None}, "'actual_output' cannot be None"),
-    (GroundednessMetric, {"actual_output": ""}, "'actual_output' cannot be empty"),
-    (
-        GroundednessMetric,
-        {"actual_output": " \n"},
-        "empty_response: the 'Groundedness' metric cannot judge an empty response",
-    ),
     (GroundednessMetric, {"input": " "}, "missing_field: groundedness needs query"),
     (ConfidenceGroundingMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None"),
     (StatementGroundednessMetric, {"retrieval_context": []}, "missing_field: .* needs context"),
@@ -437,6 +431,23 @@ MISSING: list[tuple[Build, dict[str, Any], str]] = [
     (KnowledgeHallucinationMetric, {"metadata": {**ROLE, "profile": " "}}, "missing_field: .* needs profile"),
     (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "missing_field.*profil$"),
 ]
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    ("output", "code"), [(None, "no_response"), ("", "empty_response"), (" \n", "empty_response")]
+)
+async def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(
+    measure: Any, output: str | None, code: str
+) -> None:
+    metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
+    with pytest.raises(CaseError) as raised:
+        await measure(metric, row(actual_output=output))
+    assert raised.value.code == code
+    assert (metric.score, metric.is_successful()) == (None, False)
+    worst = GroundednessMetric(model=ScriptedModel(GROUNDED), empty_response="worst")
+    assert await measure(worst, row(actual_output=output)) == 0
+    assert not worst.is_successful()
 
 
 @sync_and_async
@@ -606,7 +617,7 @@ def test_metadata_of_a_conversation_provides_agent_name_and_answers() -> None:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        (conversation("Hello?"), "missing_field: .* needs response"),
+        (conversation("Hello?"), "no_response: .* no response was given"),
         (conversation("Hello?", " "), "empty_response"),
         (conversation("Hello?", "Hello.", chatbot_role=None), "'chatbot_role' .* cannot be empty"),
         (

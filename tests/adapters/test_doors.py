@@ -136,6 +136,7 @@ TABLE = [
     Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),
     Row("passage_quality", "RECALL_Formula: (2 * 1.0)"),
     Row("passage_quality", "", {"reference": None}),
+    Row("passage_quality", "", {"response": None}),
     *(
         Row("knowledge_hallucination", formatter.banded(value, f"at {value}"))
         for value in (0, 20, 55.5, 80, 100)
@@ -150,7 +151,7 @@ TABLE = [
 def case_of(number: int, row: Row) -> dict[str, Any]:
     """The row's case; its response, unless blank, contains the number of the row."""
     case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
-    if case["response"].strip():
+    if (case["response"] or "").strip():
         case["response"] += f" [{number}]"
     case["id"] = f"case {number}"
     return {field: value for field, value in case.items() if value is not None}
@@ -286,7 +287,7 @@ def test_table_covers_every_judge_status_and_error() -> None:
         for one in rows
         if one["error"]
     }
-    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
+    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field", "empty_response", "no_response"}
 
 
 @pytest.mark.parametrize("name", names())
@@ -381,9 +382,8 @@ def from_metric(metric: JudgeMetric) -> Fields:
         assert metric.score is None
         return REFUSED if metric.verdict is None else fields_of(metric.verdict)
     headline, *_ = metric.judge.scores(metric.verdict)
-    if metric.verdict.label != "empty_response":
-        assert (metric.score, metric.reason) == (headline.score, headline.explanation)
-        assert metric.success is metric.verdict.passed
+    assert (metric.score, metric.reason) == (headline.score, headline.explanation)
+    assert metric.success is metric.verdict.passed
     return fields_of(metric.verdict)
 
 
@@ -408,9 +408,8 @@ def by_a_measure(name: str) -> list[Fields]:
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("entry", [by_measure, by_a_measure])
 def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
-    cases = zip(CASES[name], expected(name), strict=True)
-    for shown, (case, verdict) in zip(entry(name), cases, strict=True):
-        may_be_refused = not case["response"] or verdict["error"] == "missing_field"
+    for shown, verdict in zip(entry(name), expected(name), strict=True):
+        may_be_refused = verdict["error"] == "missing_field"
         assert shown == verdict or (may_be_refused and shown == REFUSED)
 
 
@@ -435,7 +434,7 @@ def test_deepeval_evaluate_gives_the_same_verdicts(
     results: list[Any] = sorted(outcome.test_results, key=lambda result: result.index or 0)
     for verdict, result in zip(verdicts, results, strict=True):
         (shown,) = result.metrics_data
-        failed = verdict.error or verdict.label == "empty_response"
+        failed = verdict.error
         assert shown.success is (not failed and bool(verdict.passed))
         assert bool(shown.error) is bool(failed)
         assert shown.score == verdict.score

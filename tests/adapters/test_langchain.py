@@ -357,11 +357,13 @@ def test_blank_response_or_missing_field_makes_no_call(method: str, row: Any) ->
     llm = answers(GOOD)
     (judged,) = runs_of(runnable("groundedness", llm=llm), method, row)
     steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
-    assert (steps, llm.in_flight.calls) == ([] if row is BLANK else ["prompt!"], 0)
+    assert (steps, llm.in_flight.calls) == ([], 0)
 
 
-def test_blank_response_is_not_applicable() -> None:
-    verdict = runnable("groundedness", llm=answers(GOOD)).invoke(BLANK)
+def test_blank_response_is_an_error_unless_set_otherwise() -> None:
+    assert raised_by(runnable("groundedness", llm=answers(GOOD)), BLANK).code == "empty_response"
+    lenient = runnable("groundedness", llm=answers(GOOD), empty_response="not_applicable")
+    verdict = lenient.invoke(BLANK)
     assert (verdict.status, verdict.label, verdict.attempts) == ("not_applicable", "empty_response", 0)
 
 

@@ -178,6 +178,12 @@ def test_not_applicable_feedback_has_its_label_and_no_score(run: Any) -> None:
 def test_blank_response_makes_no_call(run: Any, name: str, keys: list[str]) -> None:
     model = ScriptedModel(NO_VERDICT)
     (row,) = run(returning({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
+    assert [(one.key, one.score, extra(one)["error"]) for one in results(row)] == [
+        (key, None, True) for key in keys
+    ]
+    assert comment(results(row)[0]).startswith(f"empty_response: {name}: the response is blank")
+    lenient = evaluator(name, model=model, empty_response="not_applicable")
+    (row,) = run(returning({"answer": " "}), (ASKED, EXPECTED), evaluators=[lenient])
     assert [(one.key, one.score, one.value) for one in results(row)] == [
         (key, None, "empty_response") for key in keys
     ]
@@ -647,7 +653,7 @@ def test_missing_field_error_names_the_failure_of_the_application(run: Any) -> N
     )
     assert [one.key for one in results(row)] == [*PASSAGES]
     message = comment(results(row)[0])
-    assert message.startswith("missing_field: passage_quality needs response")
+    assert message.startswith("no_response: passage_quality: no response was given")
     assert "the run failed: RuntimeError('the database is down')" in message
 
 
@@ -679,13 +685,14 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     found = summarised("groundedness", rows)
     assert {figure: one.score for figure, one in found.items()} == {
         "mean": 0.625,
-        "lower_bound": pytest.approx(1.25 / 3),
-        "upper_bound": pytest.approx(2.25 / 3),
-        "coverage": pytest.approx(2 / 3),
+        "lower_bound": 1.25 / 4,
+        "upper_bound": 3.25 / 4,
+        "coverage": 0.5,
         "pass_rate": 0.5,
     }
     assert found["mean"].comment == (
-        "5 rows: 2 with a score, 1 not applicable, 1 without a required field, 1 errors (no_verdict 1)"
+        "5 rows: 2 with a score, 1 not applicable, 0 without a required field, "
+        "2 errors (no_response 1, no_verdict 1)"
     )
     assert len(model.asked) == 5  # the unreadable reply caused a reask; the summary made no call
     (signature,) = found["mean"].evaluator_info["signatures"]

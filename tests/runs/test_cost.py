@@ -12,7 +12,7 @@ import pytest
 from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 
-from groundjudge import Reply, Request, Usage, load, load_rubric, names, run, summarise
+from groundjudge import Reply, Request, Usage, as_judge, load, load_rubric, names, run, summarise
 from groundjudge.runs.cost import Prices, estimate, prompt_tokens
 
 
@@ -42,8 +42,10 @@ def test_estimate_counts_the_calls_of_a_run() -> None:
         {**ROW, "judges": "groundednes"},
     ]
     first, second = estimate(judges, rows)
-    assert (first.judge, first.n_calls, first.n_free, first.n_error) == ("groundedness", 2, 1, 2)
-    assert (second.n_calls, second.n_free, second.n_error) == (1, 1, 2)
+    assert (first.judge, first.n_calls, first.n_free, first.n_error) == ("groundedness", 2, 0, 3)
+    assert (second.n_calls, second.n_free, second.n_error) == (1, 0, 3)
+    (lenient,) = estimate(as_judge(judges[0], empty_response="worst"), rows)
+    assert (lenient.n_calls, lenient.n_free, lenient.n_error) == (2, 1, 2)
     assert first.prompt_tokens == 2 * prompt_tokens(judges[0].rubric.ask(ROW))
     assert first.completion_tokens == 2 * 2000
     assert estimate(load("groundedness", model=no_call), [])[0].n_calls == 0

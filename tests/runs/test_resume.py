@@ -52,18 +52,19 @@ def test_resume_skips_verdicts_and_judges_errors_again(
 ) -> None:
     path = cases(1, 2, {**ROW, "id": "3", "response": " "}, 4)
     failing = ScriptedModel(GOOD, ModelError("timeout", "late"), GOOD)
-    first = invoke("run", path, *JUDGE, "--out", out, model=failing)
+    lenient = (*JUDGE, "--empty-response", "not_applicable", "--out", out)
+    first = invoke("run", path, *lenient, model=failing)
     assert (first.exit_code, statuses(out)) == (
         1,
         [("1", "ok"), ("2", "error"), ("3", "not_applicable"), ("4", "ok")],
     )
     model = ScriptedModel(GOOD)
-    second = invoke("run", path, *JUDGE, "--out", out, "--resume", model=model)
+    second = invoke("run", path, *lenient, "--resume", model=model)
     assert (second.exit_code, len(model.asked)) == (0, 1), second.output
     assert statuses(out) == [("1", "ok"), ("3", "not_applicable"), ("4", "ok"), ("2", "ok")]
     assert second.stdout.splitlines()[1].split()[:5] == ["groundedness", "1.000", "3", "0", "1"]
     assert "3 verdicts reused, 1 new" in second.stdout
-    third = invoke("run", path, *JUDGE, "--out", out, "--resume", model=model)
+    third = invoke("run", path, *lenient, "--resume", model=model)
     assert (third.exit_code, len(model.asked), len(statuses(out))) == (0, 1, 4)
 
 

@@ -329,7 +329,7 @@ UNREADABLE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
         ),
         pytest.param(
             {"query": "q"},
-            [("a", "row 2", "missing_field"), ("b", "row 2", "missing_field")],
+            [("a", "row 2", "no_response"), ("b", "row 2", "no_response")],
             id="missing response",
         ),
         pytest.param(UNREADABLE, [("", "row 2", "unreadable_row")], id="CaseError"),

@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from groundjudge.options import EmptyResponse
+
 CasesFile: TypeAlias = Annotated[
     str,
     typer.Argument(
@@ -17,6 +19,13 @@ JudgeNames: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME",
         help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+    ),
+]
+EmptyResponseChoice: TypeAlias = Annotated[
+    EmptyResponse,
+    typer.Option(
+        "--empty-response",
+        help="What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
     ),
 ]
 PriceIn: TypeAlias = Annotated[

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
+from groundjudge.cli.options import CasesFile, EmptyResponseChoice, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import progress_bar
 from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
@@ -20,6 +20,7 @@ from groundjudge.cli.verdict_details import show_case
 from groundjudge.judge import Judge, load
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
+from groundjudge.options import EmptyResponse
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
@@ -54,6 +55,7 @@ def run(  # noqa: PLR0913  one per option
             help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
         ),
     ] = 1.0,
+    empty_response: EmptyResponseChoice = "error",
     full: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,7 +94,8 @@ def run(  # noqa: PLR0913  one per option
     """Judge every case of a file with every judge, and summarise.
 
     A row may name the judges that apply to it (`judges`). A row that lacks a judge's required input counts
-    as missing, not as an error.
+    as missing, not as an error; a missing or blank response is an error, unless --empty-response says
+    otherwise.
 
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
@@ -101,7 +104,7 @@ def run(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        judges = _load_judges(judge or names(), model, cache)
+        judges = _load_judges(judge or names(), model, cache, empty_response)
         _check_paths(cases, out)
         rows = Rows(cases, frozenset(full or ()))
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
@@ -129,11 +132,13 @@ def run(  # noqa: PLR0913  one per option
         raise typer.Exit(_status(outcome, min_coverage))
 
 
-def _load_judges(wanted: Sequence[str], model: str | None, cache: str | None) -> list[Judge]:
+def _load_judges(
+    wanted: Sequence[str], model: str | None, cache: str | None, empty_response: EmptyResponse
+) -> list[Judge]:
     if not model:
         fail(f"no model given: add --model, which can be {MODELS}")
     shared = CachedModel(as_model(model), cache) if cache else as_model(model)
-    judges = [load(name, model=shared) for name in dict.fromkeys(wanted)]
+    judges = [load(name, model=shared, empty_response=empty_response) for name in dict.fromkeys(wanted)]
     repeated = [name for name, count in Counter(judge.name for judge in judges).items() if count > 1]
     if repeated:
         fail(f"--judge: two judges have the name {repeated[0]!r}: change `name` in one of the prompt files")

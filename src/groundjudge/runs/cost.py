@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.judge import Judge, has_nothing_to_judge
+from groundjudge.judge import Judge
 from groundjudge.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -92,12 +92,12 @@ class _Count:
     tokens: int = 0
 
     def add(self, case: Case) -> None:
-        if has_nothing_to_judge(case):
-            self.n_free += 1
-            return
         try:
-            self.tokens += prompt_tokens(self.rubric.ask(case))
-            self.n_calls += 1
+            if self.rubric.verdict_without_call(case):
+                self.n_free += 1
+            else:
+                self.tokens += prompt_tokens(self.rubric.ask(case))
+                self.n_calls += 1
         except GroundjudgeError:
             self.n_error += 1
 
