@@ -377,11 +377,14 @@ def _parts(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[Par
     return tuple(parts), tuple(warnings)
 
 
+def _in_words(label: str) -> str:
+    """A pattern for a level's label in a sentence: the level "none" is also "no hallucination"."""
+    return r"\bno(?:ne)?\b" if label == "none" else rf"\b{re.escape(label)}\b"
+
+
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    named = {
-        other for other in levels.values() if re.search(rf"\b{re.escape(other)}\b", level, re.IGNORECASE)
-    }
+    named = {other for other in levels.values() if re.search(_in_words(other), level, re.IGNORECASE)}
     return bool(named) and label not in named
 
 

@@ -76,29 +76,18 @@ READ_AS = [
     ("tags", "<S2>4，大部分正确</S2>", 4, ()),
     ("tags", "<S2>\u200f4\u200e</S2>", 4, ()),
     ("tags", "<S2>4 (4/5)</S2>", 4, ()),
-    ("tags", "<S2>4, not 5</S2>", 4, ()),
     ("tags", "...<S2>4", 4, ("unclosed_tag",)),
     ("tags", "<think><S2>5</S2></think><S2>2</S2>", 2, ()),
     ("tags", "<thinking>it is <S2>5</S2>\n</thinking>\n<S2>2</S2>", 2, ()),
     ("tags", "Let me see.\n</think>\n<S1>r</S1><S2>2</S2>", 2, ()),
     ("tags", "<S1>a <think> b</S1><S2>2</S2>", 2, ()),
-    ("tags", "<S2>5</S2>\n</think>\n<S2>2</S2>", 2, ("several_verdicts",)),
-    ("tags", "<S2>5</S2> no, <S2>2</S2>", 2, ("several_verdicts",)),
     ("tags", "<S2>2</S2> again: <S2>2</S2>", 2, ()),
-    ("tags", "<S2>unsure</S2> no, <S2>2</S2>", 2, ("several_verdicts",)),
     ("json", '{"reasoning":"score is 1,} good, ] end","score":0.5}', 0.5, ()),
     ("json", 'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?', 0.5, ()),
     ("json", '```\n{"reasoning": "r", "score": 0.5}\n```', 0.5, ()),
-    (
-        "json",
-        'The answer contains {"score":1.0}.\n{"reasoning":"..","score":0.0}',
-        0.0,
-        ("several_verdicts",),
-    ),
     ("json", '{"score": "0.8"}', 0.8, ()),
     ("json", '{"score": "0,8"}', 0.8, ()),
     ("json", '{"Score": 0.8}', 0.8, ()),
-    ("json", '{"Score": 0.8, "SCORE": 0.2}', 0.2, ("several_verdicts",)),
     ("json", '{"reasoning": "r", "score": 0,8}', 0.8, ()),
     ("json", "{'reasoning': 'a 5\" pipe', 'score': 0.8}", 0.8, ()),
     ("json", '{"score": 1}', 1, ()),
@@ -109,7 +98,6 @@ READ_AS = [
     ("json", '{ is a brace {"score": 0.8}', 0.8, ()),
     ("json", '<think>{"score": 1}</think>{"score": 0.2}', 0.2, ()),
     ("json", '{"score": your Score} means {"score": 0.2}', 0.2, ()),
-    ("json", '{"score": 0.3, "score": 0.2}', 0.2, ("several_verdicts",)),
     ("json", '[{"score": 0.2}]', 0.2, ()),
     ("scorecard", block("Score: 8/10"), 8, ()),
     ("scorecard", block("**Score:** 8"), 8, ()),
@@ -119,7 +107,6 @@ READ_AS = [
     ("scorecard", block("`Score: 8`"), 8, ()),
     ("scorecard", block("\u200fScore:\u200f 8"), 8, ()),
     ("scorecard", block("Score:\n8"), 8, ()),
-    ("scorecard", block("Score: 8\nScore: 4"), 4, ("several_verdicts",)),
     ("scorecard", block("Score: 8\nScore: your Score"), 8, ()),
     (
         "scorecard",
@@ -138,7 +125,6 @@ READ_AS = [
     ("scorecard", block("Score: 5", "The final Score was 3-1 in 2014."), 5, ()),
     ("scorecard", "Statement: A.\nSupporting Evidence: b\nScore: 3", 3, ()),
     ("scorecard", "Criteria: A.\nSupporting Evidence: b\nScore: 3", 3, ()),
-    ("scorecard", block("Score: 8") + "\n\n" + block("Score: 4"), 4, ("several_verdicts",)),
     ("scorecard", block("Score: 8") + "\n\nStatement Sentence: B.\nSupporting Evidence: c\nScore: 4", 6, ()),
     ("scorecard", block("Score: your Score") + "\n" + block("Score: 4"), 4, ()),
     (
@@ -168,21 +154,10 @@ READ_AS = [
         [pytest.approx(2.00996, abs=1e-4), 5],
         (),
     ),
-    (
-        "adjacent",
-        passage("RECALL_Formula: (1 * 1.0)\nRECALL_Weighted_Summed_Score: 1")
-        + "\n\n"
-        + passage("RECALL_Formula: (2 * 1.0)\nRECALL_Weighted_Summed_Score: 2"),
-        [2, 5],
-        ("several_verdicts",),
-    ),
     ("banded", "Analysis: a\nLevel: Mild Hallucination\nScore: 72", 72, ()),
     ("banded", "Score: 85%", 85, ()),
     ("banded", "Score: 85/100", 85, ()),
     ("banded", "**Score:** 85 out of 100 (close to the second answer)", 85, ()),
-    ("banded", "Analysis: a\nScore: 10\nOn reflection:\nScore: 30", 30, ("several_verdicts",)),
-    ("banded", "Score: 50 came to mind\n**Score: 80**", 80, ("several_verdicts",)),
-    ("banded", "Score: 60\nFinal Score: 80", 80, ("several_verdicts",)),
 ]
 
 
@@ -195,12 +170,34 @@ def test_reply_is_read_with_value_and_warnings(
 
 
 ERRORS = [
+    ("tags", "<S2>5</S2>\n</think>\n<S2>2</S2>", "ambiguous"),
+    ("tags", "<S2>5</S2> no, <S2>2</S2>", "ambiguous"),
+    ("tags", "<S2>unsure</S2> no, <S2>2</S2>", "ambiguous"),
+    ("json", '{"Score": 0.8, "SCORE": 0.2}', "ambiguous"),
+    ("json", '{"score": 0.3, "score": 0.2}', "ambiguous"),
+    ("scorecard", block("Score: 8\nScore: 4"), "ambiguous"),
+    ("scorecard", block("Score: 8") + "\n\n" + block("Score: 4"), "ambiguous"),
+    ("banded", "Analysis: a\nScore: 10\nOn reflection:\nScore: 30", "ambiguous"),
+    ("banded", "Score: 50 came to mind\n**Score: 80**", "ambiguous"),
+    ("banded", "Score: 60\nFinal Score: 80", "ambiguous"),
+    (
+        "json",
+        'The answer contains {"score":1.0}.\n{"reasoning":"..","score":0.0}',
+        "ambiguous",
+    ),
+    (
+        "adjacent",
+        passage("RECALL_Formula: (1 * 1.0)\nRECALL_Weighted_Summed_Score: 1")
+        + "\n\n"
+        + passage("RECALL_Formula: (2 * 1.0)\nRECALL_Weighted_Summed_Score: 2"),
+        "ambiguous",
+    ),
     ("tags", "<S2>10</S2>", "out_of_scale"),
     ("tags", "<S2>-3</S2>", "out_of_scale"),
     ("tags", "<S2>0</S2>", "out_of_scale"),
     ("tags", "<S2>3/10</S2>", "out_of_scale"),
     ("tags", "<S2>4.5</S2>", "not_integer"),
-    ("tags", "<S2>4</S2> ... <S2>unsure</S2>", "not_a_number"),
+    ("tags", "<S2>4</S2> ... <S2>unsure</S2>", "ambiguous"),
     ("tags", "<S2>five</S2>", "not_a_number"),
     ("tags", "<S2>80%</S2>", "not_a_number"),
     ("tags", "<S2>4th</S2>", "not_a_number"),
@@ -208,6 +205,7 @@ ERRORS = [
     ("tags", "<S2>4.1.2</S2>", "not_a_number"),
     ("tags", "<S2></S2>", "not_a_number"),
     ("tags", "<S2>3-4</S2>", "ambiguous"),
+    ("tags", "<S2>4, not 5</S2>", "ambiguous"),
     ("tags", "<S2>3 – 4</S2>", "ambiguous"),
     ("tags", "<S2>3 or 4</S2>", "ambiguous"),
     ("tags", "<S2>3 (or 4)</S2>", "ambiguous"),
@@ -284,7 +282,7 @@ ERRORS = [
     ("banded", "Score: 60-80", "ambiguous"),
     ("banded", "Score: 1,000", "ambiguous"),
     ("banded", "Score: high", "not_a_number"),
-    ("banded", "Score: 80\nScore: none", "not_a_number"),
+    ("banded", "Score: 80\nScore: none", "ambiguous"),
     ("banded", "Analysis: the score is 80.", "no_verdict"),
 ]
 
@@ -357,9 +355,8 @@ def test_unreadable_score_in_a_block_names_the_sentence() -> None:
 
 
 def test_reason_is_the_last_one_before_the_verdict() -> None:
-    assert read("tags", "<S1>first</S1><S2>5</S2> no, <S1>second</S1><S2>2</S2>").reason == "second"
+    assert read("tags", "<S1>first</S1><S2>2</S2> again: <S1>second</S1><S2>2</S2>").reason == "second"
     assert read("tags", "<S2>2</S2><S1>after</S1>").reason == "after"
-    assert read("tags", "<S1>open <S2>2</S2>").reason == "open"
     assert read("tags", "<S2>2</S2>").reason == ""
 
 

@@ -30,7 +30,10 @@ SHARE_TOLERANCE = 0.01
 _NUMBER = r"(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)"
 _TERM = rf"[(\[]? ?({_NUMBER}) ?(?:[*×xX·∗⋅]|\\times|\\cdot) ?({_NUMBER}) ?(\\?%)? ?[)\]]?"
 TERM = re.compile(_TERM)
-FORMULA = re.compile(rf"({_TERM}(?: ?\+ ?{_TERM})*)[)\] ]*(?:[=≈].*)?")
+# Behind the formula its sum may stand, in steps: "= 2.1 + 1.2 = 3.3".
+_RESULT = rf" ?[=≈] ?[(]? ?{_NUMBER}(?: ?\+ ?{_NUMBER})*[) ]*"
+FORMULA = re.compile(rf"(?P<formula>{_TERM}(?: ?\+ ?{_TERM})*)[)\] ]*(?P<rest>.*)")
+RESULTS = re.compile(rf"(?:{_RESULT})*[.;,]?")
 
 
 @dataclass(frozen=True)
@@ -64,32 +67,42 @@ class Adjacent:
     def _labels(self) -> re.Pattern[str]:
         return label_pattern({group: (label,) for group, label in self._order.items()})
 
+    @cached_property
+    def _anywhere(self) -> re.Pattern[str]:
+        """The labels with their underscores, also in the middle of a line."""
+        ways = "|".join(f"(?P<{group}>{label})" for group, label in self._order.items())
+        return re.compile(
+            rf"(?<![A-Za-z_])(?P<_mark>)(?:{ways})[*_`]{{0,3}}[^\S\n]{{0,3}}:[*_`]{{0,3}}", re.IGNORECASE
+        )
+
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of several verdicts the last counts, with the warning `several_verdicts`.
+        """Read a reply, with its labels on lines of their own or all on one line.
 
         Raises:
             ReplyError: a part has neither a formula nor a sum (`missing_score`), a formula does not
                 weigh one score or two adjacent ones (`not_adjacent`), its shares do not add up to 1
-                (`bad_distribution`), labels are repeated in an order that leaves open which line
-                belongs to which verdict (`ambiguous`), or a number cannot be read.
+                (`bad_distribution`), there are verdicts that differ or of which one is incomplete
+                (`ambiguous`), or a number cannot be read.
         """
-        folded = opened(reply, self._labels)
+        folded = opened(reply, self._anywhere)
         found = fields(folded.text, self._labels)
+        if len(found) < len(self._order):
+            in_line = fields(folded.text, self._anywhere)
+            found = in_line if [field.label for field in in_line] == [*self._order] else found
         if not found:
             raise unread(reply)
         if is_cut_off(reply) and (
             found[-1].label != [*self._order][-1] or ends_in_number(folded.text[found[-1].start :])
         ):
             raise ReplyError("truncated", reply.text)
-        *earlier, last = self._verdicts(found)
-        if earlier and len(last) < len(self._order):
-            raise ReplyError(
-                "ambiguous", reply.text, "labels are repeated, but the last verdict lacks some of them"
-            )
+        *others, last = self._verdicts(found)
+        if others and len(last) < len(self._order):
+            message = "labels are repeated, but the last verdict lacks some of them"
+            raise ReplyError("ambiguous", reply.text, message)
         parts, warnings = self._parts(folded, last, scale, reply)
         values = [part.value for part in parts]
-        if any(self._values(folded, verdict, scale, reply) != values for verdict in earlier):
-            warnings.append("several_verdicts")
+        if any(self._values(folded, verdict, scale, reply) != values for verdict in others):
+            raise ReplyError("ambiguous", reply.text)
         return Reading(None, parts=tuple(parts), warnings=tuple(dict.fromkeys(warnings)))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
@@ -186,7 +199,7 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
     Shares may be fractions or percentages, with or without the percent sign.
 
     Raises:
-        ReplyError: `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
+        ReplyError: `not_a_number`, `ambiguous`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
 
     def error(code: str) -> ReplyError:
@@ -194,9 +207,13 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
             code, reply.text, f"{WHAT_IS_WRONG[code]}: the formula of {name} is {formula.strip()[:80]!r}"
         )
 
-    terms = _terms(formula)
-    if not terms:
+    # Single spaces keep the patterns fast. Markdown, LaTeX and outer brackets are not part of the formula.
+    whole = FORMULA.fullmatch(" ".join(formula.split()).strip(" *_`$\\[]()"))
+    if not whole:
         raise error("not_a_number")
+    if not RESULTS.fullmatch(whole["rest"].rstrip("*_`$\\[]() ")):
+        raise error("ambiguous" if any(map(str.isdigit, whole["rest"])) else "not_a_number")
+    terms = TERM.findall(whole["formula"])
     scores = [on_scale(decimal(score), scale, error) for score, _, _ in terms]
     shares = _shares(terms)
     steps = [abs(after - before) for before, after in pairwise(scores)]
@@ -206,13 +223,6 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
         raise error("bad_distribution")
     total = sum(score * share for score, share in zip(scores, shares, strict=True)) / sum(shares)
     return round(total, 9)
-
-
-def _terms(formula: str) -> list[tuple[str, str, str]]:
-    """The terms of a formula: score, share and percent sign each; [] if it is not a formula."""
-    # Single spaces keep the pattern fast. Markdown, LaTeX and outer brackets are not part of the formula.
-    whole = FORMULA.fullmatch(" ".join(formula.split()).strip(" *_`$\\[]()"))
-    return TERM.findall(whole[1]) if whole else []
 
 
 def _shares(terms: Sequence[tuple[str, str, str]]) -> list[float]:

@@ -11,7 +11,7 @@ from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.score import ends_in_number, is_placeholder, number, same_number, written
+from groundjudge.replies.score import ends_in_number, is_placeholder, one_number, written
 from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
@@ -35,34 +35,24 @@ class Banded:
         return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of several scores the last counts, with the warning `several_verdicts`.
+        """Read a reply.
 
         Raises:
-            ReplyError: there is no score, or it cannot be read.
+            ReplyError: there is no score, there are several that differ (`ambiguous`), or it cannot be
+                read.
         """
         folded = opened(reply, LABELS)
-        text = folded.text
-        found = fields(text, LABELS)
-        scores = [
-            (index, place)
-            for index, field in enumerate(found)
-            if field.label == "score"
-            and not is_placeholder(place := first_line(text[field.start : field.end]))
-        ]
-        if not scores:
+        found = fields(folded.text, LABELS)
+        scores = [field for field in found if field.label == "score"]
+        places = [first_line(folded.text[field.start : field.end]) for field in scores]
+        places = [place for place in places if not is_placeholder(place)]
+        if not places:
             raise unread(reply)
-        index, place = scores[-1]
-        if is_cut_off(reply) and ends_in_number(text[found[index].start :]):
+        if is_cut_off(reply) and ends_in_number(folded.text[scores[-1].start :]):
             raise ReplyError("truncated", reply.text)
-        value = number(place, scale, reply)
-        differ = any(not same_number(other, value, scale, reply) for _, other in scores[:-1])
-        before = found[:index]
-        return Reading(
-            value,
-            _last(folded, before, "analysis"),
-            level=_last(folded, before, "level"),
-            warnings=("several_verdicts",) if differ else (),
-        )
+        value = one_number(places, scale, reply)
+        before = found[: found.index(scores[-1])]
+        return Reading(value, _last(folded, before, "analysis"), level=_last(folded, before, "level"))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the three labelled parts, one line each."""

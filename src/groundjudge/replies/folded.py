@@ -16,7 +16,7 @@ PLAIN: Mapping[str, str] = MappingProxyType(
         **dict(zip("：．／％－", ":./%-", strict=True)),
     }
 )
-FOLDED = re.compile(f"[{''.join(PLAIN)}]")
+FOLDED = re.compile(rf"[{''.join(PLAIN)}]|\\(?=_)")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ def fold(raw: str) -> Folded:
     origins: list[int] = []
     for index, character in enumerate(raw):
         plain = PLAIN.get(character, character)
+        if character == "\\" and raw[index + 1 : index + 2] == "_":  # Markdown's escape: RECALL\_Formula
+            continue
         if character == "\r" and raw[index + 1 : index + 2] != "\n":
             plain = "\n"
         if plain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,10 @@ OBJECT = re.compile(r"\{")
 FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*)```", re.DOTALL)
 STRING_OR_BRACE = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closing>"?)|[{}]', re.DOTALL)
 BRACE = re.compile(r"[{}]")
+COMMENT = re.compile(r"\s*(?://|/\*|#).*", re.DOTALL)
+MOST_REPAIRED = 20_000
+"""Characters of an object up to which it is repaired: a repair takes longer than its length."""
+
 MOST_FALSE_STARTS = 50
 """How many opening braces without a closing one are tried before the search for objects stops."""
 
@@ -75,24 +79,23 @@ class Json:
         return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of several objects with different scores the last counts, if nothing follows it.
+        """Read a reply.
 
         Raises:
-            ReplyError: there is no object with a score, the score cannot be read, or scores differ and
-                text follows the last one (`ambiguous`).
+            ReplyError: there is no object with a score, the score cannot be read, or there are scores that
+                differ (`ambiguous`).
         """
         folded = opened(reply, OBJECT)
         text = folded.slice(0)
         candidates = [candidate for candidate in self._candidates(text) if not _is_echo(candidate.score)]
         rest = text[candidates[-1].end :] if candidates else text
-        if not candidates or self._begins(rest, reply):  # an incomplete object would be the last verdict
+        if not candidates or self._begins(rest, reply):  # an incomplete object may hold another verdict
             raise unread(reply)
-        *earlier, last = candidates
-        value = self._number(last, scale, reply)
-        differ = last.doubled or any(self._differs(other, value, scale, reply) for other in earlier)
-        if differ and rest.strip(" \t\r\n`"):
+        *others, last = candidates
+        value = self._number(last, scale, reply) if not others else self._or_ambiguous(last, scale, reply)
+        if last.doubled or any(self._or_ambiguous(other, scale, reply) != value for other in others):
             raise ReplyError("ambiguous", reply.text)
-        return Reading(value, last.reason, warnings=("several_verdicts",) if differ else ())
+        return Reading(value, last.reason)
 
     def write(self, reading: Reading, scale: Scale) -> str:
         """Write the object, the explanation first."""
@@ -138,6 +141,7 @@ class Json:
             pairs, raw = _repaired(written), written
         if pairs is None:
             return None
+        pairs = _with_key(self.value, pairs)
         scores, reasons = _under(self.value, pairs), _under(self.reason, pairs)
         if not scores:
             return None
@@ -156,11 +160,13 @@ class Json:
         if candidate.raw is None:
             return _strict_number(candidate.score, scale, reply)
         values = {
-            number(match["string"] if match["string"] is not None else match["bare"], scale, reply)
+            number(match["string"] if match["string"] is not None else _bare(match["bare"]), scale, reply)
             for match in self._place.finditer(fold(candidate.raw).text)
         }
-        if len(values) != 1:
-            raise ReplyError("ambiguous" if values else "no_verdict", reply.text)
+        if not values:
+            raise ReplyError("no_verdict", reply.text)
+        if len(values) > 1 or values != {_strict_number(_bare(candidate.score), scale, reply)}:
+            raise ReplyError("ambiguous", reply.text)  # two ways of reading give two scores
         return values.pop()
 
     @property
@@ -174,11 +180,12 @@ class Json:
             re.IGNORECASE,
         )
 
-    def _differs(self, candidate: Candidate, value: float, scale: Scale, reply: Reply) -> bool:
+    def _or_ambiguous(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
+        """The score of one of several objects: if it cannot be read, nobody can say which one counts."""
         try:
-            return self._number(candidate, scale, reply) != value
-        except ReplyError:
-            return True
+            return self._number(candidate, scale, reply)
+        except ReplyError as error:
+            raise ReplyError("ambiguous", reply.text) from error
 
     def _begins(self, rest: str, reply: Reply) -> bool:
         """Whether the text contains the beginning of another object with a score, or may do so if cut off."""
@@ -201,6 +208,11 @@ def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
     return on_scale(value, scale, error)
 
 
+def _bare(value: Any) -> Any:  # noqa: ANN401  a string loses its comment, anything else stays as it is
+    """A value without a comment behind it: `0.8 // fine`."""
+    return COMMENT.sub("", value) if isinstance(value, str) else value
+
+
 def _strictly(text: str) -> list[tuple[str, Any]] | None:
     """The key-value pairs of a valid JSON object, duplicate keys included; None if it is not one."""
     try:
@@ -215,13 +227,36 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _repaired(text: str) -> list[tuple[str, Any]] | None:
+    if len(text) > MOST_REPAIRED:
+        return None
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
     try:
         repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     except Exception:  # noqa: BLE001  if the repair fails for any reason, the reply is unreadable
         return None
-    return list(repaired.items()) if isinstance(repaired, dict) else None
+    return _pairs(repaired) if isinstance(repaired, dict) else None
+
+
+def _pairs(found: Mapping[str, Any]) -> _Pairs:
+    """An object and those in it, as they come from valid JSON."""
+    return _Pairs((key, _pairs(value) if isinstance(value, dict) else value) for key, value in found.items())
+
+
+def _with_key(key: str, pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The object that has the key: itself or, if it is the only one with it, an object inside."""
+    if _under(key, pairs):
+        return pairs
+    inside = [found for _, value in pairs if isinstance(value, _Pairs) for found in _all_with(key, value)]
+    return inside[0] if len(inside) == 1 else pairs
+
+
+def _all_with(key: str, pairs: list[tuple[str, Any]]) -> Iterator[list[tuple[str, Any]]]:
+    if _under(key, pairs):
+        yield pairs
+    for _, value in pairs:
+        if isinstance(value, _Pairs):
+            yield from _all_with(key, value)
 
 
 def _objects(text: str) -> Iterator[tuple[int, int]]:

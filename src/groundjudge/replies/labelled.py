@@ -30,6 +30,9 @@ class Field:
 def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False) -> re.Pattern[str]:
     """A pattern for labels at the start of a line, with or without Markdown around them.
 
+    A scale in brackets may follow the label, as in "Score (0-100): 72". A quoted line ("> Score: 3") has
+    no label of the reply's own.
+
     Args:
         labels: for each label's name the ways in which it may be written. `fields` returns the names.
         numbered: whether a label may have a number, as in "Score 2:".
@@ -37,7 +40,7 @@ def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False
     ways = "|".join(f"(?P<{name}>{'|'.join(map(_spaced, written))})" for name, written in labels.items())
     number = r"(?:[^\S\n]*\#?[0-9]+)?" if numbered else ""
     return re.compile(
-        rf"^[^\S\n]*(?:(?:[-+•*]|[0-9]+[.)])[^\S\n]+|[>#][^\S\n]*)*+(?P<_mark>[*_`]*)(?:{ways}){number}"
+        rf"^[^\S\n]*(?:(?:[-+•*]|[0-9]+[.)])[^\S\n]+|#+[^\S\n]*)*+(?P<_mark>[*_`]*)(?:{ways}){number}(?:[^\S\n]*[(\[][^()\[\]\n]{{0,20}}[)\]])?"
         r"(?P=_mark)?[^\S\n]*:(?P=_mark)?",
         re.IGNORECASE | re.MULTILINE,
     )

@@ -22,13 +22,18 @@ FILTERED = frozenset(
     }
 )
 
-REASONING = re.compile(r"\s*<(think|thinking)>", re.IGNORECASE)
-REASONING_END = re.compile(r"^[^\S\n]*</(?:think|thinking)>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+_REASONING = (
+    "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|inner_monologue|seed:think"
+)
+REASONING = re.compile(rf"\s*<({_REASONING})>", re.IGNORECASE)
+REASONING_END = re.compile(rf"^[^\S\n]*</(?:{_REASONING})>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 
 APOLOGY = re.compile(
     r"\b(?:i['’]?m (?:very |so |really )?sorry|i apologi[sz]e|as an ai\b"
     r"|i (?:can(?:no|['’])t|won['’]t|will not|must decline|am (?:unable|not able))"
     r"|tut mir leid|ich kann (?:das|dies|dabei|ihnen|dir)|je suis désolée?|je ne peux pas|lo siento|no puedo)"
+    r"|desculpe|lamento|não posso|maaf|saya tidak (?:bisa|dapat)|mi dispiace|non posso|üzgünüm|xin lỗi"
+    r"|क्षमा|माफ़ करें|मैं नहीं कर|দুঃখিত|আমি পারব না|معذرت|میں نہیں کر|لا أستطيع|لا يمكنني"
     r"|抱歉|对不起|對不起|我无法|我不能|申し訳|できません|죄송|عذر|آسف|извините|к сожалению",
     re.IGNORECASE,
 )
@@ -59,7 +64,7 @@ def opened(reply: Reply, mark: re.Pattern[str]) -> Folded:
 def _without_reasoning(folded: Folded, mark: re.Pattern[str]) -> Folded | None:
     """The text after the reasoning; None if the reasoning is not closed."""
     begin = REASONING.match(folded.text)
-    if begin:
+    if begin and not mark.match(folded.text, begin.start(1) - 1):  # unless the tag is the format's own
         closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
         return fold(folded.slice(closing.end())) if closing else None
     end = REASONING_END.search(folded.text)

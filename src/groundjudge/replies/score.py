@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from groundjudge.errors import ReplyError
@@ -22,16 +22,20 @@ NUMBER = re.compile(r"[+\-−]?(?:0*,[0-9]+|[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-
 OUT_OF = re.compile(
     r"\s*(?:[(\[]\s*)?(?:/|out\s+of\b)\s*(?P<best>[0-9]+(?:[.,][0-9]+)?)(?:\s*[)\]])?", re.IGNORECASE
 )
-SECOND_NUMBER = re.compile(
-    r"(?:\s+|\s*[-–—−~/|,;:&=+>→，、；]+\s*)[+\-−]?[.,]?\d"
-    r"|\s*(?:[-–—−~/|,;:.!&=+>→(\[，、；（]+\s*)?"
-    r"(?:(?:or|to|and|maybe|perhaps|possibly|rather|wait|no(?=,)|bis|oder|und|ou|à|o|y)\b\W{0,2}){1,3}"
-    r"(?:\w+\s+)?\d"
-    r"|\s*(?:[,(，（]\s*)?(?:或者?|至|到|か)\s*\d",
+ANY_NUMBER = re.compile(
+    r"(?P<of>(?:/|\bout\s+of\b)\s*)?(?P<digits>\d+(?:[.,]\d+)*)(?=(?P<counted>\s+[^\W\d_]{2,})?)"
+)
+# Words that turn a remark into another verdict, or into a scale.
+CORRECTION = re.compile(
+    r"\b(?:max|maximum|min|scale|score|rating|points?|or|to|maybe|perhaps|possibly|rather|instead|actually"
+    r"|should|would|could|but|was|were|from|if|when|unless|else|before|after|initially|originally|oder|bis|eher|ou|plutôt|o|más)\b|->|→|或|到|至",
     re.IGNORECASE,
 )
+BRACKETS = ("[]", "()", "{}", "（）", "【】")
 PERCENT = re.compile(r"\s*%")
 COMMENT = re.compile(r"\s*(?:$|\n|[(\[（]|[-–—=:;\"'”。，；！]|[.,!](?:\s|$))")
+# What goes on after digits is no number of its own: "4th", "4e0", "4.1.2".
+GOES_ON = re.compile(r"[A-Za-zÀ-ɏ]|[.][0-9]")
 # How a number can end that may be incomplete: "72", "72.", "7-", "85/".
 BROKEN_OFF = re.compile(r"[.,]?|\s*[-–—/]\s*")
 
@@ -69,24 +73,76 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
             code, reply.text, f"the score{of} must be one number on {scale}, not {place.strip()[:80]!r}"
         )
 
-    text = OWN_LABEL.sub("", EMPHASIS.sub(" ", place).strip().strip("\"'“”").strip())
+    text = _bare(place)
     found = NUMBER.match(text)
     if not found:
         raise error("not_a_number")
-    rest = text[found.end() :]
+    value, rest = decimal(found[0]), text[found.end() :]
     out_of = OUT_OF.match(rest)
     if out_of:
         if decimal(out_of["best"]) != max(scale.worst, scale.best):
             raise error("out_of_scale")
         rest = rest[out_of.end() :]
-    if SECOND_NUMBER.match(rest):
-        raise error("ambiguous")
     percent = PERCENT.match(rest)
     if percent and (scale.worst, scale.best) == (0, 100):
         rest = rest[percent.end() :]
+    if GOES_ON.match(rest):
+        raise error("not_a_number")
+    if _has_another_number(rest, value, scale):
+        raise error("ambiguous")
     if not COMMENT.match(rest):
         raise error("not_a_number")
-    return on_scale(decimal(found[0]), scale, error)
+    return on_scale(value, scale, error)
+
+
+def one_number(places: Sequence[str], scale: Scale, reply: Reply, whose: str = "") -> float:
+    """The number that all places hold: verdicts that agree are one, verdicts that differ are `ambiguous`.
+
+    Raises:
+        ReplyError: as for `number`.
+    """
+    values = {_number_or_none(place, scale, reply) for place in places}
+    if len(values) > 1:
+        message = f"the reply gives more than one score{f' of {whose[:80]!r}' if whose else ''}"
+        raise ReplyError("ambiguous", reply.text, message)
+    return number(places[0], scale, reply, whose)
+
+
+def _number_or_none(place: str, scale: Scale, reply: Reply) -> float | None:
+    try:
+        return number(place, scale, reply)
+    except ReplyError:
+        return None
+
+
+def _bare(place: str) -> str:
+    """The place without emphasis, quotation marks, brackets around all of it, and a label of its own."""
+    text = EMPHASIS.sub(" ", place).strip().strip("\"'“”").strip()
+    if text[:1] + text[-1:] in BRACKETS:
+        text = text[1:-1].strip()
+    return OWN_LABEL.sub("", text)
+
+
+def _has_another_number(rest: str, value: float, scale: Scale) -> bool:
+    """Whether a number stands behind the first one that is neither its scale's best nor the value again.
+
+    In a remark in brackets numbers may count something: "(all 3 facts match)".
+    """
+    if not any(map(str.isdigit, rest)):
+        return False
+    stripped = rest.strip()
+    is_remark = stripped[0] + stripped[-1] in BRACKETS and not CORRECTION.search(stripped)
+    return not all(
+        _repeats(match, value, scale) or (is_remark and match["counted"] and match["digits"].isdecimal())
+        for match in ANY_NUMBER.finditer(rest)
+    )
+
+
+def _repeats(match: re.Match[str], value: float, scale: Scale) -> bool:
+    digits = match["digits"]
+    if not re.fullmatch(NUMBER, digits):
+        return False
+    return decimal(digits) == (max(scale.worst, scale.best) if match["of"] else value)
 
 
 def on_scale(value: float, scale: Scale, error: Callable[[str], ReplyError]) -> float:
@@ -98,14 +154,6 @@ def on_scale(value: float, scale: Scale, error: Callable[[str], ReplyError]) -> 
     if scale.integer and value != int(value):
         raise error("not_integer")
     return float(value) + 0.0  # -0.0 becomes 0.0
-
-
-def same_number(place: str, value: float, scale: Scale, reply: Reply) -> bool:
-    """Whether a place holds that value; False if it cannot be read."""
-    try:
-        return number(place, scale, reply) == value
-    except ReplyError:
-        return False
 
 
 def decimal(digits: str) -> float:

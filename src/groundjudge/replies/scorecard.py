@@ -14,7 +14,7 @@ from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.score import is_placeholder, number, same_number, written
+from groundjudge.replies.score import is_placeholder, one_number, written
 from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
@@ -34,7 +34,7 @@ NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
 """The prompt's own wording, which may be followed by a remark."""
 
 REMARK = re.compile(r"\((.+)\)\s*$")
-"""A remark after a score: `Score: 10 (all 3 facts match)`."""
+"""A remark after a score, or on the line below: `Score: 10 (all 3 facts match)`."""
 
 
 @dataclass(frozen=True)
@@ -52,34 +52,31 @@ class Scorecard:
         return True
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of several blocks for one sentence the last counts, with `several_verdicts`.
+        """Read a reply. What follows the last block, such as an overall score, belongs to no sentence.
 
         Raises:
             ReplyError: `truncated` whenever the reply was cut off, `missing_score` for a block
-                without a score, `ambiguous` for a block that does not name its sentence, or the code
-                of a score that cannot be read.
+                without a score, `ambiguous` for a sentence with different scores or a block that does
+                not name its sentence, or the code of a score that cannot be read.
         """
         folded = opened(reply, LABELS)
         if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would show it
             raise ReplyError("truncated", reply.text)
         parts: dict[str, PartReading] = {}
-        warnings: tuple[str, ...] = ()
         for block in _blocks(fields(folded.text, LABELS)):
-            part, differs = _part(folded, block, scale, reply)
+            part = _part(folded, block, scale, reply)
             if part is None:
                 continue
-            key = " ".join(part.name.casefold().split())
-            if differs or (key in parts and parts[key].value != part.value):
-                warnings = ("several_verdicts",)
-            parts[key] = part
+            known = parts.setdefault(" ".join(part.name.casefold().split()), part)
+            if known.value != part.value:
+                message = f"the sentence {part.name[:80]!r} has two different scores"
+                raise ReplyError("ambiguous", reply.text, message)
         if not parts:
             raise unread(reply)
-        return Reading(
-            fmean(part.value for part in parts.values()), parts=tuple(parts.values()), warnings=warnings
-        )
+        return Reading(fmean(part.value for part in parts.values()), parts=tuple(parts.values()))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write a block of three lines for each part; its reason becomes a remark after the score."""
+        """Write a block of three lines for each part; its reason becomes a remark below the score."""
         return "\n\n".join(map(_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float:
@@ -93,7 +90,7 @@ class Scorecard:
 
 def _block(part: PartReading) -> str:
     quoted = one_line(" ... ".join(part.quotes))
-    remark = f" ({one_line(part.reason)})" if part.reason and part.reason != quoted else ""
+    remark = f"\n({one_line(part.reason)})" if part.reason and part.reason != quoted else ""
     return (
         f"Statement Sentence: {one_line(part.name)}\n"
         f"Supporting Evidence: {quoted or 'NOTHING FOUND'}\n"
@@ -107,31 +104,48 @@ def _blocks(found: Sequence[Field]) -> list[list[Field]]:
     return [list(found[start:end]) for start, end in zip_longest(starts, starts[1:])]
 
 
-def _part(
-    folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply
-) -> tuple[PartReading | None, bool]:
-    """The part of one block (None if it only has placeholders), and whether its scores differ."""
-    content = {field.label: folded.slice(field.start, field.end).strip() for field in block}
+def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) -> PartReading | None:
+    """The part of one block; None if it only has placeholders."""
+    content = {field.label: folded.slice(field.start, field.end).strip() for field in reversed(block)}
     sentence = content["sentence"]
-    if "score" not in content:
-        raise ReplyError(
-            "missing_score", reply.text, f"the block of the sentence {sentence[:80]!r} has no score"
-        )
-    lines = (first_line(folded.text[field.start : field.end]) for field in block if field.label == "score")
-    places = [line for line in lines if not is_placeholder(line)]
+    scores = [field for field in block if field.label == "score"]
+    if not scores:
+        message = f"the block of the sentence {sentence[:80]!r} has no score"
+        raise ReplyError("missing_score", reply.text, message)
+    places = [place for place in _places(folded, scores) if not is_placeholder(place)]
     if not places:
-        return None, False
-    *earlier, last = places
-    if earlier and [field.label for field in block].count("evidence") > 1:
-        raise ReplyError(
-            "ambiguous", reply.text, f"the block after that of {sentence[:80]!r} does not name its sentence"
-        )
+        return None
+    if [field.label for field in block].count("evidence") > 1:
+        message = f"the block after that of {sentence[:80]!r} does not name its sentence"
+        raise ReplyError("ambiguous", reply.text, message)
     evidence = content.get("evidence", "")
     nothing = NOTHING.fullmatch(evidence) or NOTHING_AS_ASKED.match(evidence)
-    part = PartReading(
+    return PartReading(
         name=sentence,
-        value=number(last, scale, reply, sentence),
-        reason=remark[1] if (remark := REMARK.search(last)) else evidence,
+        value=one_number(places, scale, reply, sentence),
+        reason=_remark(folded, scores[0]) or evidence,
         quotes=() if nothing else (evidence,),
     )
-    return part, not all(same_number(place, part.value, scale, reply) for place in earlier)
+
+
+def _places(folded: Folded, scores: Sequence[Field]) -> list[str]:
+    """The lines of a block's scores, up to where other text follows: there its verdict has ended."""
+    places: list[str] = []
+    for field in scores:
+        content = folded.text[field.start : field.end]
+        places.append(first_line(content))
+        if _is_followed_by_text(content):
+            break
+    return places
+
+
+def _is_followed_by_text(content: str) -> bool:
+    below = content.strip().split("\n", 1)[1:]
+    return any(not REMARK.fullmatch(line.strip()) for line in "".join(below).split("\n") if line.strip())
+
+
+def _remark(folded: Folded, score: Field) -> str:
+    """The remark in brackets behind a score, or alone on the line below."""
+    lines = [line.strip() for line in folded.slice(score.start, score.end).strip().split("\n")[:2]]
+    found = (REMARK.search(line) for line in lines)
+    return next((match[1] for match in found if match), "")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.score import is_placeholder, number, same_number, written
+from groundjudge.replies.score import is_placeholder, one_number, written
 from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
@@ -19,17 +19,21 @@ UNTAGGED = str.maketrans("<>", "‹›")
 """Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format."""
 
 
-class Place(NamedTuple):
-    """The content after an opening tag, up to the next tag of that name; indexes into the folded text.
+THOUGHTS = "S0"
+"""The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict."""
+
+
+class Element(NamedTuple):
+    """An element that stands in no other one; indexes into the folded text.
 
     Attributes:
-        begin: where the opening tag begins.
+        name: the tag's name, in lower case.
         start: where the content begins.
         end: where the content ends, exclusive.
         closed: whether a closing tag ends it.
     """
 
-    begin: int
+    name: str
     start: int
     end: int
     closed: bool
@@ -58,29 +62,23 @@ class Tags:
         return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of several verdicts the last counts, with the warning `several_verdicts`.
+        """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
-            ReplyError: there is no verdict, or its number cannot be read.
+            ReplyError: there is no verdict, there are several that differ (`ambiguous`), or the number
+                cannot be read.
         """
-        text = opened(reply, _tag(f"(?:{re.escape(self.value)}|{re.escape(self.reason)})"))
-        places = [
-            place
-            for place in _places(text, self.value)
-            if not is_placeholder(text.text[place.start : place.end])
-        ]
-        if not places:
+        text = opened(reply, _tag(self.value, self.reason))
+        elements = _elements(text.text, _tag(self.value, self.reason, THOUGHTS), self.value.lower())
+        verdicts = [each for each in elements if each.name == self.value.lower()]
+        verdicts = [each for each in verdicts if not is_placeholder(text.text[each.start : each.end])]
+        if not verdicts:
             raise unread(reply)
-        *earlier, last = places
-        if not last.closed and is_cut_off(reply):
+        if is_cut_off(reply) and not all(each.closed for each in verdicts):
             raise ReplyError("truncated", reply.text)
-        value = number(text.text[last.start : last.end], scale, reply)
-        warnings: list[str] = []
-        if not all(same_number(text.text[place.start : place.end], value, scale, reply) for place in earlier):
-            warnings.append("several_verdicts")
-        if not last.closed:
-            warnings.append("unclosed_tag")
-        return Reading(value, self._reason(text, last.begin), warnings=tuple(warnings))
+        value = one_number([text.text[each.start : each.end] for each in verdicts], scale, reply)
+        warnings = () if all(each.closed for each in verdicts) else ("unclosed_tag",)
+        return Reading(value, self._reason(text, elements, verdicts[-1]), warnings=warnings)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
@@ -96,24 +94,29 @@ class Tags:
         """None: the reply is not JSON."""
         return None
 
-    def _reason(self, text: Folded, verdict: int) -> str:
+    def _reason(self, text: Folded, elements: Sequence[Element], verdict: Element) -> str:
         """The last explanation before the verdict, or the last one at all if there is none before it."""
-        places = _places(text, self.reason)
-        if not places:
-            return ""
-        place = next((place for place in reversed(places) if place.begin < verdict), places[-1])
-        end = place.end if place.closed or place.begin > verdict else min(place.end, verdict)
-        return text.slice(place.start, end).strip()
+        found = [each for each in elements if each.name == self.reason.lower()]
+        before = [each for each in found if each.start < verdict.start]
+        chosen = (before or found)[-1:]
+        return "".join(text.slice(each.start, each.end).strip() for each in chosen)
 
 
-def _tag(name: str) -> re.Pattern[str]:
-    return re.compile(rf"<\s*(?:(/)\s*)?{name}\s*>", re.IGNORECASE)
+def _tag(*names: str) -> re.Pattern[str]:
+    return re.compile(rf"<\s*(/\s*)?({'|'.join(map(re.escape, names))})\s*>", re.IGNORECASE)
 
 
-def _places(text: Folded, name: str) -> list[Place]:
-    tags = list(_tag(re.escape(name)).finditer(text.text))
-    return [
-        Place(tag.start(), tag.end(), after.start() if after else len(text.text), bool(after and after[1]))
-        for tag, after in zip_longest(tags, tags[1:])
-        if not tag[1]
-    ]
+def _elements(text: str, tag: re.Pattern[str], value: str) -> list[Element]:
+    """The outermost elements. Any tag ends a value, since it holds a number only: `<S2>4</S1>`."""
+    found: list[Element] = []
+    inside: re.Match[str] | None = None
+    for match in tag.finditer(text):
+        name = match[2].lower()
+        if inside is not None and (inside[2].lower() == value or (match[1] and name == inside[2].lower())):
+            found.append(Element(inside[2].lower(), inside.end(), match.start(), closed=bool(match[1])))
+            inside = None if match[1] else match
+        elif inside is None and not match[1]:
+            inside = match
+    if inside is not None:
+        found.append(Element(inside[2].lower(), inside.end(), len(text), closed=False))
+    return found

@@ -15,7 +15,6 @@ const WARNINGS = {
   evidence_unchecked: "Quotes were not checked, because the case was not available.",
   statement_missing: "Part of the response was not scored.",
   statement_not_in_response: "A scored sentence is not in the response.",
-  several_verdicts: "The reply holds more than one verdict; the last one counts.",
   weighted_sum_mismatch: "The stated sum was wrong and was recomputed.",
   formula_missing: "The reply holds a sum without its formula.",
   band_mismatch: "The level and the score of the reply belong to different bands.",
