@@ -30,6 +30,7 @@ from groundjudge.case import (
     well_formed,
 )
 from groundjudge.errors import CaseError, PromptError
+from groundjudge.fences import fenced, neutralised
 from groundjudge.verdict import Finite, Frozen, PromptId, Scale
 
 FRONT_MATTER = re.compile(
@@ -41,13 +42,6 @@ ROLE = re.compile(
 # Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
 SINGLE = re.compile(rf"\{{(?P<name>{'|'.join(FIELD_NAMED)})\}}")
-# Text that a model could mistake for a fence: `<data-`, also with spaces, in full width, or with
-# invisible characters between its letters.
-_GAP = r"[\W_]{0,2}"
-FENCE_LIKE = re.compile(
-    rf"[<＜﹤〈](?=[\W_]{{0,4}}[dｄ]{_GAP}[aａ]{_GAP}[tｔ]{_GAP}[aａ]{_GAP}[-‐‑‒–—−﹣－\xad_:])",
-    re.IGNORECASE,
-)
 TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
 """Prompty's names of input types, and what they are here."""
 
@@ -233,16 +227,6 @@ class Prompt(Frozen):
 def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
     """A section's text, with the value in place of each placeholder."""
     return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
-
-
-def fenced(name: str, text: str) -> str:
-    """A value between the tags that mark it as data; `text` must be neutralised already."""
-    return f"<data-{name}>\n{text}\n</data-{name}>" if text else f"<data-{name}>\n</data-{name}>"
-
-
-def neutralised(text: str) -> str:
-    """The text with everything that looks like a fence made harmless; length and offsets do not change."""
-    return FENCE_LIKE.sub("‹", text)
 
 
 def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's value
