@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Rubric, Verdict, as_judge
+from groundjudge.case import FIELD_NAMED
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.options import PromptOptions
@@ -237,7 +238,8 @@ class JudgeMetric(_Judged, BaseMetric):
 
     @property
     def _required_params(self) -> Any:  # noqa: ANN401  a list on the class, says DeepEval
-        needed = (each.field for each in self.judge.inputs if each.required)
+        # An input of the judge's own is checked by the judge, whose error names its key.
+        needed = (each.field for each in self.judge.inputs if each.required and not each.is_own)
         return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in needed))
 
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, once it is checked
@@ -248,8 +250,9 @@ class JudgeMetric(_Judged, BaseMetric):
         check_llm_test_case_params(test_case, needed, None, None, self)
         retrieved = test_case.retrieval_context
         told: dict[str, Any] = test_case.metadata or {}
-        own = {name: told[name] for name in (fields - PARAMS.keys()) & told.keys()}
-        if tools or own:
+        looked_up = (fields - PARAMS.keys()) & told.keys()
+        own = {name: told[name] for name in looked_up & FIELD_NAMED.keys()}
+        if tools or looked_up:
             self.criteria = f"not to be cached: {uuid4()}"
         return Case(
             query=test_case.input,
@@ -327,6 +330,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
             conversation=test_case.turns[:last],
             response=None if last is None else test_case.turns[last].content,
             id=test_case.name,
+            metadata=told,
         )
 
 

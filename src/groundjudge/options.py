@@ -11,13 +11,25 @@ from groundjudge.verdict import Scale
 
 
 class PromptOptions(TypedDict, total=False):
-    """What a prompt file says of itself, and what may be given in code instead. None: not given."""
+    """What a prompt file says of itself, and what may be given in code instead. None: not given.
+
+    Attributes:
+        parameters: sampling parameters, added to the file's.
+        reply: the reply format.
+        scale: the numbers that a reply may give.
+        levels: labels by the highest value that bears them.
+        not_applicable: values that mean "nothing to judge".
+        may_be_empty: names of inputs that must be given but may be blank, added to the file's.
+        optional: names of inputs that need not be given, added to the file's.
+    """
 
     parameters: Mapping[str, Any] | None
     reply: Format | None
     scale: Scale | None
     levels: Mapping[float, str] | None
     not_applicable: Sequence[float] | None
+    may_be_empty: Sequence[str] | None
+    optional: Sequence[str] | None
 
 
 class RubricOptions(PromptOptions, total=False):
