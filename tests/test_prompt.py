@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 
-from groundjudge import Judge, as_judge, load, load_rubric, names
+from groundjudge import Judge, JudgeOptions, as_judge, load, load_rubric, names
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.fences import neutralised
@@ -567,15 +567,13 @@ def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
         "may_be_empty": True,
     }
     assert judge.with_options(optional=["query"], may_be_empty=None).identity == judge.identity
-    identities = {
-        load("groundedness", model=ScriptedModel("x"), **options).identity
-        for options in (
-            {},
-            {"optional": ["query"]},
-            {"may_be_empty": ["query"]},
-            {"optional": ["response"]},
-        )
-    }
+    settings: list[JudgeOptions] = [
+        {},
+        {"optional": ["query"]},
+        {"may_be_empty": ["query"]},
+        {"optional": ["response"]},
+    ]
+    identities = {load("groundedness", model=ScriptedModel("x"), **each).identity for each in settings}
     assert len(identities) == 4
 
 
@@ -740,7 +738,7 @@ def test_optional_input_of_ones_own_is_shown_empty(tmp_path: Path) -> None:
 
 def test_key_of_a_verdict_depends_on_the_inputs_of_ones_own_only(tmp_path: Path) -> None:
     judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"))
-    cases = [
+    cases: list[dict[str, Any]] = [
         {"response": "r", "topic": "dogs"},
         {"response": "r", "topic": "cats"},
         {"response": "r", "topic": "cats", "rules": ["a"]},

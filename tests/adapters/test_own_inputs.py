@@ -177,13 +177,9 @@ def test_langsmith_takes_the_options_of_inputs(file: Path) -> None:
 # --- DeepEval -----------------------------------------------------------------------------------------
 
 
-def test_case_of(metadata: dict[str, Any] | None, **fields: Any) -> LLMTestCase:
-    return LLMTestCase(
-        **{"input": "q", "actual_output": "r", "retrieval_context": ["c"], "metadata": metadata, **fields}
-    )
-
-
-test_case_of.__test__ = False  # type: ignore[attr-defined]
+def row_with(metadata: dict[str, Any] | None, **fields: Any) -> LLMTestCase:
+    given: dict[str, Any] = {"input": "q", "actual_output": "r", "retrieval_context": ["c"], **fields}
+    return LLMTestCase(**given, metadata=metadata)
 
 
 @pytest.mark.parametrize("run_async", [False, True])
@@ -195,9 +191,10 @@ def test_deepeval_fills_the_input_from_metadata(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # DeepEval leaves its results where it runs
     metric = JudgeMetric(judge=file, model=ScriptedModel(REPLY))
+    metrics: list[Any] = [metric]
     outcome = deepeval_evaluate(
-        [test_case_of({"topic": "dogs", "rules": ["a"], "other": 1})],
-        [metric],
+        [row_with({"topic": "dogs", "rules": ["a"], "other": 1})],
+        metrics,
         async_config=AsyncConfig(run_async=run_async),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
     )
@@ -208,7 +205,7 @@ def test_deepeval_fills_the_input_from_metadata(
 
 def test_deepeval_does_not_cache_a_verdict_that_rests_on_metadata(file: Path) -> None:
     metric = JudgeMetric(judge=file, model=ScriptedModel(REPLY))
-    metric.measure(test_case_of({"topic": "dogs"}))
+    metric.measure(row_with({"topic": "dogs"}))
     assert metric.criteria.startswith("not to be cached")
 
 
@@ -220,19 +217,21 @@ def test_deepeval_names_the_missing_input_and_what_was_there(
     file: Path, metadata: dict[str, Any] | None, there: str
 ) -> None:
     metric = JudgeMetric(judge=file, model=ScriptedModel(REPLY))
-    for measure in (metric.measure, lambda case: asyncio.run(metric.a_measure(case))):
-        with pytest.raises(MissingTestCaseParamsError) as raised:
-            measure(test_case_of(metadata))
-        assert "missing_field: on_topic needs topic, which is not given" in str(raised.value)
-        assert str(raised.value).endswith(f"The case has: {there}")
-        assert metric.verdict
-        assert metric.verdict.error
-        assert metric.verdict.error.code == "missing_field"
+    with pytest.raises(MissingTestCaseParamsError) as raised:
+        metric.measure(row_with(metadata))
+    with pytest.raises(MissingTestCaseParamsError) as araised:
+        asyncio.run(metric.a_measure(row_with(metadata)))
+    assert str(raised.value) == str(araised.value)
+    assert "missing_field: on_topic needs topic, which is not given" in str(raised.value)
+    assert str(raised.value).endswith(f"The case has: {there}")
+    assert metric.verdict
+    assert metric.verdict.error
+    assert metric.verdict.error.code == "missing_field"
 
 
 def test_deepeval_takes_the_options_of_inputs(file: Path) -> None:
     metric = JudgeMetric(judge=file, model=ScriptedModel(REPLY), **NO_CONTEXT)
-    assert metric.measure(test_case_of(None, retrieval_context=[])) == 1
+    assert metric.measure(row_with(None, retrieval_context=[])) == 1
     assert "<data-context>\n</data-context>" in asked(metric.judge)
 
 
