@@ -288,3 +288,39 @@ def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(
     judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}
     assert model.asked == []
+
+
+def test_functions_of_one_name_do_not_share_replies(path: Path) -> None:
+    def answering(value: int) -> Callable[[object], str]:
+        return lambda _: f"<S2>{value}</S2>"
+
+    functions = [answering(5), answering(1), lambda _: "<S2>2</S2>", lambda _: "<S2>4</S2>", answering(5)]
+    values = [
+        load("groundedness", model=CachedModel(function, path)).judge(ROW).value for function in functions
+    ]
+    assert values == [5, 1, 2, 4, 5]
+
+
+class NamedLLM:
+    """A chat model with settings, by LangChain's protocol."""
+
+    model_name = "one"
+
+    def __init__(self, reply: str, **settings: object) -> None:
+        self.reply = reply
+        self._identifying_params = settings
+        self.base_url = settings.get("base_url")
+
+    def invoke(self, _: object) -> str:
+        return self.reply
+
+    async def ainvoke(self, _: object) -> str:
+        return self.reply
+
+
+@pytest.mark.parametrize("setting", ["temperature", "base_url"])
+def test_chat_models_of_one_name_with_other_settings_do_not_share_replies(path: Path, setting: str) -> None:
+    llms = [NamedLLM("<S2>5</S2>", **{setting: 0}), NamedLLM("<S2>1</S2>", **{setting: 1})]
+    values = [load("groundedness", model=CachedModel(llm, path)).judge(ROW).value for llm in llms]
+    assert values == [5, 1]
+    assert load("groundedness", model=CachedModel(llms[0], path)).judge(ROW).attempts == 1

@@ -60,6 +60,14 @@ class LangChainModel:
         get_name: Callable[[], str] | None = getattr(self.llm, "get_name", None)
         return name or (get_name() if get_name else type(self.llm).__name__)
 
+    @property
+    def endpoint(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings."""
+        kind = type(self.llm)
+        settings: Mapping[str, Any] = getattr(self.llm, "_identifying_params", None) or {}
+        addresses = (getattr(self.llm, name, None) for name in ("base_url", "openai_api_base", "endpoint"))
+        return f"{kind.__module__}.{kind.__qualname__} {settings!r} {[*map(str, addresses)]}"
+
     def complete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
 

@@ -46,6 +46,13 @@ class DeepEvalModel:
         """The name that the llm reports, or the name of its class."""
         return self.llm.get_model_name() or type(self.llm).__name__
 
+    @property
+    def endpoint(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings."""
+        kind = type(self.llm)
+        settings = {name: getattr(self.llm, name, None) for name in ("temperature", "base_url", "endpoint")}
+        return f"{kind.__module__}.{kind.__qualname__} {settings!r}"
+
     def complete(self, request: Request) -> Reply:
         """Ask the llm.
 

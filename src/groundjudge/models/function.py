@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import marshal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from groundjudge.errors import ModelError
@@ -36,6 +38,18 @@ class FunctionModel:
         if not self.name:
             default = getattr(self.function, "__name__", type(self.function).__name__)
             object.__setattr__(self, "name", default)
+
+    @property
+    def endpoint(self) -> str:
+        """What tells this function from others of its name, for a cache: its place, code and closure."""
+        function: Any = self.function
+        place = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
+        code = getattr(function, "__code__", None)
+        if code is None:
+            return place
+        closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
+        compiled = sha256(marshal.dumps(code) + repr(closed_over).encode()).hexdigest()
+        return f"{place} {compiled[:16]}"
 
     def complete(self, request: Request) -> Reply:
         """Call the function; an async function runs in its own event loop.
