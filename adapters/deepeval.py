@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Rubric, Verdict, as_judge
+from groundjudge.case import FIELD_NAMED
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.options import PromptOptions
@@ -244,7 +245,8 @@ class JudgeMetric(_Judged, BaseMetric):
 
     @property
     def _required_params(self) -> Any:  # noqa: ANN401  DeepEval declares it as a list on the class
-        required = (field.field for field in self.judge.inputs if field.required)
+        # The judge itself checks its own inputs, because its error names their keys.
+        required = (field.field for field in self.judge.inputs if field.required and not field.is_own)
         return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in required))
 
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes
@@ -256,8 +258,9 @@ class JudgeMetric(_Judged, BaseMetric):
         check_llm_test_case_params(test_case, required, None, None, self)
         retrieved = test_case.retrieval_context
         metadata: dict[str, Any] = test_case.metadata or {}
-        fields = {name: metadata[name] for name in (names - PARAMS.keys()) & metadata.keys()}
-        if tools or fields:
+        shown = (names - PARAMS.keys()) & metadata.keys()
+        fields = {name: metadata[name] for name in shown & FIELD_NAMED.keys()}
+        if tools or shown:
             self.criteria = f"not cacheable: {uuid4()}"
         return Case(
             query=test_case.input,
@@ -336,6 +339,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
             conversation=test_case.turns[:last],
             response=None if last is None else test_case.turns[last].content,
             id=test_case.name,
+            metadata=metadata,
         )
 
 

@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from pydantic import ConfigDict, InstanceOf, create_model
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
 from groundjudge import Case, Judge, JudgeOptions, Reply, ReplyError, Request, Rubric, Verdict, as_judge
 from groundjudge.case import Context, Text
 from groundjudge.judge import Step, aperform, perform
 from groundjudge.models.lookup import ModelLike
+from groundjudge.prompt import Input
 from groundjudge.reply import reply_of
 
 try:
@@ -208,9 +209,13 @@ def _message(reply: Reply) -> AIMessage:
 
 
 def _schema(rubric: Rubric) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
-    """The input schema: the fields of the case that the judge's prompt shows."""
-    fields: dict[str, Any] = {
-        field.field: (TYPES[field.type], ...) if field.required else (TYPES[field.type] | None, None)
-        for field in rubric.inputs
-    }
+    """The input schema: what the judge's prompt shows of a case."""
+    fields = dict(map(_schema_field, rubric.inputs))
     return create_model(f"{rubric.name}_input", __config__=ConfigDict(extra="allow"), **fields)
+
+
+def _schema_field(shown: Input) -> tuple[str, Any]:
+    """The name, type and default of an input; one that pydantic uses itself, such as "json", is an alias."""
+    name = f"{shown.field}_" if hasattr(BaseModel, shown.field) else shown.field
+    type_, default = TYPES[shown.type], ... if shown.required else None
+    return name, (type_ if shown.required else type_ | None, Field(default, alias=shown.field))

@@ -224,13 +224,20 @@ def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case
     if callable(where):
         return where(run, example)
     sides, roots = _sides(run, example), {"run": run, "example": example}
-    case = Case.from_exchange(**sides, where=where, roots=roots)
+    case = _with_metadata(Case.from_exchange(**sides, where=where, roots=roots), judge, example)
     if any(field.field == "context" for field in judge.inputs):
         is_mapped = "context" in {FIELD_NAMED.get(name) for name in where or ()}
         source = case if is_mapped else Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
         retrieved = documents(run) if source.context is None else None
         return case if retrieved is None else case.model_copy(update={"context": retrieved})
     return case
+
+
+def _with_metadata(case: Case, judge: Judge, example: Example | None) -> Case:
+    """The case with what only the example's metadata holds for the inputs of the judge's own."""
+    own = {each.name for each in judge.inputs if each.is_own}
+    found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
+    return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
 
 
 def _sources(run: Run) -> Iterator[Run]:

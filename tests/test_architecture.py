@@ -20,6 +20,7 @@ ROOMS = (
     "case",
     "text",
     "evidence",
+    "fences",
     "prompt",
     "reply",
     "replies",

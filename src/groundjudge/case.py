@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, cast
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from groundjudge.errors import CaseError
 from groundjudge.paths import value_at
@@ -49,6 +49,9 @@ FIELD_NAMED: Mapping[str, str] = MappingProxyType(
 )
 """Every name of a field, its own and the aliases -> the field."""
 
+RESERVED = frozenset({"id", "metadata", "inputs", "outputs", "reference_outputs"})
+"""Keys of a mapping that mean something else than a field or an entry of the metadata."""
+
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text, in the order they are tried."""
 
@@ -75,9 +78,9 @@ def well_formed(text: str) -> str:
     return text
 
 
-def _data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
+def _data(value: object, default: Callable[[Any], Any] = str) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that a case can be written, read again and compared."""
-    return None if value is None else json.loads(_json(value), parse_constant=str)
+    return None if value is None else json.loads(_json(value, default), parse_constant=str)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -89,8 +92,13 @@ def _arguments(value: object) -> Any:  # noqa: ANN401
     return _data(value)
 
 
-def _json(value: object) -> str:
-    return well_formed(json.dumps(value, ensure_ascii=False, default=str))
+def _json(value: object, default: Callable[[Any], Any] = str) -> str:
+    return well_formed(json.dumps(value, ensure_ascii=False, default=default))
+
+
+def _fields_of(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
+    """A document's or message's fields, so that metadata keeps their shape; anything else as a string."""
+    return dict(value) if isinstance(value, BaseModel) else str(value)
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
@@ -289,8 +297,22 @@ class Case(Frozen):
         return cls(**fields, id=case_id, metadata=rest)
 
     def given(self) -> tuple[str, ...]:
-        """The names of the fields that were given, followed by the keys of the metadata."""
-        return (*(field for field in ALIASES if getattr(self, field) is not None), *self.metadata)
+        """The names of the fields that were given, followed by the keys of the metadata that have a value."""
+        keys = (key for key, value in self.metadata.items() if value is not None)
+        return (*(field for field in ALIASES if getattr(self, field) is not None), *keys)
+
+    def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
+        """A value of the metadata, read as an input of that type; None if it was not given.
+
+        Args:
+            key: the key in the metadata.
+            type: "text", "messages", "documents" or "list".
+
+        Raises:
+            CaseError: `field_unreadable`: the value is not in any known shape of that type.
+        """
+        value = self.metadata.get(key)
+        return None if value is None else _read(key, value, OWN_READERS[type])
 
     @property
     def query_text(self) -> str:
@@ -335,10 +357,10 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, list | tuple)
 
 
-def _read(field: str, value: object) -> Any:  # noqa: ANN401  the type depends on the field
+def _read(field: str, value: object, reader: Callable[[str, Any], Any] | None = None) -> Any:  # noqa: ANN401
     """A field's value as a case keeps it; any exception becomes a CaseError of the field."""
     try:
-        return READERS[field](field, value)
+        return (reader or READERS[field])(field, value)
     except CaseError:
         raise
     except Exception as error:
@@ -560,7 +582,7 @@ def _id(_: str, value: object) -> str:
 
 def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
     if is_mapping(value):
-        return _data(value)
+        return _data(value, _fields_of)
     message = f"{field} must be a mapping, not {_shape(value)}"
     raise CaseError("field_unreadable", message, field)
 
@@ -580,6 +602,20 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     }
 )
 """The function that reads each field; reading a value that was read already does not change it."""
+
+
+def _text(_: str, value: object) -> str:
+    return value if isinstance(value, str) else _json(value) if value not in ([], {}) else ""
+
+
+def _list(_: str, value: object) -> tuple[Any, ...]:
+    return tuple(value) if is_list(value) else (value,)
+
+
+OWN_READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    {"text": _text, "messages": _string_or_messages, "documents": _documents, "list": _list}
+)
+"""The function that reads a value of the metadata as an input, by the input's type."""
 
 
 def _shape(value: object) -> str:

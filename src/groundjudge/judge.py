@@ -97,10 +97,12 @@ class Judge:
     def key(self, case: Case | Mapping[str, Any]) -> str:
         """The key of this judge's verdicts on a case, before and after it is judged."""
         case = Case.of(case)
+        own = {each.name: case.metadata.get(each.name) for each in self.inputs if each.is_own}
+        shown = case.model_copy(update={"metadata": own})
         try:
-            content = case.model_dump_json(exclude={"metadata"})
+            content = shown.model_dump_json(exclude=None if own else {"metadata"})
         except ValueError:  # tool calls may be nested deeper than pydantic goes
-            content = repr(case.model_copy(update={"metadata": {}}))
+            content = repr(shown)
         return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
 
     def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:

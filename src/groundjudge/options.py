@@ -14,7 +14,18 @@ EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 
 
 class PromptOptions(TypedDict, total=False):
-    """What a prompt file says of itself, and what may be given in code instead. None: not given."""
+    """What a prompt file says of itself, and what may be given in code instead. None: not given.
+
+    Attributes:
+        parameters: sampling parameters, added to the file's.
+        reply: the reply format.
+        scale: the numbers that a reply may give.
+        levels: labels by the highest value that bears them.
+        not_applicable: values that mean "nothing to judge".
+        may_be_empty: names of inputs that must be given but may be blank, added to the file's.
+        optional: names of inputs that need not be given, added to the file's.
+        empty_response: what becomes of a case whose response is missing or blank.
+    """
 
     parameters: Mapping[str, Any] | None
     reply: Format | None
@@ -22,6 +33,8 @@ class PromptOptions(TypedDict, total=False):
     levels: Mapping[float, str] | None
     not_applicable: Sequence[float] | None
     empty_response: EmptyResponse | None
+    may_be_empty: Sequence[str] | None
+    optional: Sequence[str] | None
 
 
 class RubricOptions(PromptOptions, total=False):

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from groundjudge.case import (
     ALIASES,
     FIELD_NAMED,
+    RESERVED,
     TOOL_TITLE,
     Case,
     Document,
@@ -30,6 +31,7 @@ from groundjudge.case import (
     well_formed,
 )
 from groundjudge.errors import CaseError, PromptError
+from groundjudge.fences import fenced, neutralised
 from groundjudge.verdict import Finite, Frozen, PromptId, Scale
 
 FRONT_MATTER = re.compile(
@@ -40,27 +42,28 @@ ROLE = re.compile(
 )
 # Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
-SINGLE = re.compile(rf"\{{(?P<name>{'|'.join(FIELD_NAMED)})\}}")
-# Text that a model could mistake for a fence: `<data-`, also with spaces, in full width, or with
-# invisible characters between its letters.
-_GAP = r"[\W_]{0,2}"
-FENCE_LIKE = re.compile(
-    rf"[<＜﹤〈](?=[\W_]{{0,4}}[dｄ]{_GAP}[aａ]{_GAP}[tｔ]{_GAP}[aａ]{_GAP}[-‐‑‒–—−﹣－\xad_:])",
-    re.IGNORECASE,
-)
+OWN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""What an input of a prompt's own may be called: the name stands in a tag."""
 TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
 """Prompty's names of input types, and what they are here."""
+
+VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
+"""The same, of types that no field of a case has."""
+
+TALKS = ("query", "response", "conversation")
+"""The fields that may hold messages. A string in Prompty's sense shows all of them."""
 
 Section = tuple[str, tuple[str, ...]]
 """A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
 
 
 class Input(Frozen):
-    """A field of the case that the prompt shows to the model.
+    """A field of the case, or an entry of its metadata, that the prompt shows to the model.
 
     Attributes:
-        name: the name of the placeholder: the field's own name or one of its aliases.
-        type: how the field is written: as text, as JSON messages, as numbered documents or as a JSON list.
+        name: the name of the placeholder: the field's own name, one of its aliases, or a key of the metadata.
+        type: how the value is written: as text (of messages the last one), as JSON messages, as numbered
+            documents or as a JSON list.
         required: a case without the field, or with a blank one, is an error.
         may_be_empty: a required field must be given but may be blank.
     """
@@ -72,8 +75,21 @@ class Input(Frozen):
 
     @property
     def field(self) -> str:
-        """The name of the case's field."""
-        return FIELD_NAMED[self.name]
+        """The name of the case's field, or the key of the metadata."""
+        return FIELD_NAMED.get(self.name, self.name)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the input is the prompt's own: it is looked up in the case's metadata."""
+        return self.name not in FIELD_NAMED
+
+    def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
+        """What a case has for the input; None if it was not given.
+
+        Raises:
+            CaseError: `field_unreadable`: the metadata's value cannot be read as the input's type.
+        """
+        return case.own(self.name, self.type) if self.is_own else getattr(case, self.field)
 
 
 class ExampleReply(Frozen):
@@ -122,7 +138,7 @@ class Prompt(Frozen):
         version: the version of the prompt, "0" if the front matter gives none.
         sha256: the hash of the file's text, as hex digits; line endings do not change it.
         sections: the messages, split at their placeholders.
-        inputs: the fields of the case that the prompt shows, one for each placeholder.
+        inputs: what the prompt shows of a case, one for each placeholder.
         parameters: sampling parameters by their names in the chat completions API.
         reply: the reply format and its options, or None if the file names none.
         scale: the scale of the value in the reply, or None if the file names none.
@@ -175,7 +191,7 @@ class Prompt(Frozen):
         """
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         head, body = _split(text, path)
-        sections, placeholders = _sections(body, path)
+        sections, placeholders = _sections(body, _placeholder(body, head), path)
         return cls(
             name=head.name or Path(path).stem,
             description=head.description,
@@ -205,12 +221,11 @@ class Prompt(Frozen):
             CaseError: `missing_field`; the message names the field and the fields that the case has.
         """
         for each in self.inputs:
-            value = getattr(case, each.field)
+            value = each.value(case)
             if each.required and (value is None or (is_blank(value) and not each.may_be_empty)):
-                names = " or ".join((each.field, *ALIASES[each.field]))
                 message = (
                     f"{self.name} needs {each.field}, which is {'not given' if value is None else 'blank'}. "
-                    f"Give it as {names}. The case has: {', '.join(case.given()) or 'nothing'}"
+                    f"Give it as {_places(each)}. The case has: {', '.join(case.given()) or 'nothing'}"
                 )
                 raise CaseError("missing_field", message, each.field)
 
@@ -224,10 +239,49 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        fences = {
-            each.name: fenced(each.name, _written(getattr(case, each.field), each)) for each in self.inputs
-        }
+        fences = {each.name: fenced(each.name, _written(each.value(case), each)) for each in self.inputs}
         return tuple({"role": role, "content": _filled(pieces, fences)} for role, pieces in self.sections)
+
+    def with_inputs(
+        self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
+    ) -> Prompt:
+        """The prompt with some of its inputs made less strict.
+
+        Args:
+            may_be_empty: the names of inputs that must be given but may be blank.
+            optional: the names of inputs that need not be given.
+
+        Raises:
+            PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
+        """
+        inputs = self.inputs
+        for option, setting, names in (
+            ("may_be_empty", {"may_be_empty": True}, may_be_empty),
+            ("optional", {"required": False}, optional),
+        ):
+            fields = self._fields_named(option, (names,) if isinstance(names, str) else names or ())
+            inputs = tuple(
+                each.model_copy(update=setting) if each.field in fields else each for each in inputs
+            )
+        return self.model_copy(update={"inputs": inputs})
+
+    def _fields_named(self, option: str, names: Sequence[str]) -> set[str]:
+        """The fields that an option names, by the names of placeholders, fields or aliases."""
+        fields = [FIELD_NAMED.get(name, name) for name in names]
+        known = {each.field for each in self.inputs}
+        for name, field in zip(names, fields, strict=True):
+            if field not in known:
+                inputs = ", ".join(each.name for each in self.inputs)
+                message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
+                raise PromptError("unknown_input", message, self.path)
+        return set(fields)
+
+
+def _places(shown: Input) -> str:
+    """Where an input's value can be given, for error messages."""
+    if shown.is_own:
+        return f"{shown.name}, as a key of the case's mapping or of its metadata"
+    return " or ".join((shown.field, *ALIASES[shown.field]))
 
 
 def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
@@ -235,21 +289,11 @@ def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
     return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
 
 
-def fenced(name: str, text: str) -> str:
-    """A value between the tags that mark it as data; `text` must be neutralised already."""
-    return f"<data-{name}>\n{text}\n</data-{name}>" if text else f"<data-{name}>\n</data-{name}>"
-
-
-def neutralised(text: str) -> str:
-    """The text with everything that looks like a fence made harmless; length and offsets do not change."""
-    return FENCE_LIKE.sub("‹", text)
-
-
 def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's value
     """A field of a case as text: documents as numbered blocks, other lists as JSON."""
     if value is None or value == ():
         return "[]" if shown.type == "list" else ""
-    if shown.field == "context":
+    if shown.field == "context" or (shown.is_own and shown.type == "documents"):
         documents = [document for document in value if not is_blank(document)]
         return "\n".join(_block(number, document) for number, document in enumerate(documents, 1))
     if shown.type == "text" and shown.field in {"query", "response"}:
@@ -344,8 +388,16 @@ def _input_settings(item: object) -> object:
     if isinstance(item, str):
         return {"name": item}
     if is_mapping(item) and isinstance(item.get("type"), str):
-        return {**item, "type": TYPES.get(item["type"], item["type"])}
+        return {**item, "type": _type(item["type"], item.get("name"))}
     return item
+
+
+def _type(declared: str, name: object) -> str:
+    """An input's type by the name that the file has for it."""
+    field = FIELD_NAMED.get(name) if isinstance(name, str) else None
+    if field in TALKS and TYPES.get(declared) == "text":
+        return "messages"
+    return (TYPES if field else TYPES | VALUE_TYPES).get(declared, declared)
 
 
 def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
@@ -374,12 +426,21 @@ def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
     return dict(parameters)
 
 
-def _sections(body: str, path: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
+    """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
+    if DOUBLE.search(body):
+        return DOUBLE
+    names = {*FIELD_NAMED, *(each.name for each in head.inputs or ())}
+    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, sorted(names)))})\}}")
+
+
+def _sections(
+    body: str, placeholder: re.Pattern[str], path: str
+) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """The role sections, split at their placeholders, and the distinct placeholder names in order."""
     if "{%" in body:
         message = f"{path}: {{% … %}} is not supported: a prompt is plain text with placeholders"
         raise PromptError("template_language", message, path)
-    placeholder = DOUBLE if DOUBLE.search(body) else SINGLE
     before, *rest = ROLE.split(body)
     texts = [(role.lower(), text.strip()) for role, text in zip(rest[::2], rest[1::2], strict=True)]
     if before.strip():
@@ -396,19 +457,26 @@ def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[
     inputs = head.inputs
     if inputs is None:
         inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
-    error = _input_error([each.name for each in inputs], placeholders)
+    declared = [each.name for each in inputs]
+    error = _input_error(declared, placeholders, is_declared=head.inputs is not None)
     if error:
         code, message = error
         raise PromptError(code, f"{path}: {message}", path)
     return inputs
 
 
-def _input_error(declared: Sequence[str], placeholders: Sequence[str]) -> tuple[str, str] | None:
+def _input_error(
+    declared: Sequence[str], placeholders: Sequence[str], *, is_declared: bool
+) -> tuple[str, str] | None:
     """The code and message of the first mismatch between inputs, placeholders and a case's fields."""
     for name in declared:
-        if name not in FIELD_NAMED:
+        fault = "" if name in FIELD_NAMED else _own_fault(name, placeholders, is_declared=is_declared)
+        if fault:
             known = ", ".join(FIELD_NAMED)
-            return "unknown_input", f"the input {name!r} is not a field of a case; the names are: {known}"
+            message = (
+                f"the input {name!r} is not a field of a case and {fault}; the fields' names are: {known}"
+            )
+            return "unknown_input", message
     for name in placeholders:
         if name not in declared:
             message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
@@ -420,3 +488,14 @@ def _input_error(declared: Sequence[str], placeholders: Sequence[str]) -> tuple[
         message = "the text has no placeholder such as {{response}}: the model would not see the case"
         return "no_placeholder", message
     return None
+
+
+def _own_fault(name: str, placeholders: Sequence[str], *, is_declared: bool) -> str:
+    """Why a name that is no field's can be no input of the prompt's own either; "" if it can."""
+    if name in RESERVED or name == "document":
+        return f"{name!r} is reserved: give it another name"
+    if not OWN_NAME.fullmatch(name):
+        return "an input of your own must have a name of ASCII letters, digits, _ and -"
+    if not is_declared:
+        return f"if it is an input of your own, declare it: inputs: [{{name: {name}, type: text}}, …]"
+    return "" if name in placeholders else "the text has no placeholder for it"

@@ -111,6 +111,7 @@ class Rubric:
             self.name,
             self.prompt.sha256,
             dict(self.prompt.parameters),
+            [each.model_dump() for each in self.inputs],
             _description(self.format),
             self.scale.model_dump(),
             sorted(self.levels.items()),
@@ -122,17 +123,21 @@ class Rubric:
         return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
 
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
-        """The rubric with other settings; parameters are added to those that it has.
+        """The rubric with other settings; parameters, may_be_empty and optional add to those that it has.
 
         Raises:
-            PromptError: as for `Rubric`.
+            PromptError: as for `Rubric`; `unknown_input` if may_be_empty or optional names no input.
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
         given = {name: value for name, value in options.items() if value is not None}
         parameters = {**self.prompt.parameters, **(options.get("parameters") or {})}
-        given["prompt"] = self.prompt.model_copy(update={"parameters": parameters})
-        given.pop("parameters", None)
+        prompt = self.prompt.with_inputs(
+            may_be_empty=options.get("may_be_empty"), optional=options.get("optional")
+        )
+        given["prompt"] = prompt.model_copy(update={"parameters": parameters})
+        for name in ("parameters", "may_be_empty", "optional"):
+            given.pop(name, None)
         if "reply" in given:
             given["format"] = given.pop("reply")
         if "levels" in given:
@@ -269,11 +274,14 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
             sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
             the highest value that bears them; not_applicable: values that mean "nothing to judge";
+            may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
+            that need not be given, both added to the file's;
             empty_response: what becomes of a case whose response is missing or blank, "error" by default,
             "not_applicable" or "worst".
 
     Raises:
-        PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
+        PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
+            names an input that the prompt does not have.
         TypeError: there is no option of that name.
     """
     check_options(options, RubricOptions)
@@ -297,7 +305,11 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         tuple(prompt.not_applicable if not_applicable is None else not_applicable),
         prompt.threshold if threshold is None else threshold,
         "error" if empty_response is None else empty_response,
-    ).with_options(parameters=options.get("parameters"))
+    ).with_options(
+        parameters=options.get("parameters"),
+        may_be_empty=options.get("may_be_empty"),
+        optional=options.get("optional"),
+    )
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:

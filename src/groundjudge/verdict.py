@@ -132,7 +132,7 @@ class Verdict(Frozen):
         latency_s: seconds from the first request to the last reply.
         model: the name of the model that answered.
         reply: the raw text of the last reply.
-        key: the judge's `identity`, and a hash of the case without its metadata.
+        key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
     """
 

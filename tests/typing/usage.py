@@ -55,7 +55,7 @@ from groundjudge import (
     run,
     summarise,
 )
-from groundjudge.adapters.deepeval import GroundednessMetric, passage_metrics
+from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
 
@@ -97,6 +97,8 @@ def judges() -> list[Judge]:
             scale=Scale(worst=1, best=5, integer=True),
             levels={1: "bad", 5: "good"},
             not_applicable=[3],
+            may_be_empty=["context"],
+            optional=("reference",),
         ),
         *(load(name, model=echo) for name in names()),
     ]
@@ -174,6 +176,7 @@ def prompt(path: Path) -> Prompt:
 def rubrics() -> list[Rubric]:
     rubric = load_rubric("groundedness", threshold=0.75, parameters={"seed": 1})
     assert_type(rubric.with_options(levels={5: "good"}), Rubric)
+    assert_type(rubric.with_options(may_be_empty=["query"], optional=["context"]), Rubric)
     return [rubric, *(load_rubric(name) for name in names())]
 
 
@@ -203,7 +206,15 @@ def reader(format_: Format, scale: Scale) -> Reading:
 
 
 def options() -> tuple[RubricOptions, JudgeOptions]:
-    return {"threshold": 0.7}, {"threshold": 0.7, "max_reasks": 2}
+    return {"threshold": 0.7, "optional": ["query"]}, {"may_be_empty": ["query"], "max_reasks": 2}
+
+
+def doors(path: Path) -> list[object]:
+    return [
+        evaluator(path, model="offline", may_be_empty=["context"], optional=["topic"]),
+        runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
+        JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
+    ]
 
 
 def misspelt_options_are_found(judge: Judge) -> None:
@@ -211,6 +222,8 @@ def misspelt_options_are_found(judge: Judge) -> None:
     load("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     load_rubric("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     as_judge(judge, parameter={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    load("groundedness", model="offline", may_be_empty=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    load("groundedness", model="offline", optionl=["query"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     load("groundedness", model="offline", threshold="0.7")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
