@@ -519,8 +519,8 @@ NEAR = [
     # source, quote: near matches that say the same
     ("The museum is closed on Mondays in winter.", "The museum is closed on Monday in winter."),
     (
-        "The bridge over the river near the harbour is 12 km long and has two lanes and a path for walkers.",
-        "The bridge over the river near the harbour is 12 kilometres long and has two lanes and a path for walkers.",
+        "The bridge over the river near the harbour is 12 km long and has two lanes and a path.",
+        "The bridge over the river near the harbour is 12 kilometres long and has two lanes and a path.",
     ),
     ("Members may borrow up to twelve books a month.", "Members can borrow up to twelve books a month."),
     ("The pool is open in August and September.", "The pool is opened in August and September."),

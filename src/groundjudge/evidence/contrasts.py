@@ -56,8 +56,8 @@ km kilometre kilometer kilometres kilometers kilomètres kilómetros килом�
 | euro euros eur € евро 欧元 歐元 | dollar dollars usd $ dólares 美元 | £ gbp 英镑 英鎊 | yen jpy ¥ 日元 円
 | yuan rmb cny 元 块 塊 人民币 | cent cents | franc francs chf franken 法郎 | rupee rupees inr 卢比
 | ruble rubles рублей руб | lira tl
-| second seconds sec sekunde sekunden secondes segundos 秒 秒钟 | minute minutes min mins minuten minutos минут
-    分钟 分鐘
+| second seconds sec sekunde sekunden secondes segundos 秒 秒钟 | minute minutes min mins minuten minutos
+    минут 分钟 分鐘
 | hour hours hr hrs hourly stunde stunden heure heures hora horas ore часов 小时 小時
 | day days daily tag tage tagen täglich jour jours día días giorni dagen дней 天 日
 | night nights nacht nächte nuit nuits noche noches 晚
@@ -71,13 +71,14 @@ km kilometre kilometer kilometres kilometers kilomètres kilómetros килом�
 | acre acres 英亩 | 亩
 """
 OPPOSITES = """
-open opens opened opening geöffnet offen ouvert ouverte ouverts abierto abierta aperto aberto открыт открыта
-    开放 开门 開放
-| closed close closes closing shut geschlossen fermé fermée fermés cerrado cerrada chiuso fechado закрыт закрыта
-    关闭 关门 闭馆 閉館;
+open opens opened opening geöffnet offen ouvert ouverte ouverts abierto abierta aperto aberto
+    открыт открыта 开放 开门 開放
+| closed close closes closing shut geschlossen fermé fermée fermés cerrado cerrada chiuso fechado
+    закрыт закрыта 关闭 关门 闭馆 閉館;
 before vor avant antes prima до 之前 以前 | after nach après después dopo после 之后 以后;
 above over oberhalb über | below under unterhalb unter;
-increase~ rise rises rose risen rising grow grows grew steigt stieg gestiegen augmente aumenta aumentó 增加 上升 增长
+increase~ rise rises rose risen rising grow grows grew steigt stieg gestiegen augmente aumenta aumentó
+    增加 上升 增长
 | decrease~ fall falls fell fallen drop drops dropped decline~ sinkt sank gesunken diminue disminuye
     disminuyó 减少 下降;
 first erste ersten erster premier primero | last letzte letzten letzter dernier último;
@@ -86,7 +87,8 @@ north northern norden 北部 北方 北边 | south southern süden 南部 南方
 left links gauche izquierda 左边 左侧 | right rechts droite derecha 右边 右侧;
 accept~ akzeptiert angenommen acepta aceptó 接受
 | reject~ refuse~ decline~ abgelehnt rechaza rechazó 拒绝;
-allow~ permit permits permitted erlaubt gestattet autorisé autorisée permitido permitida разрешено разрешён 允许 可以
+allow~ permit permits permitted erlaubt gestattet autorisé autorisée permitido permitida разрешено разрешён
+    允许 可以
 | forbid forbids forbade forbidden prohibit~ ban bans banned verboten untersagt interdit interdite prohibido
     prohibida запрещено запрещён 禁止;
 mandatory compulsory obligatory required pflicht verpflichtend obligatoire obligatorio 必须
@@ -123,7 +125,7 @@ with mit avec con com | without ohne sans sin sem;
 on | off; public öffentlich | private privat; free gratis kostenlos gratuit | paid kostenpflichtig payant;
 warm hot heiß 热 | cold kalt 冷; success succeed~ succeeded 成功 | failure fail~ 失败
 """
-GROUPS = ";".join((WEEKDAYS, MONTHS, TIMES, UNITS, OPPOSITES))
+GROUPS = f"{WEEKDAYS};{MONTHS};{TIMES};{UNITS};{OPPOSITES}"
 """A semicolon ends a group, "|" parts what excludes each other, and what stands between is the same.
 
 `accept~` stands for accept, accepts, accepted, accepting. A word may stand in several groups.

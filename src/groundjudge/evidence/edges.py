@@ -65,6 +65,7 @@ _DENIES_WHAT_PRECEDES = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ENDS_CLAUSE = frozenset(".,:;!?。，、：；！？…")
 _MAY_BE_DENIED = frozenset(_BETWEEN.split("|"))
 
 
@@ -230,8 +231,11 @@ def _goes_on(text: str, line_break: int) -> bool:
 def _is_denied_before(text: str, start: int) -> bool:
     if not start:
         return False
-    word = _WORD_BEFORE.search(text, max(0, start - FAR), start)
-    if word and word[0].isascii() and not _may_deny(word[1].lower()):
+    nearby = text[max(0, start - FAR) : start].rstrip()
+    if not nearby or nearby[-1] in _ENDS_CLAUSE:
+        return False
+    word = nearby.rsplit(None, 1)[-1].lower()
+    if word.isascii() and word.isalnum() and not _may_deny(word):
         return False
     before = _clause_before(text, start)
     if _DENIED_ELSEWHERE.search(before):

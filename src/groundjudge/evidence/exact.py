@@ -29,7 +29,7 @@ def bare(quote: str) -> str:
 def exact(quote: str, sources: Sources) -> Evidence | None:
     """The first place where a document has a quote, in the same or in other formatting, and whole."""
     given = variants(quote)
-    if not sources.corpus.is_indexed(0):
+    if sources.are_few():
         for variant in given:
             if found := _verbatim(variant, sources):
                 return found

@@ -28,14 +28,13 @@ def inexact(piece: str, sources: Sources) -> tuple[list[Evidence], list[str]]:
         return joined, []
     parts = [span.text for span in islice(sentences(piece), MOST_PIECES)]
     if len(parts) < 2:  # noqa: PLR2004  it is one sentence
-        found, warning = _nearly(piece, sources)
-        return [found] if found else [], [warning] if warning else []
+        return _nearly(piece, sources)
     evidence: list[Evidence] = []
     warnings: list[str] = []
     for part in parts:
-        found, warning = _sentence(part, sources)
+        found, warned = _sentence(part, sources)
         evidence.extend(found)
-        warnings.extend(warning)
+        warnings.extend(warned)
         if len(warnings) >= MAX_WARNINGS:
             break
     return evidence, warnings
@@ -46,14 +45,14 @@ def _sentence(part: str, sources: Sources) -> tuple[list[Evidence], list[str]]:
         return [whole], []
     if (joined := _joined(part, sources)) is not None:
         return joined, []
-    found, warning = _nearly(part, sources)
-    return [found] if found else [], [warning] if warning else []
+    return _nearly(part, sources)
 
 
-def _nearly(part: str, sources: Sources) -> tuple[Evidence | None, str | None]:
+def _nearly(part: str, sources: Sources) -> tuple[list[Evidence], list[str]]:
     if found := without_final(part, sources):
-        return found, None
-    return near(part, sources)
+        return [found], []
+    similar, warning = near(part, sources)
+    return [similar] if similar else [], [warning] if warning else []
 
 
 def _joined(part: str, sources: Sources) -> list[Evidence] | None:
@@ -68,16 +67,16 @@ def _joined(part: str, sources: Sources) -> list[Evidence] | None:
         return None
     ends = [*joints, (len(part), len(part))]
     found: list[Evidence] = []
-    start, index = 0, 0
-    while index < len(ends):
-        last = _longest(part, start, ends, index, sources)
-        evidence = _clause(part, start, ends, index, last, sources)
-        if evidence is None:
+    start = 0
+    while ends:
+        candidates = ends[: _longest(part, start, ends, sources)]
+        clause = _clause(part, start, candidates, sources)
+        if clause is None:
             return None
-        index, one = evidence
-        found.append(one)
-        start = ends[index][1]
-        index += 1
+        number, evidence = clause
+        found.append(evidence)
+        start = ends[number][1]
+        ends = ends[number + 1 :]
     return found
 
 
@@ -86,12 +85,12 @@ def _is_joint(part: str, joint: re.Match[str]) -> bool:
     return bool(joint[0].strip()) or part[joint.end() : joint.end() + 1].isupper()
 
 
-def _longest(part: str, start: int, ends: list[tuple[int, int]], first: int, sources: Sources) -> int:
-    """The last of the ends up to which a text from `start` may be in a document, or one before the first."""
-    low, high = first - 1, len(ends) - 1
+def _longest(part: str, start: int, ends: list[tuple[int, int]], sources: Sources) -> int:
+    """How many of the ends a text from `start` may reach in a document."""
+    low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2
-        if sources.corpus.holds(part[start : ends[middle][0]]):
+        if sources.corpus.holds(part[start : ends[middle - 1][0]]):
             low = middle
         else:
             high = middle - 1
@@ -99,10 +98,10 @@ def _longest(part: str, start: int, ends: list[tuple[int, int]], first: int, sou
 
 
 def _clause(
-    part: str, start: int, ends: list[tuple[int, int]], first: int, last: int, sources: Sources
+    part: str, start: int, ends: list[tuple[int, int]], sources: Sources
 ) -> tuple[int, Evidence] | None:
     """The longest quote from `start` that is exact and a clause of its own, and the index of its end."""
-    for index in range(last, first - 1, -1):
+    for index in range(len(ends) - 1, -1, -1):
         text = part[start : ends[index][0]].strip().strip(MARKS)
         if not _is_long_enough(text):
             return None

@@ -53,8 +53,8 @@ def _look_up(quote: str, sources: Sources) -> Found:
     found: list[Evidence] = []
     warnings: list[str] = []
     for number, piece in enumerate(islice(pieces(quote), MOST_PIECES + 1)):
-        evidence, warned = _piece(piece, sources) if number < MOST_PIECES else ([], ["evidence_not_found"])
-        found.extend(evidence)
+        several, warned = _piece(piece, sources) if number < MOST_PIECES else ([], ["evidence_not_found"])
+        found.extend(several)
         warnings.extend(warned)
         if len(warnings) >= MAX_WARNINGS:
             break

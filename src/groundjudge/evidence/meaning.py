@@ -57,7 +57,7 @@ def _is_part(short: list[str], long: list[str]) -> bool:
 
 
 def _have_prefixes(passage: str, quote: str) -> bool:
-    """Whether a word stands in one text with a prefix, or an ending like -less, that it lacks in the other."""
+    """Whether a word has a prefix, or an ending like -less, in one text only."""
     here, there = _words(passage), _words(quote)
     only_here, only_there = list((here - there).elements()), list((there - here).elements())
     if "".join(only_here) == "".join(only_there):  # well-known, well known

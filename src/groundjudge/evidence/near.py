@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
@@ -75,10 +75,8 @@ def _evidence(quote: str, sought: str, best: Alignment, sources: Sources) -> Evi
 
 
 def _best_alignment(sought: str, corpus: Corpus) -> Alignment | None:
-    if corpus.is_indexed(SHORT_EFFORT if len(sought) <= SHORT else LONG_EFFORT):
-        windows = _likely_windows(sought, corpus)
-    else:
-        windows = _documents(corpus)
+    is_indexed = corpus.is_indexed(SHORT_EFFORT if len(sought) <= SHORT else LONG_EFFORT)
+    windows = _likely_windows(sought, corpus) if is_indexed else _documents(corpus)
     best: Alignment | None = None
     for start, end in windows:
         # If a text is shorter than the quote, rapidfuzz searches the quote for the text instead.
@@ -91,11 +89,9 @@ def _best_alignment(sought: str, corpus: Corpus) -> Alignment | None:
     return best
 
 
-def _documents(corpus: Corpus) -> Iterator[tuple[int, int]]:
-    start = 0
-    for each in corpus.skeletons:
-        yield start, start + len(each.text)
-        start += len(each.text) + 1
+def _documents(corpus: Corpus) -> list[tuple[int, int]]:
+    ends = accumulate(len(each.text) + 1 for each in corpus.skeletons)
+    return [(end - 1 - len(each.text), end - 1) for end, each in zip(ends, corpus.skeletons, strict=True)]
 
 
 def _likely_windows(sought: str, corpus: Corpus) -> list[tuple[int, int]]:

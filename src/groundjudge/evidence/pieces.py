@@ -14,10 +14,11 @@ _ELLIPSIS = r"[\[(（]?(?:\.{3,}|…+)[\])）]?"
 _JOIN = "and also|and|or|und|et|y|e|en|и|و|和|及|以及|与|與|と"
 _OPENING = "\"'“«„‘‹「『"
 _CLOSING = "\"'”»“’›」』"
-_QUOTED = rf"(?<=[{_CLOSING}])(?:[.,。，]?\s*+(?:[,;；、，+&/|—–-]|\b(?:{_JOIN})\b|[和及与與と])\s*+|\s++)(?=[{_OPENING}])"
+_JOINED = rf"[.,。，]?\s*+(?:[,;；、，+&/|—–-]|\b(?:{_JOIN})\b|[和及与與と])\s*+"
+_QUOTED = rf"(?<=[{_CLOSING}])(?:{_JOINED}|\s++)(?=[{_OPENING}])"
 _NAME = (
     r"(?:(?:from|in|see|per|aus|siehe|voir|véase)\s+)?"
-    r"(?:documents?|docs?\.?|sources?|context|passages?|dokumente?|quellen?|sources?|documentos?|fuentes?|documenti?|fonti?"
+    r"(?:documents?|docs?\.?|sources?|context|passages?|dokumente?|quellen?|documentos?|fuentes?|documenti?|fonti?"
     r"|документ|источник|文档|文件|来源|資料|文書|출처|문서)"
 )
 _NUMBER = r"\s*(?:\#|no\.?\s?|nr\.?\s?|n°\s?)?\[?[0-9]{1,4}\]?"
@@ -26,7 +27,8 @@ _NUMBERS = r"(?:[0-9]{1,3}(?:\s*[,;–-]\s*[0-9]{1,3})*)"
 # [2], [1, 2], 【1】, (Document 2), [Document 1, Document 3]
 _BRACKETED = rf"(?:[\[【]\s*{_NUMBERS}(?:†[^\]】]{{0,40}})?\s*[\]】]|[\[(（【]\s*{_NUMBERED}\s*[\])）】])"
 # Document 1: ...
-_LABEL = rf"(?:(?<=\n)|(?<=[.!?。！？\"”»」]\s)|(?<=[.!?。！？])|\A)(?:[*\s•-]|[0-9]{{1,3}}[.)]\s)*+{_NUMBERED}[*\s]*+(?:[:：]|\s[-–—])[*\s]*"
+_BEGINNING = r"(?:(?<=\n)|(?<=[.!?。！？\"”»」]\s)|(?<=[.!?。！？])|\A)(?:[*\s•-]|[0-9]{1,3}[.)]\s)*+"
+_LABEL = rf"{_BEGINNING}{_NUMBERED}[*\s]*+(?:[:：]|\s[-–—])[*\s]*"
 _SEPARATOR = re.compile(
     rf"{_ELLIPSIS}|{_QUOTED}|\n|(?:{_BRACKETED})+\s*[:：]?|{_LABEL}|(?<=[.!?。！？\"”»」])\s*[—–-]\s*{_NUMBERED}(?=\s*\Z)",
     re.IGNORECASE,
@@ -37,7 +39,7 @@ _LEAD = re.compile(
 )
 _EDGE = f" \t\r\n,;；、，+&|/*{MARKS}"
 _BULLET = re.compile(
-    rf"\A\s*(?:(?:[-*•]|[0-9]{{1,3}}[.)])\s+)?(?:[\[(]?(?:document|doc|source)\s+[0-9]+[\])]?\s*[:：])?",
+    r"\A\s*(?:(?:[-*•]|[0-9]{1,3}[.)])\s+)?(?:[\[(]?(?:document|doc|source)\s+[0-9]+[\])]?\s*[:：])?",
     re.IGNORECASE,
 )
 JOINT = re.compile(

@@ -7,12 +7,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import NamedTuple
 
 from groundjudge.case import Document
 from groundjudge.evidence.edges import UNSPACED
 from groundjudge.evidence.skeleton import Skeleton, skeleton
 
+DOCUMENTS_A_SEARCH = 50
+"""So many documents take as long to search as one large text."""
 WORTH_AN_INDEX = 400
 """After so many searches through the text an index costs less than the next ones."""
 COMPARED = 64
@@ -49,7 +52,7 @@ class Corpus:
 
     def is_indexed(self, effort: int) -> bool:
         """Whether to use the index, after so much more effort was spent without it."""
-        self._effort += effort
+        self._effort += effort + len(self.skeletons) // DOCUMENTS_A_SEARCH
         return self._effort > WORTH_AN_INDEX
 
     def place(self, start: int, end: int) -> Place:
@@ -113,6 +116,14 @@ class Sources:
     def corpus(self) -> Corpus:
         """The skeletons of the documents."""
         return Corpus([skeleton(document.content) for document in self.documents])
+
+    def are_few(self) -> bool:
+        """Whether so few quotes were looked up that this one may be sought in one document after another."""
+        return next(self._quotes) * (1 + len(self.documents) // DOCUMENTS_A_SEARCH) < WORTH_AN_INDEX
+
+    @cached_property
+    def _quotes(self) -> Iterator[int]:
+        return count()
 
     @cached_property
     def size(self) -> int:
