@@ -27,7 +27,7 @@ DROPPED = r"*_\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 # Characters that Unicode can also compose with the one before: accents, vowels of Hangul, and so on.
 _COMBINING = "\u0300-\u036f\u0653-\u0655\u093c\u09bc\u0a3c\u1161-\u11ff\u3099\u309a"
 _NOISE = re.compile(rf"[ {DROPPED}]*+-[- {DROPPED}]*| [ {DROPPED}]+|''+|[{DROPPED}]+|\w[{_COMBINING}]{{1,8}}")
-_COMBINED = re.compile(f"[{_COMBINING}]*")
+_COMBINED = re.compile(f"[{_COMBINING}]{{0,64}}")
 _DROPPED_RUN = re.compile(f"[{DROPPED}]+")
 _RUN = re.compile(" +|''+")
 _NOISY = ("  ", " -", "- ", "--", "*", "_", "''")
