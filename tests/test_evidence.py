@@ -597,8 +597,8 @@ def test_found_span_never_cuts_a_number_or_a_word(
 @given(st.lists(PROSE, min_size=1, max_size=4))
 def test_verbatim_sentence_of_a_document_is_exact(contents: list[str]) -> None:
     documents = [Document(content=content) for content in contents]
-    for content in contents:
-        for sentence in sentences(content):
+    for document in documents:
+        for sentence in sentences(document.content):  # which replaces lone surrogates
             if any(map(str.isalnum, sentence.text)):
                 (found,), warnings = find([sentence.text], documents)
                 assert found.exact
