@@ -1,0 +1,176 @@
+"""Benchmark of looking up evidence: how the time grows when the text doubles, and how long it takes at most.
+
+    PYTHONPATH=tests python tests/bench/evidence_growth.py
+
+A step that is linear doubles its time with each doubling; `n log n` is a little more. Each figure is
+the least of ROUNDS rounds; the growth is the mean over the doublings.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from groundjudge import Document
+from groundjudge.evidence import Sources, find, unlisted
+
+ROUNDS = 3
+DOUBLINGS = 3
+HIGHEST_GROWTH = 2.5
+LONGEST_QUOTE = 200_000
+HIGHEST_SECONDS = 0.5
+
+PROSE = "In room {n} of the old harbour library there are {m} chairs, and it is open until {h} o'clock."
+OTHER = "The mayor of a village in the hills has planted {n} trees along the road to its railway station."
+CHINESE = "港口旧图书馆第{n}号房间有{m}把椅子，工作日开放到{h}点。"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is timed: work of a size, which is prepared outside the measured time."""
+
+    name: str
+    smallest: int
+    prepare: Callable[[int], Callable[[], object]]
+
+
+def lines(template: str, count: int, shift: int = 0) -> list[str]:
+    """Sentences that differ in their numbers."""
+    return [template.format(n=n, m=n * 7 % 90 + shift, h=n % 24) for n in range(count)]
+
+
+def text(template: str, count: int) -> str:
+    return " ".join(lines(template, count))
+
+
+def looking_up(quotes: list[str], documents: list[str]) -> Callable[[], object]:
+    return lambda: find(quotes, Sources([Document(content=content) for content in documents]))
+
+
+def absent_quote(n: int) -> Callable[[], object]:
+    """A quote of 3.9 kB that none of n documents has."""
+    return looking_up([text(OTHER, 36)], [text(PROSE, 30)] * n)
+
+
+def long_absent_quote(n: int) -> Callable[[], object]:
+    return looking_up([text(OTHER, n)], [text(PROSE, 1000)])
+
+
+def verbatim_quotes(n: int) -> Callable[[], object]:
+    quotes = lines(PROSE, n)
+    return looking_up(quotes[::-1], [" ".join(quotes)])
+
+
+def altered_quotes(n: int) -> Callable[[], object]:
+    return looking_up(lines(PROSE, n, shift=1), [text(PROSE, n)])
+
+
+def foreign_quotes(n: int) -> Callable[[], object]:
+    return looking_up(lines(OTHER, n), [text(PROSE, n)])
+
+
+def chinese_quotes(n: int) -> Callable[[], object]:
+    return looking_up(lines(CHINESE, n, shift=1), ["".join(lines(CHINESE, n))])
+
+
+def quotes_of_many_documents(n: int) -> Callable[[], object]:
+    return looking_up(lines(PROSE, n), lines(PROSE, n))
+
+
+def copied_sentences(n: int) -> Callable[[], object]:
+    sentences = lines(PROSE, n)
+    return lambda: unlisted(sentences, " ".join(sentences))
+
+
+def reworded_sentences(n: int) -> Callable[[], object]:
+    sentences, response = lines(PROSE, n, shift=1), text(PROSE, n)
+    return lambda: unlisted(sentences, response)
+
+
+def foreign_sentences(n: int) -> Callable[[], object]:
+    sentences, response = lines(OTHER, n), text(PROSE, n)
+    return lambda: unlisted(sentences, response)
+
+
+def one_sentence_many_times(n: int) -> Callable[[], object]:
+    return lambda: unlisted(["Twice said."] * n, "Twice said. " * n)
+
+
+WORK = (
+    Work("a quote of 3.9 kB that no document has", 50, absent_quote),
+    Work("an absent quote of 100 bytes a step", 40, long_absent_quote),
+    Work("quotes, verbatim", 1000, verbatim_quotes),
+    Work("quotes with another number", 500, altered_quotes),
+    Work("quotes that no document has", 500, foreign_quotes),
+    Work("quotes in Chinese with another number", 500, chinese_quotes),
+    Work("quotes, a document for each", 1000, quotes_of_many_documents),
+    Work("sentences copied from the response", 1000, copied_sentences),
+    Work("sentences with another number", 500, reworded_sentences),
+    Work("sentences that the response lacks", 500, foreign_sentences),
+    Work("one sentence many times", 1000, one_sentence_many_times),
+)
+
+PIECES = (
+    *(" ", "\n", "'", '" "', "...", ".", "*", "a ", "1.\n", "- a\n", "a", "5", "5 ", "-", "—", "; ", " and "),
+    *("[1]", "[", "(Document 1)", "Document 1: ", "A. ", "a, ", "不", "。", "十", "not ", "A ", '"a" and '),
+    *("\u0301", "\u00ad", "The library opens at nine. "),
+)
+"""What a long quote is made of."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The least CPU time of some rounds."""
+    found: list[float] = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return min(found)
+
+
+def measure_growth(work: Work) -> None:
+    """Time the work at sizes that double."""
+    sizes = [work.smallest << step for step in range(DOUBLINGS + 1)]
+    times = [seconds(work.prepare(size)) for size in sizes]
+    growth = (times[-1] / times[0]) ** (1 / DOUBLINGS)
+    table = "".join(f"{size:>7,}: {each:6.3f} s" for size, each in zip(sizes, times, strict=True))
+    show(work.name, table, growth, HIGHEST_GROWTH)
+
+
+def measure_long_quotes() -> None:
+    """Time the slowest of all long quotes, in a short and in a long document, and the same as documents."""
+    document = text(PROSE, 1000)
+    for name, times in (
+        ("the slowest quote of 200 kB", _slowest(lambda long: looking_up([f"a{long}b"], [document]))),
+        ("the slowest quote of 19 kB", _slowest(lambda long: looking_up([f"a{long[:19_000]}b"], [document]))),
+        ("the same in quotation marks", _slowest(lambda long: looking_up([f'"a{long}"b'], [document]))),
+        (
+            "the slowest document of 200 kB",
+            _slowest(lambda long: looking_up(["some “quote” not there"], [long])),
+        ),
+        ("the same, and a short quote", _slowest(lambda long: looking_up([f"x{long[:40]}"], [f"ab{long}"]))),
+        (
+            "the slowest response of 200 kB",
+            _slowest(lambda long: lambda: unlisted([f"ab{long[:60]}c"], long)),
+        ),
+    ):
+        piece, slowest = max(times.items(), key=lambda item: item[1])
+        show(name, f"{piece!r}: {slowest:.3f} s", slowest / HIGHEST_SECONDS, 1.0)
+
+
+def _slowest(prepare: Callable[[str], Callable[[], object]]) -> dict[str, float]:
+    return {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
+
+
+def show(name: str, figures: str, ratio: float, limit: float) -> None:
+    result = "ok" if ratio <= limit else "FAILED"
+    sys.stdout.write(f"{name:<40}{figures:<70}{ratio:>7.2f}{limit:>7.2f}  {result}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    for each in WORK:
+        measure_growth(each)
+    measure_long_quotes()
