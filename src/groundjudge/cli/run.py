@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
 from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import progress_bar
@@ -101,6 +102,7 @@ def run(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
+        _check_outputs(cases, judge or names(), out, cache)
         judges = _load_judges(judge or names(), model, cache)
         _check_paths(cases, out)
         rows = Rows(cases, frozenset(full or ()))
@@ -140,12 +142,24 @@ def _load_judges(wanted: Sequence[str], model: str | None, cache: str | None) ->
     return judges
 
 
+def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
+    """Make sure that nothing that the command reads is overwritten."""
+    inputs = [("the file of cases", cases), *prompt_files(judges)]
+    if out == STDIO:
+        refuse_to_append("the file of cases", cases)
+    else:
+        refuse_to_overwrite("--out", out, inputs)
+    refuse_to_overwrite("--cache", cache, inputs)
+    if cache is not None and out != STDIO:
+        refuse_to_overwrite("--cache", cache, [("the file --out", out)])
+        if Path(cache).resolve() == Path(out).resolve():  # neither may exist yet
+            fail(f"--cache {cache} is the file --out: choose another file")
+
+
 def _check_paths(cases: str, out: str) -> None:
-    """Make sure that the cases can be read, and that writing does not overwrite them."""
+    """Make sure that the cases can be read, and that the verdicts can be written."""
     if cases != STDIO and not Path(cases).is_fifo():
         Path(cases).open("rb").close()
-    if STDIO not in {cases, out} and Path(out).exists() and Path(out).samefile(cases):
-        fail(f"--out {out} is the file of cases: choose another file for the verdicts")
     if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
