@@ -83,7 +83,11 @@ class Seen:
 
 @dataclass
 class StandIn:
-    """The server, running inside `with`. `latency` is the seconds that it waits before each answer."""
+    """The server, running inside `with`.
+
+    `latency` is the seconds that it waits before each answer; `port` is free to choose if it is 0, and is given
+    to start a server where another one was.
+    """
 
     script: Script = ("fine",)
     latency: float = 0.0
@@ -126,7 +130,7 @@ class StandIn:
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True).start()
         self.port = runner.addresses[0][1]
         up.set()
         await self._down.wait()

@@ -14,15 +14,16 @@ import typer
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
 from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
-from groundjudge.cli.progress import progress_bar
+from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
+from groundjudge.errors import ModelError
 from groundjudge.judge import Judge, load
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
 from groundjudge.rubric import names
-from groundjudge.runs.file_run import Rows, judge_rows
+from groundjudge.runs.file_run import Judging, Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
@@ -97,6 +98,8 @@ def run(  # noqa: PLR0913  one per option
 
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
+    If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run stops.
+
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
@@ -108,6 +111,7 @@ def run(  # noqa: PLR0913  one per option
         rows = Rows(cases, frozenset(full or ()))
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            progress = ProgressLine(cases, len(judges), out)
             judging = partial(
                 run_judges,
                 judges,
@@ -116,8 +120,9 @@ def run(  # noqa: PLR0913  one per option
                 max_calls=max_calls,
                 max_tokens=max_tokens,
                 previous=previous,
+                on_outage=progress.show_message,
             )
-            judge_rows(rows, judging, out, outcome, progress_bar(cases, len(judges), out))
+            _judge_rows(rows, judging, out, outcome, progress)
         console = open_console(to_stderr=out == STDIO)
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
@@ -177,6 +182,15 @@ def _previous_verdicts(
     if not resume and not overwrite:
         fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
     return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+def _judge_rows(rows: Rows, judging: Judging, out: str, outcome: Outcome, progress: ProgressLine) -> None:
+    try:
+        judge_rows(rows, judging, out, outcome, progress.shown())
+    except ModelError as error:
+        if error.code != "connection":
+            raise
+        fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
 
 
 def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
