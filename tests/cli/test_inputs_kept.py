@@ -11,7 +11,9 @@ from command_line import COMMAND, GOOD, Invoke
 from scripted_model import ScriptedModel
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
-PROMPT = "---\nname: own\nscale: {worst: 1, best: 5}\ninputs: [{name: response}]\n---\nuser:\nRate {{response}}"
+PROMPT = (
+    "---\nname: own\nscale: {worst: 1, best: 5}\ninputs: [{name: response}]\n---\nuser:\nRate {{response}}"
+)
 RUN = "run c.jsonl --model m --overwrite"
 REPORT = "report v.jsonl --cases c.jsonl --labels l.jsonl --threshold t.json"
 CALIBRATE = "calibrate v.jsonl --labels l.jsonl"

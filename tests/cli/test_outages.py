@@ -49,9 +49,7 @@ def test_a_closed_port_stops_the_command(cases: Path, tmp_path: Path, existing: 
 def test_resuming_at_a_closed_port_keeps_what_is_there(cases: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     with StandIn([GOOD]) as server:
-        run_command(
-            "run", cases, *options(out), "--max-calls", "9", env=environment(server.url)
-        )
+        run_command("run", cases, *options(out), "--max-calls", "9", env=environment(server.url))
     done = run_command("run", cases, *options(out), "--resume", env=environment(server.url))
     assert done.returncode == 1
     assert "continue with --resume" in done.stderr
@@ -105,7 +103,10 @@ def test_ctrl_c_ends_a_command_that_waits(file_of: Callable[..., Path], tmp_path
         running.send_signal(signal.SIGINT)
         _, more = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert more == f"groundjudge: stopped: interrupted; the finished verdicts are in {out}, continue with --resume\n"
+    assert (
+        more
+        == f"groundjudge: stopped: interrupted; the finished verdicts are in {out}, continue with --resume\n"
+    )
     assert len(verdicts_in(out.read_text())) == 5
 
 
