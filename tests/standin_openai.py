@@ -48,6 +48,7 @@ class Raw:
     """A response with status 200 and any body."""
 
     body: bytes
+    content_type: str = "application/json"
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class Seen:
 class StandIn:
     """The server, running inside `with`.
 
-    `latency` is the seconds that it waits before each answer; `port` is free to choose if it is 0, and is given
-    to start a server where another one was.
+    `latency` is the seconds that it waits before each answer. `port` is given to start a server where another
+    one was; any free port is taken otherwise.
     """
 
     script: Script = ("fine",)
@@ -163,7 +164,7 @@ class StandIn:
                 headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
                 return web.json_response(_error(answer), status=answer.status, headers=headers)
             case Raw():
-                return web.Response(body=answer.body, content_type="application/json")
+                return web.Response(body=answer.body, content_type=answer.content_type)
             case Cut():
                 if request.transport:
                     request.transport.abort()

@@ -87,7 +87,7 @@ def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
 
 
 async def test_a_closed_port_ends_arun(closed: str) -> None:
-    with pytest.raises(ModelError, match="connection: m at 127.0.0.1"):
+    with pytest.raises(ModelError, match="connection: m at 127"):
         _ = [verdict async for verdict in arun(judge_named("j", at(closed)), rows(50))]
 
 

@@ -98,7 +98,8 @@ def run(  # noqa: PLR0913  one per option
 
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
-    If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run stops.
+    If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run
+    stops.
 
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.

@@ -1,4 +1,4 @@
-"""A chat completion in any shape in which clients return one: bytes, a mapping, a pydantic model, an object."""
+"""A chat completion in any shape in which clients return one: bytes, a mapping, a model, an object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 from groundjudge.reply import Reply, reply_of
 
 
-def completion_of(answer: object) -> object:
+def completion_of(answer: object) -> Any:  # noqa: ANN401  what JSON can hold
     """The completion as a mapping; for what is not a completion, what the endpoint said instead."""
     if isinstance(answer, bytes):
         return _parsed(answer)
@@ -30,9 +30,8 @@ def completion_of(answer: object) -> object:
 def answer_of(answer: object) -> object:
     """What an object that is no OpenAI client returned: a completion, or else what `reply_of` reads."""
     completion = completion_of(answer)
-    is_completion = isinstance(completion, Mapping) and ("choices" in completion or "error" in completion)
-    if is_completion or isinstance(answer, bytes):
-        return completion
+    if isinstance(completion, Mapping) and ("choices" in completion or "error" in completion):
+        return cast("Mapping[str, Any]", completion)
     with suppress(TypeError):
         return reply_of(answer)
     return repr(answer)
@@ -60,7 +59,7 @@ def _dumped(answer: object) -> Mapping[str, Any] | None:
 
 
 def _choices(choices: Any) -> list[dict[str, Any]]:  # noqa: ANN401  an object of any making
-    """The first choice, read by its attributes. A mock has every attribute: what is not text counts as missing."""
+    """The first choice, by its attributes. A mock has every attribute: what is not text counts as missing."""
     try:
         first = choices[0]
     except (TypeError, IndexError, KeyError):

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import openai
+from openai.resources.chat import Completions
 
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.completion import answer_of
@@ -61,7 +62,7 @@ class Client(Protocol):
 
 
 CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
-KNOWN = frozenset(inspect.signature(openai.resources.chat.Completions.create).parameters) - CALL_OPTIONS
+KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
 """The parameters of the API that the openai client knows by name. A stream is not asked for."""
 
 NO_CLIENT = "client must be an OpenAI client, or have a method chat.completions.create:"
@@ -328,18 +329,22 @@ def _described_error(error: Exception) -> EndpointError:
     match error:
         case openai.APIStatusError():
             return _status_error(error)
-        case openai.APITimeoutError() if not any(map(_is_cut, _causes(error))):
-            return EndpointError("timeout", "no response in time")
         case openai.APIConnectionError():
-            return EndpointError("connection", _described([*_causes(error)][-1]))
+            return _connection_error(error)
         case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
             return EndpointError("server", f"{NO_COMPLETION}: {_described(error)}")
-        case TimeoutError():
-            return EndpointError("timeout", _described(error))
-        case ConnectionError():
-            return EndpointError("connection", _described(error))
+        case TimeoutError() | ConnectionError():
+            code = "timeout" if isinstance(error, TimeoutError) else "connection"
+            return EndpointError(code, _described(error))
         case _:
             return EndpointError("failed", _described(error))
+
+
+def _connection_error(error: openai.APIConnectionError) -> EndpointError:
+    """What an error without a response says."""
+    if isinstance(error, openai.APITimeoutError) and not any(map(_is_cut, _causes(error))):
+        return EndpointError("timeout", "no response in time")
+    return EndpointError("connection", _described([*_causes(error)][-1]))
 
 
 def _status_error(error: openai.APIStatusError) -> EndpointError:

@@ -116,8 +116,8 @@ def arun(  # noqa: PLR0913  each is a wish of its own
         ModelError: nobody can be asked any more, which every other row would meet as well: `auth`, `quota`,
             `not_found` (with the endpoint's words), `no_endpoint`, `connection` when an endpoint has never
             answered and the connection failed for every row in flight, or `budget` when max_calls or
-            max_tokens are spent. It comes after all verdicts that are there; rows without one have none. Requests in
-            flight are given up, but for `budget`, where they are finished.
+            max_tokens are spent. It comes after all verdicts that are there; rows without one have none.
+            Requests in flight are given up, but for `budget`, where they are finished.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
     listed = _listed(judges)
