@@ -69,7 +69,7 @@ def application() -> Runnable[str, str]:
 
     # 2. The judge is one more step. If its model fails or its reply cannot be read, it raises an error, which
     #    carries a verdict with the status "error" and without a score.
-    judge = runnable("groundedness", llm=JUDGE).with_fallbacks(
+    judge = runnable("groundedness", model=JUDGE).with_fallbacks(
         [RunnableLambda(verdict_of_error)],
         exceptions_to_handle=(ModelError, ReplyError),
         exception_key="error",

@@ -56,7 +56,7 @@ def with_deepeval() -> tuple[Any, ...]:
 
 def with_langchain() -> tuple[Any, ...]:
     """Invoke the judge as a LangChain runnable."""
-    verdict = runnable("groundedness", llm=MODEL).invoke(
+    verdict = runnable("groundedness", model=MODEL).invoke(
         {"question": QUESTION, "answer": ANSWER, "documents": CONTEXT}
     )
     return verdict.score, verdict.label, verdict.reason

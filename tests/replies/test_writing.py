@@ -1,4 +1,4 @@
-"""What a format writes it reads: `write` is the inverse of `read`, where the format has a place for it."""
+"""Formats read what they write: `write` is the inverse of `read` for everything the format expresses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "be
 
 @pytest.mark.parametrize("format_", SINGLE, ids=repr)
 @given(VALUED, REASON)
-def test_a_value_that_is_written_is_read(format_: Format, valued: tuple[Scale, float], reason: str) -> None:
+def test_written_value_is_read(format_: Format, valued: tuple[Scale, float], reason: str) -> None:
     scale, value = valued
     written = format_.write(Reading(value, reason, level="mild"), scale)
     reading = format_.read(Reply(written), scale)
@@ -58,7 +58,7 @@ def test_a_value_that_is_written_is_read(format_: Format, valued: tuple[Scale, f
 
 
 @given(st.text(max_size=200))
-def test_json_keeps_the_reason_to_the_letter(reason: str) -> None:
+def test_json_reason_is_read_unchanged(reason: str) -> None:
     written = Json().write(Reading(3.0, reason), TO_FIVE)
     assert Json().read(Reply(written), TO_FIVE).reason == Reply(reason).text
 
@@ -76,7 +76,7 @@ PART = st.builds(
 
 
 @given(st.lists(PART, min_size=1, max_size=5, unique_by=lambda part: " ".join(part.name.casefold().split())))
-def test_a_scorecard_that_is_written_is_read(parts: list[PartReading]) -> None:
+def test_written_scorecard_is_read(parts: list[PartReading]) -> None:
     format_ = Scorecard()
     reading = format_.read(Reply(format_.write(Reading(None, parts=tuple(parts)), DOWN)), DOWN)
     assert [part.value for part in reading.parts] == [part.value for part in parts]
@@ -84,7 +84,7 @@ def test_a_scorecard_that_is_written_is_read(parts: list[PartReading]) -> None:
 
 
 @given(value_on(TO_FIVE), value_on(TO_FIVE), REASON)
-def test_weighted_sums_that_are_written_are_read(recall: float, precision: float, reason: str) -> None:
+def test_written_weighted_sums_are_read(recall: float, precision: float, reason: str) -> None:
     parts = (PartReading("recall", recall, reason), PartReading("precision", precision, reason))
     reading = Adjacent().read(Reply(Adjacent().write(Reading(None, parts=parts), TO_FIVE)), TO_FIVE)
     assert [part.value for part in reading.parts] == pytest.approx([recall, precision], abs=1e-8)
@@ -95,7 +95,7 @@ def test_weighted_sums_that_are_written_are_read(recall: float, precision: float
     ("value", "formula"),
     [(3.3, "(3 * 0.7) + (4 * 0.3)"), (5.0, "(5 * 1.0)"), (1.25, "(1 * 0.75) + (2 * 0.25)")],
 )
-def test_a_formula_weighs_two_adjacent_scores(value: float, formula: str) -> None:
+def test_fraction_is_written_as_formula_of_two_adjacent_scores(value: float, formula: str) -> None:
     written = Adjacent(("fit",)).write(Reading(None, parts=(PartReading("fit", value, "why"),)), TO_FIVE)
     assert written.splitlines() == [
         "FIT_Reasoning: why",
@@ -115,9 +115,7 @@ def test_a_formula_weighs_two_adjacent_scores(value: float, formula: str) -> Non
         (Adjacent(("fit",)), ("fit",), False),
     ],
 )
-def test_a_format_names_its_parts(
-    format_: Format, part_names: tuple[str, ...], *, are_sentences: bool
-) -> None:
+def test_format_has_part_names(format_: Format, part_names: tuple[str, ...], *, are_sentences: bool) -> None:
     assert (format_.part_names, format_.parts_are_sentences) == (part_names, are_sentences)
 
 
@@ -128,7 +126,7 @@ def test_a_format_names_its_parts(
         (DOWN, {"type": "number", "minimum": 0, "maximum": 10}),
     ],
 )
-def test_json_has_a_schema_with_the_reason_first(scale: Scale, value: dict[str, Any]) -> None:
+def test_json_schema_has_the_reason_first(scale: Scale, value: dict[str, Any]) -> None:
     schema = Json("mark", "because").schema(scale)
     assert schema == {
         "type": "object",
@@ -145,7 +143,7 @@ def test_other_formats_have_no_schema(name: str) -> None:
     assert FORMATS[name]().schema(TO_FIVE) is None
 
 
-def test_the_headline_of_sentences_is_their_mean_and_of_names_the_harmonic_mean() -> None:
+def test_score_is_the_mean_for_scorecard_and_the_harmonic_mean_for_adjacent() -> None:
     parts = (PartReading("a", 5.0), PartReading("b", 2.0))
     assert Scorecard().score(Reading(None, parts=parts), TO_FIVE) == 0.625
     assert Adjacent(("a", "b")).score(Reading(None, parts=parts), TO_FIVE) == 0.4

@@ -1,4 +1,4 @@
-"""A run from a file to a file, without a command and without a screen."""
+"""Runs from a file to a file, without the command line."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_progress_advances_with_each_verdict(file_of: Callable[..., Path], tmp_p
     assert (progress.entered, progress.advanced) == (1, 3)
 
 
-def test_without_a_first_verdict_there_is_no_progress_and_no_file(
+def test_fatal_error_in_the_first_row_shows_no_progress_and_writes_no_file(
     file_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     progress, out = Progress(), tmp_path / "out.jsonl"
@@ -71,7 +71,7 @@ def test_without_a_first_verdict_there_is_no_progress_and_no_file(
     assert (progress.entered, out.exists()) == (0, False)
 
 
-def test_an_error_that_ends_the_run_is_in_the_outcome(file_of: Callable[..., Path], tmp_path: Path) -> None:
+def test_error_that_ends_the_run_is_in_the_outcome(file_of: Callable[..., Path], tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     model = ScriptedModel(GOOD, ModelError("quota", "Quota exceeded"))
     assert outcome_of(model, file_of(ROW, ROW, ROW), out).stopped == "Quota exceeded"
