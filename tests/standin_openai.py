@@ -48,6 +48,7 @@ class Raw:
     """A response with status 200 and any body."""
 
     body: bytes
+    content_type: str = "application/json"
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,11 @@ class Seen:
 
 @dataclass
 class StandIn:
-    """The server, running inside `with`. `latency` is the seconds that it waits before each answer."""
+    """The server, running inside `with`.
+
+    `latency` is the seconds that it waits before each answer. `port` is given to start a server where another
+    one was; any free port is taken otherwise.
+    """
 
     script: Script = ("fine",)
     latency: float = 0.0
@@ -126,7 +131,7 @@ class StandIn:
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, backlog=1024).start()
+        await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True).start()
         self.port = runner.addresses[0][1]
         up.set()
         await self._down.wait()
@@ -159,7 +164,7 @@ class StandIn:
                 headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
                 return web.json_response(_error(answer), status=answer.status, headers=headers)
             case Raw():
-                return web.Response(body=answer.body, content_type="application/json")
+                return web.Response(body=answer.body, content_type=answer.content_type)
             case Cut():
                 if request.transport:
                     request.transport.abort()

@@ -10,6 +10,7 @@ import typer
 
 from groundjudge.analysis.labels import Joined, LabelError, read_labels
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
+from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.labelled import join_labels
 from groundjudge.cli.options import (
     GroupKey,
@@ -71,6 +72,8 @@ def calibrate(  # noqa: PLR0913  one per option
 
         if by not in CRITERIA:
             fail(f"--by can be {', '.join(CRITERIA)}, not {by}")
+        inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
+        refuse_to_overwrite("--out", out, inputs)
         people = read_labels(labels, label, group)
         file = load_verdicts(verdicts)
         joined = join_labels(file, people, labels, judge)

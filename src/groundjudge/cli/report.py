@@ -10,6 +10,7 @@ import typer
 from groundjudge.analysis.labels import LabelError, Labels, join, label_of, read_labels
 from groundjudge.case import Case
 from groundjudge.cli.figures import print_notes
+from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.options import (
     GroupKey,
     LabelKey,
@@ -57,6 +58,13 @@ def report(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.report.page import report as page  # noqa: PLC0415
 
+        inputs = (
+            ("the file of verdicts", verdicts),
+            ("the file of cases", cases),
+            ("the file of labels", labels),
+            ("the file of thresholds", threshold),
+        )
+        refuse_to_overwrite("--out", str(out), inputs)
         file = load_verdicts(verdicts)
         people, label_notes = _labels(labels, cases, label, group)
         shown, unreadable = _cases(cases) if cases else ([], [])

@@ -11,18 +11,20 @@ from typing import Annotated
 
 import typer
 
+from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
 from groundjudge.cli.options import CasesFile, EmptyResponseChoice, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
-from groundjudge.cli.progress import progress_bar
+from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
+from groundjudge.errors import ModelError
 from groundjudge.judge import Judge, load
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
 from groundjudge.options import EmptyResponse
 from groundjudge.rubric import names
-from groundjudge.runs.file_run import Rows, judge_rows
+from groundjudge.runs.file_run import Judging, Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
@@ -99,16 +101,21 @@ def run(  # noqa: PLR0913  one per option
 
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
+    If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run
+    stops.
+
     Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
+        _check_outputs(cases, judge or names(), out, cache)
         judges = _load_judges(judge or names(), model, cache, empty_response)
         _check_paths(cases, out)
         rows = Rows(cases, frozenset(full or ()))
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            progress = ProgressLine(cases, len(judges), out)
             judging = partial(
                 run_judges,
                 judges,
@@ -117,8 +124,9 @@ def run(  # noqa: PLR0913  one per option
                 max_calls=max_calls,
                 max_tokens=max_tokens,
                 previous=previous,
+                on_outage=progress.show_message,
             )
-            judge_rows(rows, judging, out, outcome, progress_bar(cases, len(judges), out))
+            _judge_rows(rows, judging, out, outcome, progress)
         console = open_console(to_stderr=out == STDIO)
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
@@ -145,12 +153,24 @@ def _load_judges(
     return judges
 
 
+def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
+    """Make sure that nothing that the command reads is overwritten."""
+    inputs = [("the file of cases", cases), *prompt_files(judges)]
+    if out == STDIO:
+        refuse_to_append("the file of cases", cases)
+    else:
+        refuse_to_overwrite("--out", out, inputs)
+    refuse_to_overwrite("--cache", cache, inputs)
+    if cache is not None and out != STDIO:
+        refuse_to_overwrite("--cache", cache, [("the file --out", out)])
+        if Path(cache).resolve() == Path(out).resolve():  # neither may exist yet
+            fail(f"--cache {cache} is the file --out: choose another file")
+
+
 def _check_paths(cases: str, out: str) -> None:
-    """Make sure that the cases can be read, and that writing does not overwrite them."""
+    """Make sure that the cases can be read, and that the verdicts can be written."""
     if cases != STDIO and not Path(cases).is_fifo():
         Path(cases).open("rb").close()
-    if STDIO not in {cases, out} and Path(out).exists() and Path(out).samefile(cases):
-        fail(f"--out {out} is the file of cases: choose another file for the verdicts")
     if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
@@ -168,6 +188,15 @@ def _previous_verdicts(
     if not resume and not overwrite:
         fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
     return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+def _judge_rows(rows: Rows, judging: Judging, out: str, outcome: Outcome, progress: ProgressLine) -> None:
+    try:
+        judge_rows(rows, judging, out, outcome, progress.shown())
+    except ModelError as error:
+        if error.code != "connection":
+            raise
+        fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
 
 
 def _fail_without_result(rows: Rows, outcome: Outcome) -> None:

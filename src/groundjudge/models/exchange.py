@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from groundjudge.errors import ModelError
 from groundjudge.models.backoff import wait_before
+from groundjudge.models.completion import completion_of
 from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
-from groundjudge.reply import reply_of
+from groundjudge.reply import Reply, reply_of
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
-    from groundjudge.reply import Reply
     from groundjudge.rubric import Request
 
 log = logging.getLogger(__name__)
@@ -26,6 +26,7 @@ TRANSIENT = ("timeout", "connection", "rate_limited", "server")
 MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
 
+NO_COMPLETION = "the response is not a chat completion"
 NO_REASON = "the endpoint gives no reason"
 
 REMEDIES = {
@@ -50,12 +51,14 @@ class EndpointError:
         message: the endpoint's or the client's own words.
         param: the name of the parameter that the endpoint rejects, or "" if it names none.
         retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
+        retries: how often the client itself sent the request again before it failed.
     """
 
     code: str
     message: str
     param: str = ""
     retry_after: float | None = None
+    retries: int = 0
 
 
 @dataclass
@@ -105,27 +108,23 @@ class Exchange:
         self.retries += 1
         return wait
 
-    def reply(self, content: bytes) -> Reply:
-        """Read the body of a successful response.
+    def reply(self, answer: object) -> Reply:
+        """Read a successful response: its body, or what a client made of it.
 
         Raises:
-            ModelError: `server`, if the body is not a chat completion.
+            ModelError: `server`, if it is not a chat completion.
         """
-        try:
-            completion = json.loads(content)
-        except (ValueError, RecursionError):
-            completion = None
-        match completion:
+        if isinstance(answer, Reply):
+            self._remember_refusals()
+            return replace(answer, retries=self.retries)
+        match completion := completion_of(answer):
             case {"choices": [{"message": Mapping()}, *_]}:
                 self._remember_refusals()
                 usage, name = _usage(completion.get("usage")), completion.get("model")
                 model = name if isinstance(name, str) else None
                 return replace(reply_of(completion), usage=usage, model=model, retries=self.retries)
             case _:
-                message = message_of(completion or content.decode(errors="replace"))
-                raise self._model_error(
-                    EndpointError("server", f"the response is not a chat completion: {message}")
-                )
+                raise self._model_error(EndpointError("server", f"{NO_COMPLETION}: {message_of(completion)}"))
 
     def _parameters(self) -> dict[str, Any]:
         return accepted(self.request.parameters, {**self.known_refusals, **self.new_refusals})
@@ -143,7 +142,7 @@ class Exchange:
     def _model_error(self, error: EndpointError) -> ModelError:
         remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
         raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
-        raised.retry_after, raised.retries = error.retry_after, self.retries
+        raised.retry_after, raised.retries = error.retry_after, self.retries + error.retries
         return raised
 
 

@@ -8,30 +8,64 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import email.utils
+import inspect
+import json
 import math
 import os
 import re
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
 
 import aiohttp
 import openai
+from openai.resources.chat import Completions
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.exchange import EndpointError, Exchange, message_of
+from groundjudge.models.completion import answer_of
+from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of
 from groundjudge.models.per_loop import PerLoop
 from groundjudge.models.threads import in_a_thread
+from groundjudge.models.wrapped import wrapped_alike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from typing_extensions import TypeIs
 
     from groundjudge.reply import Reply
     from groundjudge.rubric import Request
 
 T = TypeVar("T")
 
+
+class _Completions(Protocol):
+    @property
+    def create(self) -> Callable[..., Any]: ...
+
+
+class _Chat(Protocol):
+    @property
+    def completions(self) -> _Completions: ...
+
+
+class Client(Protocol):
+    """What offers `chat.completions.create`, sync or async."""
+
+    @property
+    def chat(self) -> _Chat:
+        """The resource with the completions."""
+        ...
+
+
+CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
+KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
+"""The parameters of the API that the openai client knows by name. A stream is not asked for."""
+
+NO_CLIENT = "client must be an OpenAI client, or have a method chat.completions.create:"
 PATH = "/chat/completions"
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
@@ -59,23 +93,30 @@ class OpenAIModel:
     Args:
         name: the model's name; for Azure the name of the deployment.
         client: an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI, with its own endpoint, key, retries
-            and timeout. A sync client answers async calls in threads. An async client is used as it is in
-            the first event loop that calls it; other loops and sync calls use copies with the same settings
-            but another transport: proxies and certificates set on its http_client do not apply to them.
+            and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
+            `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
+            that the openai client does not know by name are passed in `extra_body`. A client with
+            `max_retries` does its own retrying, and nothing is retried here: use max_retries=0 to let a run
+            slow down at the first rate limit. How often it retried is known for errors only.
+            A sync client answers async calls in threads. An AsyncOpenAI is used as it is in the first event
+            loop that calls it; other loops and sync calls use copies with the same settings and wrappers but
+            another transport: proxies and certificates set on its http_client do not apply to them.
         base_url: the endpoint's URL, up to and including /v1.
         api_key: the key.
-        max_retries: how often a request is sent again after a transient error, 0 or more.
+        max_retries: how often a request is sent again after a transient error, 0 or more; a client's own
+            `max_retries` takes its place.
         timeout: seconds; an attempt fails if nothing arrives from the endpoint for that long.
 
     Raises:
-        ModelError: `unknown_model` if `client` is none of these types, or comes with a base_url or api_key.
+        ModelError: `unknown_model` if `client` has no `chat.completions.create`, or comes with a base_url or
+            api_key.
     """
 
     def __init__(  # noqa: PLR0913  the names of the openai client
         self,
         name: str,
         *,
-        client: openai.OpenAI | openai.AsyncOpenAI | None = None,
+        client: openai.OpenAI | openai.AsyncOpenAI | Client | None = None,
         base_url: str | None = None,
         api_key: str | None = None,
         max_retries: int = 2,
@@ -88,7 +129,7 @@ class OpenAIModel:
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._refusals: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._sync = client if isinstance(client, openai.OpenAI) else None
+        self._sync: openai.OpenAI | None = None
         self._per_loop: PerLoop[openai.AsyncOpenAI] = PerLoop()
         self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
@@ -98,7 +139,10 @@ class OpenAIModel:
     @property
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call."""
-        return str(self._given.base_url) if self._given else self._url() or OPENAI
+        if self._given is None:
+            return self._url() or OPENAI
+        url = str(getattr(self._given, "base_url", ""))
+        return url if re.match(r"\w+://", url) else _type_name(self._given)
 
     def complete(self, request: Request) -> Reply:
         """Send a request, with retries, and wait for the reply. It works inside a running event loop too.
@@ -106,17 +150,17 @@ class OpenAIModel:
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        if isinstance(self._given, openai.AsyncOpenAI):
-            return in_a_thread(lambda: asyncio.run(self._ask_with_copy(request))).result()
-        client = self._sync_client()
-        exchange = self._exchange(client, request)
+        if _is_async_openai(self._given):
+            return in_a_thread(lambda: asyncio.run(self._ask(request))).result()
+        send = self._sender()
+        exchange = self._exchange(request)
         while True:
             try:
-                content = client.post(PATH, body=exchange.body(), cast_to=bytes, options={"max_retries": 0})
+                answer = send(exchange.body())
             except Exception as error:  # noqa: BLE001  every exception becomes a ModelError
                 time.sleep(exchange.wait_after(_endpoint_error(error)))
             else:
-                return exchange.reply(content)
+                return exchange.reply(answer)
 
     async def acomplete(self, request: Request) -> Reply:
         """Send a request, with retries, without blocking the event loop.
@@ -124,30 +168,53 @@ class OpenAIModel:
         Raises:
             ModelError: as for `complete`.
         """
-        if isinstance(self._given, openai.OpenAI):
-            return await asyncio.wrap_future(in_a_thread(self.complete, request))
-        if isinstance(self._given, openai.AsyncOpenAI) and self._in_first_loop():
-            return await self._ask(self._given, request)
-        return await self._ask_with_copy(request)
+        return await self._ask(request, in_first_loop=self._in_first_loop())
 
-    async def _ask_with_copy(self, request: Request) -> Reply:
-        return await self._ask(await self._per_loop.client(self._new_async_client), request)
-
-    async def _ask(self, client: openai.AsyncOpenAI, request: Request) -> Reply:
-        exchange = self._exchange(client, request)
+    async def _ask(self, request: Request, *, in_first_loop: bool = False) -> Reply:
+        send = await self._async_sender(in_first_loop=in_first_loop)
+        exchange = self._exchange(request)
         while True:
             try:
-                content = await client.post(
-                    PATH, body=exchange.body(), cast_to=bytes, options={"max_retries": 0}
-                )
+                answer = await send(exchange.body())
             except Exception as error:  # noqa: BLE001  as above
                 await asyncio.sleep(exchange.wait_after(_endpoint_error(error)))
             else:
-                return exchange.reply(content)
+                return exchange.reply(answer)
 
-    def _exchange(self, client: openai.OpenAI | openai.AsyncOpenAI, request: Request) -> Exchange:
-        host = client.base_url.netloc.decode()
-        return Exchange(self.name, host, client.max_retries, request, self._refusals)
+    def _sender(self) -> Callable[[dict[str, Any]], object]:
+        """What sends a body and returns the response."""
+        if self._given is None:
+            post = self._sync_client().post  # faster than `create`, which parses the response twice
+            return lambda body: post(PATH, body=body, cast_to=bytes, options={"max_retries": 0})
+        given, create = self._given, self._given.chat.completions.create
+        return lambda body: _read(given, _finished(create(**_arguments(body))))
+
+    async def _async_sender(self, *, in_first_loop: bool) -> Callable[[dict[str, Any]], Awaitable[object]]:
+        """The same without blocking the event loop."""
+        if self._given is None:
+            post = (await self._per_loop.client(self._new_async_client)).post
+            return lambda body: post(PATH, body=body, cast_to=bytes, options={"max_retries": 0})
+        given, create = self._given, self._given.chat.completions.create
+        if _is_async_openai(given) and not in_first_loop:
+            copy = await self._per_loop.client(self._new_async_client)
+            create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
+        is_async = _is_async_openai(given) or inspect.iscoroutinefunction(create)
+
+        async def send(body: dict[str, Any]) -> object:
+            arguments = _arguments(body)
+            answer = (
+                create(**arguments)
+                if is_async
+                else await asyncio.wrap_future(in_a_thread(create, **arguments))
+            )
+            return _read(given, await answer if inspect.isawaitable(answer) else answer)
+
+        return send
+
+    def _exchange(self, request: Request) -> Exchange:
+        own = getattr(self._given, "max_retries", None)
+        max_retries = 0 if isinstance(own, int) else self._options["max_retries"]
+        return Exchange(self.name, _host(self.endpoint), max_retries, request, self._refusals)
 
     def _sync_client(self) -> openai.OpenAI:
         with self._lock:
@@ -155,7 +222,7 @@ class OpenAIModel:
             return self._sync
 
     def _new_async_client(self) -> openai.AsyncOpenAI:
-        if isinstance(self._given, openai.AsyncOpenAI):
+        if _is_async_openai(self._given):
             return self._given.copy(http_client=openai.DefaultAsyncHttpxClient())
         return self._build(_aiohttp_client)
 
@@ -193,28 +260,91 @@ def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the 
     return openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient(), **options)
 
 
-def _checked(name: str, client: object, endpoint: str | None) -> openai.OpenAI | openai.AsyncOpenAI | None:
-    if client is not None and not isinstance(client, openai.OpenAI | openai.AsyncOpenAI):
-        kind = type(client).__name__
-        message = f"client must be an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI, not {kind}"
-        raise ModelError("unknown_model", message, name)
-    if client and endpoint:
+def _checked(name: str, client: object, endpoint: str | None) -> Client | None:
+    if client is None:
+        return None
+    try:
+        can_create = callable(cast("Client", client).chat.completions.create)
+    except Exception as error:
+        raise ModelError("unknown_model", f"{NO_CLIENT} {_described(error)}", name) from error
+    if not can_create:
+        raise ModelError("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
+    if endpoint:
         message = "a client has its own endpoint and key: pass either client= or base_url= and api_key="
         raise ModelError("unknown_model", message, name)
-    return client
+    return cast("Client", client)
+
+
+def _is_async_openai(client: object) -> TypeIs[openai.AsyncOpenAI]:
+    """Whether its connections belong to an event loop. A mock with `spec` has the class, but not the type."""
+    return issubclass(type(client), openai.AsyncOpenAI)
+
+
+def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A body as arguments of `create`: what the openai client does not know by name is `extra_body`."""
+    known = {name: value for name, value in body.items() if name in KNOWN}
+    extra = {name: value for name, value in body.items() if name not in KNOWN}
+    return {**known, "extra_body": extra} if extra else known
+
+
+def _finished(answer: object) -> object:
+    """What `create` returned, awaited in an event loop of its own if it has to be awaited."""
+    if not inspect.isawaitable(answer):
+        return answer
+
+    async def wait() -> object:
+        return await answer
+
+    return in_a_thread(lambda: asyncio.run(wait())).result()
+
+
+def _read(client: object, answer: object) -> object:
+    """What `create` returned: OpenAI's clients return text for what is not JSON, and others for a reply."""
+    is_openai = issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
+    is_own_text = is_openai and isinstance(answer, str)
+    return answer if is_own_text else answer_of(answer)
+
+
+def _host(url: str) -> str:
+    """The host and the port, without the user and the password that a URL may hold."""
+    return (urlsplit(url).netloc or url).rpartition("@")[2]
+
+
+def _type_name(client: object) -> str:
+    return f"{type(client).__module__}.{type(client).__qualname__}"
 
 
 def _endpoint_error(error: Exception) -> EndpointError:
-    """What an exception of the openai client says about the attempt."""
+    """What an exception of a client says about the attempt."""
+    return replace(_described_error(error), retries=_retries(error))
+
+
+def _retries(error: Exception) -> int:
+    """How often the openai client itself sent the request again, by the header in which it counts."""
+    count = error.request.headers.get("x-stainless-retry-count") if isinstance(error, openai.APIError) else 0
+    return int(count or 0)
+
+
+def _described_error(error: Exception) -> EndpointError:
     match error:
         case openai.APIStatusError():
             return _status_error(error)
-        case openai.APITimeoutError() if not any(map(_is_cut, _causes(error))):
-            return EndpointError("timeout", "no response in time")
         case openai.APIConnectionError():
-            return EndpointError("connection", _described([*_causes(error)][-1]))
+            return _connection_error(error)
+        case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
+            return EndpointError("server", f"{NO_COMPLETION}: {_described(error)}")
+        case TimeoutError() | ConnectionError():
+            code = "timeout" if isinstance(error, TimeoutError) else "connection"
+            return EndpointError(code, _described(error))
         case _:
             return EndpointError("failed", _described(error))
+
+
+def _connection_error(error: openai.APIConnectionError) -> EndpointError:
+    """What an error without a response says."""
+    if isinstance(error, openai.APITimeoutError) and not any(map(_is_cut, _causes(error))):
+        return EndpointError("timeout", "no response in time")
+    return EndpointError("connection", _described([*_causes(error)][-1]))
 
 
 def _status_error(error: openai.APIStatusError) -> EndpointError:

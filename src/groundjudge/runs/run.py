@@ -31,6 +31,7 @@ from groundjudge.judge import Judge, Step, aperform, error_verdict
 from groundjudge.models.threads import ThreadPerCall
 from groundjudge.rubric import Rubric, names
 from groundjudge.runs.budget import Budget
+from groundjudge.runs.outage import OnOutage
 from groundjudge.runs.throttle import Throttle
 from groundjudge.verdict import Verdict
 
@@ -66,6 +67,7 @@ def arun(  # noqa: PLR0913  independent options
     max_calls: int | None = None,
     max_tokens: int | None = None,
     previous: Previous | None = None,
+    on_outage: OnOutage | None = None,
 ) -> AsyncGenerator[Verdict, None]:
     """Judge many cases with one or more judges, and yield one verdict per case and judge.
 
@@ -81,6 +83,12 @@ def arun(  # noqa: PLR0913  independent options
 
     A request that meets a rate limit is retried up to 8 times, after at least the time that the endpoint
     asks for. While that happens, fewer requests are in flight.
+
+    If the connection fails to an endpoint that has answered before, the run waits: each request is sent again
+    after 1 second, then 2, 4 and so on up to 30 seconds, and at once when another request is answered. Rows
+    get an error with the code `connection` after 300 seconds without any answer (a server that restarts and
+    loads a model is back by then), or if they fail 3 times while others are answered. `deadline` and
+    `max_calls` hold all the while, and all attempts for a request count as one call.
 
     Args:
         judges: one or more judges. They share the concurrency.
@@ -99,13 +107,16 @@ def arun(  # noqa: PLR0913  independent options
         max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
         previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
             is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
+        on_outage: called in the event loop with a message each time a request waits for an endpoint that does
+            not answer, and with "" when the waiting ends.
 
     Raises:
         ValueError: there is no judge, or a number is out of its range.
         TypeError: `judges` contains a name, or `cases` is a single case or a string.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
-            message), `no_endpoint`, or `budget` when max_calls or max_tokens is used up. It is raised after
-            all finished verdicts were yielded; the remaining rows have none. Requests in flight are
+            message), `no_endpoint`, `connection` when an endpoint has never answered and the connection
+            failed for every row in flight, or `budget` when max_calls or max_tokens is used up. It is raised
+            after all finished verdicts were yielded; the remaining rows have none. Requests in flight are
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
@@ -119,7 +130,7 @@ def arun(  # noqa: PLR0913  independent options
     if deadline is not None and not deadline > 0:
         message = f"deadline must be more than 0 seconds, not {deadline}"
         raise ValueError(message)
-    throttle = Throttle(concurrency, Budget(max_calls, max_tokens))
+    throttle = Throttle(concurrency, Budget(max_calls, max_tokens), on_outage)
 
     async def judged(judge: Judge, case: Case) -> Verdict | ModelError:
         return await _judged(judge, case, throttle, deadline)
@@ -137,6 +148,7 @@ def run(  # noqa: PLR0913  as above
     max_calls: int | None = None,
     max_tokens: int | None = None,
     previous: Previous | None = None,
+    on_outage: OnOutage | None = None,
 ) -> Generator[Verdict, None, None]:
     """Judge many cases as `arun` does, from synchronous code.
 
@@ -156,6 +168,7 @@ def run(  # noqa: PLR0913  as above
         max_calls=max_calls,
         max_tokens=max_tokens,
         previous=previous,
+        on_outage=on_outage,
     )
     return _in_a_thread(verdicts)
 
@@ -390,7 +403,7 @@ async def _judged(
             raise
         return judge.failed(error, case)  # raised by a client; this run was not cancelled
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-        if isinstance(error, ModelError) and error.code in FATAL:
+        if isinstance(error, ModelError) and (error.code in FATAL or throttle.ends_run(error)):
             return error
         return judge.failed(error, case)
 

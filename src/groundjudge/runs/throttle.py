@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
 from groundjudge.errors import ModelError
 from groundjudge.model import Model
@@ -12,6 +14,7 @@ from groundjudge.models.backoff import wait_before
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request
 from groundjudge.runs.budget import Budget
+from groundjudge.runs.outage import Endpoint, OnOutage, endpoint_key
 
 MAX_RETRIES = 8
 """A request rejected by a rate limit is sent again at most this often, the model's own retries included."""
@@ -32,14 +35,21 @@ class Throttle:
     Args:
         concurrency: the largest number of requests in flight, 1 or more.
         budget: the limits on calls and tokens.
+        on_outage: called with a message each time a request waits for an endpoint that does not answer, and
+            with "" when the waiting ends.
     """
 
-    def __init__(self, concurrency: int, budget: Budget) -> None:
+    def __init__(self, concurrency: int, budget: Budget, on_outage: OnOutage | None = None) -> None:
         self._places = asyncio.Semaphore(concurrency)
         self._removable = concurrency - 1
         self._removed = 0
         self._replies = 0
         self._budget = budget
+        self._endpoints: defaultdict[object, Endpoint] = defaultdict(partial(Endpoint, on_outage))
+
+    def ends_run(self, error: ModelError) -> bool:
+        """Whether the error says that an endpoint has never answered, and fails for all rows in flight."""
+        return any(endpoint.dead is error for endpoint in self._endpoints.values())
 
     async def ask(self, model: Model, request: Request) -> Reply:
         """Send a request when a place is free, and again after each rate limit.
@@ -49,7 +59,8 @@ class Throttle:
 
         Raises:
             ModelError: the model's own error; `rate_limited` only after MAX_RETRIES retries, or if the
-                endpoint asks for a wait of more than a minute; `budget`, if a limit has been reached.
+                endpoint asks for a wait of more than a minute; `budget`, if a limit has been reached;
+                `connection` as for `Endpoint.ask`, after having waited for the endpoint in its place.
         """
         paced = replace(request, paced=True)
         retries = 0
@@ -60,6 +71,8 @@ class Throttle:
                 retries += error.retries
                 may_retry = error.code == "rate_limited" and retries < MAX_RETRIES
                 wait = wait_before(retries, error.retry_after) if may_retry else None
+                if self.ends_run(error):
+                    raise  # as it is: `ends_run` must recognise it again
                 if wait is None:
                     raise _with_retries(error, retries) from error.__cause__
             else:
@@ -73,7 +86,7 @@ class Throttle:
         try:
             await self._places.acquire()
             calls = freed = 1
-            reply = await model.acomplete(request)
+            reply = await self._endpoints[endpoint_key(model)].ask(model, request)
             calls = 0 if reply.cached else 1
             tokens = reply.usage.total_tokens if reply.usage else 0
             freed += self._restore()
