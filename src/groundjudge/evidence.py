@@ -199,7 +199,8 @@ def _folded(text: str) -> str:
 
 def _says_the_same(source: str, quote: str) -> bool:
     """Whether numbers and negations are the same."""
-    from groundjudge.text.facts import negations, numbers  # noqa: PLC0415  needed where a quote is not verbatim
+    from groundjudge.text.negations import negations  # noqa: PLC0415  needed where a quote is not verbatim
+    from groundjudge.text.numbers import numbers  # noqa: PLC0415
 
     source, quote = normalize("NFC", source), normalize("NFC", quote)
     return sorted(numbers(source)) == sorted(numbers(quote)) and negations(source) == negations(quote)

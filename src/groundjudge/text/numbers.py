@@ -1,4 +1,4 @@
-"""The details that decide whether two texts say the same: their numbers and their negations."""
+"""The numbers of a text, in digits or words of several languages, each in one spelling."""
 
 from __future__ import annotations
 
@@ -71,47 +71,6 @@ HUNDRED_MILLION = 8
 LONGEST_SUM = 40
 """Digits of a number that another one may be added to."""
 PERCENT = "百分之"
-NEGATIONS = frozenset(
-    word
-    for words in (
-        # English, also as it is typed in haste
-        "not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot",
-        "cant doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt",
-        "aint",
-        # German, Dutch
-        "nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts",
-        "ohne weder nirgends nein niet geen nooit niets zonder nergens",
-        # French, of whose two parts the second one tells; Italian
-        "pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche",
-        # Spanish, Portuguese
-        "nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém",
-        # Scandinavian, Turkish, Russian
-        "inte ikke ingen değil yok не нет ни без никогда никто ничего нельзя",
-        # Arabic, Hebrew, Persian
-        "لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون دون לא אין בלי نیست نه",
-    )
-    for word in words.split()
-)
-"""Negations that are words of their own."""
-
-_NEGATED_INSIDE = re.compile(
-    r"""
-    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿]  # not in 不但, 未来, 无论
-  | (?<![南北东東西是])非(?![常洲])          # 非常 is "very", 非洲 is Africa, 是非 right and wrong
-  | 别(?=[再去说動动])
-  | (?<!少)な(?:い|かった|く) | ません
-  | 않 | 없 | 아니
-  | नहीं | बिना
-  | \bn['’](?:\w+\W+){1,3}plus\b | \bne\W+(?:\w+\W+){1,3}plus\b
-    """,
-    re.VERBOSE,
-)
-"""Negations in scripts without spaces or with vowel signs, and the one of French that takes two words."""
-
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NO_DENIAL = re.compile(r"\bnot\s+only\b|\bno\b\.?\s?(?=\d)|\bnon(?=-)")
-_IN_THE = re.compile(r"\bno\b")
-_PORTUGUESE = re.compile(r"\b(?:n?ão|uma|pel[ao]s?|às?)\b")
 
 _DIGITS = r"""
     (?=[-−.\d]) (?P<sign>(?<![^\s(\[])[-−])?                   # the lookahead only saves time
@@ -214,27 +173,6 @@ def folded(text: str) -> str:
     if len(small) == len(text):
         return small
     return "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
-
-
-def negations(text: str) -> int:
-    """How many negations a text holds: not, n't, kein, jamais, sin, não, 不, ません, ليس and the like."""
-    return len(negated_at(text))
-
-
-def negated_at(text: str) -> list[int]:
-    """Where the negations of a text begin, in no order."""
-    text = folded(text)
-    skipped = {match.start() for match in _NO_DENIAL.finditer(text)}
-    if _PORTUGUESE.search(text):
-        skipped.update(match.start() for match in _IN_THE.finditer(text))
-    found = [
-        match.start()
-        for match in _WORD.finditer(text)
-        if (match[0] in NEGATIONS or match[0].endswith(("n't", "n’t"))) and match.start() not in skipped
-    ]
-    if not text.isascii() or "plus" in text:
-        found.extend(match.start() for match in _NEGATED_INSIDE.finditer(text))
-    return found
 
 
 def _number(match: re.Match[str]) -> str:
