@@ -259,7 +259,7 @@ def _level(claims: Sequence[Claim], left_out: str) -> str:
     if not claims:
         return "nothing_to_ground"
     score = _score(claims)
-    if score < UNRELATED and all(claim.support.signals.covered < FOREIGN for claim in claims):
+    if score < UNRELATED and all(claim.support.covered < FOREIGN for claim in claims):
         return "ungrounded"
     if score < SUPPORTED or any(claim.support.score < WRONG for claim in claims):
         return "incorrect"
@@ -382,7 +382,7 @@ def _share(found: Support) -> float:
     """How much of a sentence is there: nothing where it is contradicted, half where a number is missing."""
     if found.is_contradicted and not found.signals.contested:
         return 0.0
-    share = max(0.0, (found.signals.covered - BY_CHANCE) / (1 - BY_CHANCE))
+    share = max(0.0, (found.covered - BY_CHANCE) / (1 - BY_CHANCE))
     return share / 2 if found.numbers else share
 
 
@@ -445,7 +445,7 @@ def _by_score(claim: Claim) -> float:
 def _why(found: Support) -> str:
     """In what a claim differs from the passage that is most like it, or else what is missing."""
     conflict = found.conflict
-    told = [f"“{clash.said}” instead of “{clash.instead}”" for clash in conflict.clashes]
+    told = [f"“{said}” instead of “{instead}”" for said, instead in conflict.clashes]
     if conflict.renamed:
         told.append(f"“{conflict.renamed[0]}” instead of “{conflict.renamed[1]}”")
     if conflict.exchanged:

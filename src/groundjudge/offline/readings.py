@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from groundjudge.offline.contrasts import Place, Units, places, units
-from groundjudge.text.facts import Number, negated_at, numbers_at
+from groundjudge.offline.contrasts import Units, units
+from groundjudge.text.negations import negated_at
+from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import (
     FUNCTION_SIGNS,
     FUNCTION_WEIGHT,
@@ -23,8 +24,6 @@ from groundjudge.text.words import (
 
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，；：。]")
 """What parts the clauses of a sentence."""
-_STOPS = ("", *".!?:;。！？：；")
-_ANSWER = re.compile(r"(?:[^\W\d_\u0e00-\U0003134f]+|不|没有)\s?[,.!:;–—，。！]")
 SCOPE = 4
 """So many words behind a negation, what it denies is looked for."""
 
@@ -98,8 +97,8 @@ class Reading:
 
     @cached_property
     def negated(self) -> Sequence[int]:
-        """Where its negations stand, without a "No," that answers."""
-        return [start for start in negated_at(self.text) if not self._answers(start)]
+        """Where its negations stand."""
+        return negated_at(self.text)
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -112,11 +111,6 @@ class Reading:
         return units(self.text, self.placed)
 
     @cached_property
-    def places(self) -> frozenset[Place]:
-        """Where its words and units stand in the tables of what excludes each other."""
-        return places(self.words, self.units)
-
-    @cached_property
     def denials(self) -> Sequence[Sequence[str]]:
         """What each negation may deny, likeliest first: stems of the next content words in its clause.
 
@@ -126,9 +120,6 @@ class Reading:
         starts = [word.start for word in self.words]
         denied = (self._denied(offset, bisect_left(starts, offset)) for offset in self.negated)
         return [stems for stems in denied if stems]
-
-    def _answers(self, start: int) -> bool:
-        return self.text[:start].rstrip()[-1:] in _STOPS and bool(_ANSWER.match(self.text, start))
 
     def _denied(self, offset: int, at: int) -> list[str]:
         behind = self.words[at : at + SCOPE + 1]

@@ -20,38 +20,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.offline.conflicts import Conflict, conflict
-from groundjudge.offline.contrasts import memberships
 from groundjudge.offline.readings import Reader, Reading, reader
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import DATE_SIGNS, FUNCTION_SIGNS, KINSHIP, Word, akin, is_unspaced
+from groundjudge.text.words import FUNCTION_SIGNS, Word, is_unspaced
 
-SPEAKERS = frozenset(
-    (
-        "i",
-        "me",
-        "my",
-        "myself",
-        "i'm",
-        "i’m",
-        "ich",
-        "mein",
-        "meine",
-        "mir",
-        "mich",
-        "je",
-        "yo",
-        "meu",
-        "minha",
-    )
-) | frozenset(("ik", "я", "мой", "мне", "我", "أنا"))
+SPEAKERS = frozenset(("i", "me", "my", "myself", "i'm", "i’m", "我"))
 """Words by which a speaker means itself: what an agent says of itself is a claim like any other."""
-
-KIN_WEIGHT = 0.8
-"""What a word counts that a document has in another form."""
 
 LONGEST_PASSAGE = 400
 """Characters of a passage where a document has no sentences, as JSON has none."""
-JOINING = FUNCTION_SIGNS | DATE_SIGNS | {"一"}
+JOINING = FUNCTION_SIGNS | {"一"}
 """Signs that need none of their neighbours, to have the meaning they have."""
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
@@ -131,7 +109,6 @@ class Sources:
         passages: what they are cut into.
         readings: what each passage says.
         places: the passages in which each stem, and each number, stands.
-        kin: the stems by the letters they begin with.
         given: stems and numbers that are taken for granted, whether a document has them or not.
         read: what reads texts.
     """
@@ -140,7 +117,6 @@ class Sources:
     passages: Sequence[Passage]
     readings: Sequence[Reading]
     places: Mapping[str, Sequence[int]]
-    kin: Mapping[str, Sequence[str]]
     given: frozenset[str]
     read: Reader
 
@@ -149,9 +125,7 @@ class Signals(NamedTuple):
     """What is known of a sentence and its sources: the score is computed from this and nothing else.
 
     Attributes:
-        covered: weighted share of the sentence's words and numbers that stand anywhere in the documents.
-        together: the same, in the best passage alone.
-        missing: logarithm of 1 + the content words that stand nowhere.
+        together: weighted share of the sentence's words and numbers that stand in the best passage.
         names: share of the names (capital letters inside a sentence) that stand nowhere.
         unknown: 1 if a number stands nowhere in the documents and no other one in its stead.
         speaker: 1 if the sentence speaks of its speaker ("I", "my"), which no document does.
@@ -162,9 +136,7 @@ class Signals(NamedTuple):
         exchanged: 1 if a passage says nearly the same with two names in each other's place.
     """
 
-    covered: float
     together: float
-    missing: float
     names: float
     unknown: float
     speaker: float
@@ -201,7 +173,8 @@ class Support:
     """How far a sentence is supported, and by what.
 
     Attributes:
-        score: 0..1; 0.5 parts the supported from the unsupported.
+        score: 0..1; 0.5 separates the supported from the unsupported.
+        covered: weighted share of the sentence's words and numbers that stand anywhere in the documents.
         quote: the passage that has most of the sentence: `document[start:end]`, "" if none has any.
         document: the index of the document that the quote stands in, None without a quote.
         start: where the quote begins in it.
@@ -215,6 +188,7 @@ class Support:
     """
 
     score: float
+    covered: float
     quote: str
     document: int | None
     start: int
@@ -252,12 +226,8 @@ def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | No
                 places[stem].append(len(passages))
             passages.append(Passage(number, start, end))
             readings.append(reading)
-    kin: defaultdict[str, list[str]] = defaultdict(list)
-    for stem in places:
-        if len(stem) >= KINSHIP:
-            kin[stem[:KINSHIP]].append(stem)
     taken = frozenset(each for text in given for each in (*read(text).stems, *read(text).numbers))
-    return Sources(documents, passages, readings, dict(places), dict(kin), taken, read)
+    return Sources(documents, passages, readings, dict(places), taken, read)
 
 
 def support(sentence: str, sources: Sources) -> Support:
@@ -270,6 +240,7 @@ def support(sentence: str, sources: Sources) -> Support:
     first, last = (sources.passages[best[0]], sources.passages[best[-1]]) if best else (None, None)
     return Support(
         score=score(signals),
+        covered=_held(search.pieces),
         quote=_text(best, sources),
         document=first.document if first else None,
         start=first.start if first else 0,
@@ -304,16 +275,14 @@ def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range
         return rival, conflict
     if best != rival:
         conflict = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
-    return best, conflict._replace(contested=None)
+    return best, conflict
 
 
 def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
     """What the score is computed from."""
     names = [word for word in search.content if word.is_name]
     return Signals(
-        covered=_held(search.pieces),
         together=_held(search.pieces, best),
-        missing=math.log1p(sum(word.start in search.missing for word in search.content)),
         names=sum(word.start in search.missing for word in names) / (len(names) or 1),
         unknown=float(not conflict.contested and not all(share for share, _ in search.numbers.values())),
         speaker=float(_speaks_of_itself(search)),
@@ -352,7 +321,7 @@ def _conflict(
     """What speaks against a sentence in the passages that say nearly the same."""
 
     def is_denied(stem: str) -> bool:
-        return any(akin(stem, stems[0]) for each in sources.readings for stems in each.denials)
+        return any(stem == stems[0] for each in sources.readings for stems in each.denials)
 
     return conflict(reading, missing, [sources.readings[place] for place in where], held, is_denied)
 
@@ -374,13 +343,7 @@ def _find(word: Word, sources: Sources) -> Finding:
     found = sources.places.get(stem)
     if found:
         return 1.0, found[:MOST_PLACES]
-    for other in sources.kin.get(stem[:KINSHIP], ())[:MOST_PLACES]:
-        if akin(stem, other):
-            return KIN_WEIGHT, sources.places[other][:MOST_PLACES]
-    known = memberships(word.text)
-    readings = sources.readings if known else ()  # for most words, no table has to be asked
-    alike = [at for at, reading in enumerate(readings) if not reading.places.isdisjoint(known)]
-    return (KIN_WEIGHT, alike[:MOST_PLACES]) if alike else (GIVEN * (stem in sources.given), ())
+    return GIVEN * (stem in sources.given), ()
 
 
 def _without_seams(reading: Reading, found: Mapping[str, Finding]) -> Iterator[Word]:
@@ -446,14 +409,12 @@ def _has_neighbour(place: int, sources: Sources) -> bool:
 
 def _held(pieces: Iterable[Piece], where: range | None = None) -> float:
     """The weighted share of a sentence that was found: anywhere, or in certain passages."""
-    if where is not None and not where:
-        return 0.0
     first, last = (where[0], where[-1]) if where else (-1, -1)
     total = held = 0.0
     for weight, share, places in pieces:
         total += weight
-        if where is None or first in places or last in places:
-            held += weight * share
+        if where is None or not places or first in places or last in places:
+            held += weight * share  # what is taken for granted stands nowhere
     return held / total if total else 0.0
 
 
