@@ -42,10 +42,10 @@ offline-figures: $(VENV)/test.installed ## how good the offline judges are on la
 	@$(BIN)/python tools/offline_figures.py $(FILES)
 
 bench: $(VENV)/test.installed
-	$(BIN)/python tests/bench/bench.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
 
-soak: $(VENV)/test.installed ## the tests of kills and faults at full size
-	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest tests/runs/test_resume.py tests/runs/test_hostile.py tests/models/test_cached.py
+soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
+	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto -m soak
 
 clean:
 	rm -rf .venv build dist

@@ -17,17 +17,16 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from types import EllipsisType
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
-import groundjudge
-from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Reply, Request, Usage, Verdict
-from groundjudge.model import FunctionModel, ModelLike, as_model
+from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Rubric, Verdict, as_judge
 from groundjudge.models.coalesced import shared
+from groundjudge.models.lookup import ModelLike
+from groundjudge.options import PromptOptions
+from groundjudge.verdict import passes
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
@@ -37,7 +36,6 @@ try:
         check_llm_test_case_params,
         construct_verbose_logs,
     )
-    from deepeval.models import DeepEvalBaseLLM
     from deepeval.test_case import MultiTurnParams, SingleTurnParams
 except ImportError as error:
     needed = 'groundjudge.adapters.deepeval needs deepeval: pip install "groundjudge[deepeval]"'
@@ -65,6 +63,25 @@ PARAMS = {
 """The parameters of a test case by the fields that they fill; `metadata` fills the others."""
 
 
+class OtherOptions(PromptOptions, total=False):
+    """The options of a judge that are no arguments of DeepEval's metrics."""
+
+    max_reasks: int
+
+
+class MetricOptions(OtherOptions, total=False):
+    """The arguments of a metric by name."""
+
+    threshold: float | EllipsisType | None
+    model: ModelLike | None
+    judge: str | Path | Rubric | Judge | None
+    include_reason: bool
+    async_mode: bool
+    strict_mode: bool
+    verbose_mode: bool
+    flaky: bool
+
+
 class _Judged:
     """What metrics of single turns and of conversations have in common.
 
@@ -73,13 +90,15 @@ class _Judged:
 
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None nothing passes or fails.
-        model: a model's name, a DeepEvalBaseLLM, or whatever else groundjudge takes as a model.
+        model: a model's name, a DeepEvalBaseLLM, or whatever else `groundjudge.load` takes as a model.
         include_reason: whether there is a `reason`.
         async_mode: taken for DeepEval's sake: there is only one call, with nothing to run beside it.
         strict_mode: a threshold of 1. The score stays as the judge gave it.
         verbose_mode: whether the verdict is printed.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
-        judge: a judge's name, the path of a prompt file, or a Judge, whose model serves if none is given.
+        judge: a judge or a rubric, or the name of a judge, or the path of a prompt file. A judge keeps the
+            model that it has if none is given.
+        options: what else `groundjudge.load` takes; they replace what a judge has.
 
     Attributes:
         verdict: the last verdict as groundjudge gives it, with label, parts and evidence; also of an error.
@@ -87,7 +106,7 @@ class _Judged:
         verbose_logs: the verdict as JSON.
 
     Raises:
-        PromptError, ModelError: as for `groundjudge.load`.
+        PromptError, ModelError, TypeError: as for `groundjudge.load`.
     """
 
     # What a class below says: its judge, its name in reports, the part of the verdict that it shows.
@@ -110,17 +129,19 @@ class _Judged:
     def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, by position too
         self,
         threshold: float | EllipsisType | None = ...,
-        model: ModelLike | DeepEvalBaseLLM | None = None,
+        model: ModelLike | None = None,
         include_reason: bool = True,  # noqa: FBT001, FBT002
         async_mode: bool = True,  # noqa: FBT001, FBT002
         strict_mode: bool = False,  # noqa: FBT001, FBT002
         verbose_mode: bool = False,  # noqa: FBT001, FBT002
         flaky: bool = False,  # noqa: FBT001, FBT002
-        judge: str | Path | Judge | None = None,
+        judge: str | Path | Rubric | Judge | None = None,
+        **options: Unpack[OtherOptions],
     ) -> None:
-        self.judge = _judge(judge or self.named, model, 1 if strict_mode else threshold)
+        on = 1 if strict_mode else None if threshold is ... else threshold
+        self.judge = as_judge(judge or self.named, model, threshold=on, **options)
         self.model: Any = self.judge.model
-        self.threshold = self.judge.threshold if strict_mode or threshold is not None else None
+        self.threshold = self.judge.rubric.threshold if strict_mode or threshold is not None else None
         self.include_reason = include_reason
         self.async_mode = async_mode
         self.strict_mode = strict_mode
@@ -156,7 +177,7 @@ class _Judged:
         elif self.error is not None:
             self.success = False
         elif self.score is not None:
-            self.success = round(self.score, 9) >= self.threshold
+            self.success = passes(self.score, self.threshold)
         return self.success
 
     @property
@@ -170,8 +191,8 @@ class _Judged:
     def _forget(self) -> None:
         self.verdict = self.score = self.score_breakdown = self.reason = self.success = self.error = None
         self.verbose_logs = self.input_tokens = self.output_tokens = None
-        # DeepEval's cache compares a metric's criteria, as its own G-Eval has them, but no prompt.
-        self.criteria = _fingerprint(self.judge)
+        # DeepEval's cache compares a metric's criteria, but not its prompt.
+        self.criteria = self.judge.identity
 
     @contextmanager
     def _row(self, test_case: Any) -> Generator[None]:  # noqa: ANN401
@@ -197,13 +218,11 @@ class _Judged:
         if verdict.label == "empty_response":
             message = f"empty_response: there is no response to judge for the '{self.__name__}' metric"
             raise MissingTestCaseParamsError(message)
-        shown = next((part for part in verdict.parts if part.name == self.part), verdict)
+        shown = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = shown.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
-        listed = "\n".join(f"{part.name} ({part.value:g}): {part.reason}" for part in verdict.parts)
-        self.reason = (shown.reason or listed) if self.include_reason else None
-        if verdict.status == "not_applicable":
-            self.reason = f"Not applicable ({verdict.label}). {self.reason or ''}".strip()
+        bare = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
+        self.reason = shown.explanation if self.include_reason else bare
         self.success = verdict.passed
         self.is_successful()
         steps = [verdict.model_dump_json(indent=2, exclude_defaults=True), f"Score: {self.score}"]
@@ -218,11 +237,11 @@ class JudgeMetric(_Judged, BaseMetric):
 
     @property
     def _required_params(self) -> Any:  # noqa: ANN401  a list on the class, says DeepEval
-        needed = (each.field for each in self.judge.prompt.inputs if each.required)
+        needed = (each.field for each in self.judge.inputs if each.required)
         return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in needed))
 
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, once it is checked
-        fields = {each.field for each in self.judge.prompt.inputs}
+        fields = {each.field for each in self.judge.inputs}
         called = (getattr(test_case, "tools_called", None) or ()) if "context" in fields else ()
         tools = [_document(call.name, call.output) for call in called if call.output is not None]
         needed = [each for each in self._required_params if not (tools and each is PARAMS["context"])]
@@ -311,7 +330,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
         )
 
 
-def passage_metrics(**options: Any) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:  # noqa: ANN401
+def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
     """The metrics of a passage's recall and precision, which cost one call per case between them.
 
     The tokens of a call are counted by the metric that made it.
@@ -323,23 +342,6 @@ def passage_metrics(**options: Any) -> tuple[PassageRecallMetric, PassagePrecisi
     recall: dict[str, Any] = {**options, "model": first}
     precision: dict[str, Any] = {**options, "model": second}
     return PassageRecallMetric(**recall), PassagePrecisionMetric(**precision)
-
-
-def _judge(judge: str | Path | Judge, model: Any, threshold: float | EllipsisType | None) -> Judge:  # noqa: ANN401
-    if isinstance(model, DeepEvalBaseLLM):
-        model = _DeepEvalModel(model)
-    on = None if threshold is ... else threshold
-    if not isinstance(judge, Judge):
-        return groundjudge.load(judge, model=model, threshold=on)
-    answering = judge.model if model is None else as_model(model)
-    return replace(judge, model=answering, threshold=judge.threshold if on is None else on)
-
-
-def _fingerprint(judge: Judge) -> str:
-    """What decides on a verdict, besides what DeepEval's cache compares anyway."""
-    read = (judge.format, judge.scale, judge.levels, judge.not_applicable)
-    decisive = (judge.prompt.sha256, *read, judge.parameters, judge.reasks, groundjudge.__version__)
-    return sha256(repr(decisive).encode()).hexdigest()
 
 
 def _document(tool: str, output: object) -> Document:
@@ -364,35 +366,3 @@ def _translated() -> Generator[None]:
         raise
     except TypeError as error:  # read as a metric that does not take DeepEval's arguments, and measured again
         raise GroundjudgeError("failed", f"TypeError: {error}") from error
-
-
-@dataclass(frozen=True)
-class _DeepEvalModel:
-    """A model of DeepEval. It gets the messages as one text; its sampling parameters are its own."""
-
-    llm: Any
-
-    @property
-    def name(self) -> str:
-        return self.llm.get_model_name() or type(self.llm).__name__
-
-    def complete(self, request: Request) -> Reply:
-        return FunctionModel(lambda _: _reply(self.llm.generate(_text(request))), self.name).complete(request)
-
-    async def acomplete(self, request: Request) -> Reply:
-        async def ask(asked: Request) -> Reply:
-            return _reply(await self.llm.a_generate(_text(asked)))
-
-        return await FunctionModel(ask, self.name).acomplete(request)
-
-
-def _text(request: Request) -> str:
-    return "\n\n".join(each["content"] for each in request.messages)
-
-
-def _reply(answer: Any) -> Reply:  # noqa: ANN401
-    """A model of DeepEval answers with a text, or with a text and a cost that may know its tokens."""
-    text, cost = cast("tuple[str, Any]", answer) if isinstance(answer, tuple) else (answer, None)
-    read, written = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
-    usage = Usage(prompt_tokens=read, completion_tokens=written or 0) if read else None
-    return Reply(text, usage=usage)

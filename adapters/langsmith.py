@@ -15,11 +15,9 @@ context is what retriever and tool child runs returned.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, Unpack, cast
 
 from pydantic_core import to_json
 
@@ -33,18 +31,18 @@ except ImportError as error:
     raise ImportError(needed) from error
 
 from groundjudge import (
-    Adjacent,
     Case,
-    CaseError,
     Document,
-    Failure,
-    GroundjudgeError,
     Judge,
+    JudgeOptions,
+    NamedScore,
+    Rubric,
     Verdict,
-    load,
+    as_judge,
     summarise,
 )
 from groundjudge.case import FIELD_NAMED
+from groundjudge.models.lookup import ModelLike
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -57,15 +55,13 @@ DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
 KEPT = "groundjudge"
 """The key in `run.extra` under which the verdicts on a run are kept for the summary."""
 
-log = logging.getLogger(__name__)
-
 
 def evaluator(
-    judge: str | Path | Judge,
+    judge: str | Path | Rubric | Judge,
     *,
-    model: Any = None,  # noqa: ANN401  whatever `load` takes
+    model: ModelLike | None = None,
     case: Where = None,
-    **options: Any,  # noqa: ANN401
+    **options: Unpack[JudgeOptions],
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
 
@@ -73,13 +69,13 @@ def evaluator(
     For a judge that takes a context, one that neither inputs nor outputs hold is what `documents` finds.
 
     Args:
-        judge: a judge, or the name or path of one, which is loaded with `model` and `options`.
-        model: as for `load`.
+        judge: a judge or a rubric, or the name of a judge, or the path of a prompt file.
+        model: as for `load`. A judge keeps the model that it has if none is given.
         case: for other names: a function from (run, example) to the case, or a mapping of field to
             dotted path, as in {"query": "inputs.q", "response": "outputs.choices.0.text"}. A path
             begins with inputs, outputs, reference_outputs, run or example. Fields that the mapping
             does not name are found under their usual names.
-        options: as for `load`.
+        options: what else `load` takes; they replace what a judge has.
 
     Returns:
         An evaluator with one feedback key, the judge's name; a judge of several scores has one more
@@ -89,12 +85,7 @@ def evaluator(
     Raises:
         GroundjudgeError: as for `load`.
     """
-    if not isinstance(judge, Judge):
-        judge = load(judge, model=model, **options)
-    elif model is not None or options:
-        conflict = "a Judge has its model and options already: pass them to load(), or pass the judge's name"
-        raise TypeError(conflict)
-    return JudgeEvaluator(judge, case)
+    return JudgeEvaluator(as_judge(judge, model, **options), case)
 
 
 def summary(judge: str | Judge) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
@@ -175,19 +166,19 @@ class JudgeEvaluator(DynamicRunEvaluator):
             try:
                 verdict = judging(_case(judge, run, example, where))
             except Exception as error:  # noqa: BLE001  a row's error is that row's alone
-                verdict = _failed(judge, error, run, example)
-            return _conclude(verdict, judge, run)
+                verdict = judge.failed(error)
+            return _conclude(verdict, judge, run, example)
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
                 verdict = await ajudging(_case(judge, run, example, where))
-            except Exception as error:  # noqa: BLE001
-                verdict = _failed(judge, error, run, example)
-            return _conclude(verdict, judge, run)
+            except Exception as error:  # noqa: BLE001  a row's error is that row's alone
+                verdict = judge.failed(error)
+            return _conclude(verdict, judge, run, example)
 
         score.__name__ = ascore.__name__ = judge.name
         super().__init__(cast("Any", score), cast("Any", ascore))
-        self.keys = [judge.name, *_part_keys(judge).values()]
+        self.keys = list(judge.score_names)
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -205,41 +196,17 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
 
 
 def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
-    """The case from where it is said to be, or by the usual names; its context, if need be, from the run."""
+    """The case as it is mapped, or by the usual names; its context, if need be, from the run."""
     if callable(where):
         return where(run, example)
-    sides = _sides(run, example)
-    case = own = Case()
-    with suppress(CaseError) if where else nullcontext():  # names that disagree matter only where they count
-        case, own = Case.from_exchange(**sides), Case.from_exchange(None, sides["outputs"])
-    if where:
-        sides |= {"run": run, "example": example}
-        said = Case.from_mapping({field: _at(sides, path) for field, path in where.items()})
-        named = {FIELD_NAMED[name] for name in where if name in FIELD_NAMED}
-        told: dict[str, Any] = {field: getattr(said, field) for field in named}
-        told |= {"id": said.id or case.id, "metadata": {**case.metadata, **said.metadata}}
-        case, own = case.model_copy(update=told), own.model_copy(update=told)
-    if own.context is None and any(each.field == "context" for each in judge.prompt.inputs):
-        retrieved = documents(run)
+    sides, roots = _sides(run, example), {"run": run, "example": example}
+    case = Case.from_exchange(**sides, where=where, roots=roots)
+    if any(each.field == "context" for each in judge.inputs):
+        is_mapped = "context" in {FIELD_NAMED.get(name) for name in where or ()}
+        own = case if is_mapped else Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
+        retrieved = documents(run) if own.context is None else None
         return case if retrieved is None else case.model_copy(update={"context": retrieved})
     return case
-
-
-def _at(sides: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401
-    """What a dotted path leads to, by keys, attributes and the numbers of items; None if nowhere."""
-    side, *names = path.split(".")
-    if side not in sides:
-        message = f"the path {path!r} begins with {side!r}, which is none of {', '.join(sides)}"
-        raise CaseError("bad_path", message, path)
-    value: Any = sides[side]
-    for name in names:
-        if hasattr(value, "get"):
-            value = value.get(name)
-        elif name.isdigit():
-            value = dict(enumerate(value or ())).get(int(name))
-        else:
-            value = getattr(value, name, None)
-    return value
 
 
 def _sources(run: Run) -> Iterator[Run]:
@@ -268,26 +235,23 @@ def _returned(source: Run) -> tuple[Document, ...]:
     return (Document(content=text, title=f"Tool Result: {source.name}", kind="tool"),)
 
 
-def _failed(judge: Judge, error: Exception, run: Run, example: Example | None) -> Verdict:
-    """The verdict of a row that raised; where the case is at fault, with what there was to make one of."""
-    verdict = Verdict(judge=judge.name, status="error", model=judge.model.name, prompt=judge.prompt.id)
-    code, told = "unexpected", f"{type(error).__name__}: {error}"
-    if isinstance(error, GroundjudgeError):
-        verdict, code, told = error.verdict or verdict, error.code, error.message
-    else:
-        log.error("%s raised what no judge should", judge.name, exc_info=error)
-    if isinstance(error, CaseError):
-        sides = _sides(run, example).items()
-        held = "; ".join(f"{side}: {', '.join(map(str, there)) or 'nothing'}" for side, there in sides)
-        told += f". LangSmith gave {held}"
-        if not any(_sources(run)):
-            told += "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
-        if run.error:
-            told += f"; a run that failed: {run.error.splitlines()[0]}"
-    return verdict.model_copy(update={"error": Failure(code=code, message=told)})
+def _with_sides(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
+    """A verdict; where the case could not be judged, its error says what there was to make a case of."""
+    error = verdict.error
+    if error is None or verdict.attempts or error.code == "unexpected":
+        return verdict
+    sides = _sides(run, example).items()
+    held = "; ".join(f"{side}: {', '.join(map(str, there)) or 'nothing'}" for side, there in sides)
+    message = f"{error.message}. LangSmith gave {held}"
+    if not any(_sources(run)):
+        message += "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
+    if run.error:
+        message += f"; the run failed: {run.error.splitlines()[0]}"
+    return verdict.model_copy(update={"error": error.model_copy(update={"message": message})})
 
 
-def _conclude(verdict: Verdict, judge: Judge, run: Run) -> EvaluationResults:
+def _conclude(verdict: Verdict, judge: Judge, run: Run, example: Example | None) -> EvaluationResults:
+    verdict = _with_sides(verdict, run, example)
     run.extra = {**(run.extra or {}), KEPT: {**_kept(run), judge.name: verdict}}
     return {"results": _feedback(verdict, judge)}
 
@@ -296,36 +260,22 @@ def _kept(run: Run) -> dict[str, Verdict]:
     return cast("dict[str, Verdict]", (run.extra or {}).get(KEPT, {}))
 
 
-def _part_keys(judge: Judge) -> dict[str, str]:
-    """The feedback keys of the scores that a judge gives besides its headline, by their names."""
-    names = judge.format.names if isinstance(judge.format, Adjacent) else ()
-    return {name: f"{judge.name.removesuffix('_quality')}_{name}" for name in names}
-
-
 def _feedback(verdict: Verdict, judge: Judge) -> list[EvaluationResult]:
-    """A verdict as feedback: one result for its score, and one for each score that it is made of."""
+    """A verdict as feedback: a result for each of its scores."""
+    return [_result(score, verdict) for score in judge.scores(verdict)]
+
+
+def _result(score: NamedScore, verdict: Verdict) -> EvaluationResult:
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
-    info = {f"prompt_{name}": told for name, told in prompt.items()}
+    info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
     extra |= {"error": True} if verdict.error else {}
-    whole = (verdict.score, verdict.value if verdict.label is None else verdict.label, _comment(verdict))
-    parts = {part.name: (part.score, part.value, part.reason) for part in verdict.parts}
-    rows = {judge.name: whole} | {key: parts.get(name, whole) for name, key in _part_keys(judge).items()}
-    return [
-        EvaluationResult(
-            key=key, score=score, value=value, comment=comment, evaluator_info=dict(info), extra=dict(extra)
-        )
-        for key, (score, value, comment) in rows.items()
-    ]
-
-
-def _comment(verdict: Verdict) -> str:
-    if verdict.error:
-        return f"{verdict.error.code}: {verdict.error.message}"
-    lines = [verdict.reason or (f"not applicable: {verdict.label}" if verdict.status != "ok" else "")]
-    if verdict.parts:
-        weakest = min(verdict.parts, key=lambda part: part.score)
-        quoted = " ... ".join(f'"{found.quote}"' for found in weakest.evidence)
-        lines.append(f"weakest: {weakest.name} ({weakest.value:g}) {quoted or weakest.reason}".rstrip())
-    return "\n".join(line for line in lines if line)
+    return EvaluationResult(
+        key=score.name,
+        score=score.score,
+        value=score.value,
+        comment=score.explanation,
+        evaluator_info=info,
+        extra=extra,
+    )

@@ -30,12 +30,12 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Runs a command, with a model that stands for every name."""
 
     def call(
-        *arguments: str | Path, says: object = None, given: str | None = None, columns: int = 200
+        *arguments: str | Path, model: object = None, given: str | None = None, columns: int = 200
     ) -> Result:
-        if says is not None:
+        if model is not None:
 
             def stand_in(_: str) -> object:
-                return says
+                return model
 
             monkeypatch.setattr("groundjudge.cli.app.as_model", stand_in)
         return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=given)

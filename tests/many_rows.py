@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,13 +14,17 @@ from groundjudge import (
     Prompt,
     Reply,
     Request,
+    Rubric,
     Scale,
     Tags,
     Verdict,
 )
-from groundjudge.model import ModelLike, as_model
+from groundjudge.models.lookup import ModelLike, as_model
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
+SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))
+"""How many rows the soak tests judge."""
+
 Row = Case | Mapping[str, Any] | CaseError
 
 
@@ -27,9 +32,8 @@ def judge_named(name: str, model: ModelLike) -> Judge:
     """A judge whose values are whole numbers from 0 to 100,000."""
     head = f"---\nname: {name}\ninputs: [{{name: response, type: messages}}]\n---\n"
     prompt = Prompt.parse(head + "user:\nRate {{response}}")
-    return Judge(
-        prompt, as_model(model), Tags(), Scale(worst=0, best=100_000, integer=True), {}, (), 0.5, {}, 1
-    )
+    scale = Scale(worst=0, best=100_000, integer=True)
+    return Judge(Rubric(prompt, Tags(), scale, {}, (), 0.5), as_model(model))
 
 
 def rows(n: int) -> Iterator[dict[str, Any]]:

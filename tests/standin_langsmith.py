@@ -1,12 +1,12 @@
-"""A stand-in for the LangSmith API: real HTTP on the loopback, what was sent kept for the test to look at.
+"""A stand-in for the LangSmith API: real HTTP on the loopback interface; it records what it receives.
 
     with StandIn(examples) as server:
         client = server.client()
         evaluate(target, data=server.dataset, evaluators=[...], client=client)
     server.feedback  # the bodies of all POST /feedback
 
-It knows one dataset, the projects that are created, and the runs that are posted, and gives them back as
-`evaluate_existing` asks for them.
+It has one dataset, keeps the projects and runs that are posted, and returns them when `evaluate_existing`
+asks for them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Seen(NamedTuple):
 
 
 class StandIn:
-    """The server, up inside `with`; `examples` are the inputs and outputs of its one dataset."""
+    """The server, running inside `with`; `examples` are the inputs and outputs of its one dataset."""
 
     dataset = "the dataset"
 
@@ -75,23 +75,23 @@ class StandIn:
         self._server.server_close()
 
     def client(self) -> Client:
-        """A client that knows this server and no other."""
+        """A client of this server."""
         return Client(api_url=self.url, api_key="a-key", info=cast("Any", INFO))
 
     @property
     def feedback(self) -> list[Body]:
-        """What was posted as feedback, in the order of its arrival."""
+        """The posted feedback, in order of arrival."""
         return [seen.body for seen in self.requests if (seen.method, seen.path) == ("POST", "/feedback")]
 
     def of_project(self, name: str) -> list[Body]:
-        """The runs of a project, in the order in which they began."""
+        """The runs of a project, in the order in which they started."""
         return sorted(
             (run for run in self.runs.values() if run.get("session_name") == name),
             key=lambda run: str(run["dotted_order"]),
         )
 
     def answer(self, seen: Seen) -> Any:  # noqa: C901, PLR0911, PLR0912  one case per route
-        """What the API says to a request; None where it does not know what is asked for."""
+        """The API's response to a request, or None for an unknown route."""
         match seen.method, seen.path.strip("/").split("/"):
             case "GET", ["info"]:
                 return INFO
@@ -114,8 +114,8 @@ class StandIn:
                 return self.sessions.get(ident)
             case "POST", ["runs", "batch"]:
                 for run in (*(seen.body.get("post") or ()), *(seen.body.get("patch") or ())):
-                    told = {name: value for name, value in run.items() if value is not None}
-                    self.runs.setdefault(run["id"], {}).update(told)
+                    fields = {name: value for name, value in run.items() if value is not None}
+                    self.runs.setdefault(run["id"], {}).update(fields)
                 return {}
             case "POST", ["runs", "query"]:
                 return {"runs": self._query(seen.body), "cursors": {"next": None}}

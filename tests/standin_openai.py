@@ -1,10 +1,10 @@
-"""A stand-in for an OpenAI-compatible endpoint: real HTTP on the loopback, answers by a script.
+"""A stand-in for an OpenAI-compatible endpoint: real HTTP on the loopback interface, with scripted answers.
 
     with StandIn(["fine", Status(429, retry_after=0.05), Hang()]) as server:
         OpenAIModel("m", base_url=server.url)
 
-A script is a list of answers, of which the last one goes on for ever, or a function from the parsed body of a
-request to its answer. A plain str is a Text.
+A script is a list of answers, the last of which is repeated, or a function from the parsed body of a request
+to its answer. A plain str is short for Text(str).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aiohttp import web
 
 @dataclass(frozen=True)
 class Text:
-    """A chat completion. `usage` None leaves the key out; `message` replaces the whole message."""
+    """A chat completion. If `usage` is None, the key is left out; `message` replaces the whole message."""
 
     text: str | None = "fine"
     finish_reason: str | None = "stop"
@@ -32,7 +32,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Status:
-    """An error in OpenAI's shape; `body` replaces it."""
+    """A response with an error status and a body in OpenAI's shape; `body` replaces that body."""
 
     status: int
     message: str = "the stand-in says no"
@@ -45,19 +45,19 @@ class Status:
 
 @dataclass(frozen=True)
 class Raw:
-    """Any body, with status 200."""
+    """A response with status 200 and any body."""
 
     body: bytes
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The connection is cut without an answer."""
+    """No response: the connection is closed."""
 
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer, ever."""
+    """No response: the connection stays open."""
 
 
 Answer: TypeAlias = str | Text | Status | Raw | Cut | Hang
@@ -65,7 +65,7 @@ Script: TypeAlias = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
 
 
 def refuses(parameter: str, instead: str = "") -> Status:
-    """What OpenAI answers to a parameter that a model does not take."""
+    """OpenAI's response to a parameter that a model does not support."""
     message = f"Unsupported parameter: '{parameter}' is not supported with this model."
     message += f" Use '{instead}' instead." if instead else ""
     return Status(400, message, "unsupported_parameter", parameter, "invalid_request_error")
@@ -83,7 +83,7 @@ class Seen:
 
 @dataclass
 class StandIn:
-    """The server, up inside `with`. `latency` is the seconds that it thinks before each answer."""
+    """The server, running inside `with`. `latency` is the seconds that it waits before each answer."""
 
     script: Script = ("fine",)
     latency: float = 0.0
@@ -94,12 +94,12 @@ class StandIn:
 
     @property
     def root(self) -> str:
-        """What an Azure client takes as its azure_endpoint."""
+        """The azure_endpoint for an Azure client."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def url(self) -> str:
-        """What any other client takes as its base_url."""
+        """The base_url for any other client."""
         return f"{self.root}/v1"
 
     @property
@@ -182,5 +182,5 @@ def _completion(answer: Text) -> dict[str, Any]:
 
 
 def _error(answer: Status) -> Any:
-    said = {"message": answer.message, "type": answer.type, "param": answer.param, "code": answer.code}
-    return {"error": said} if answer.body is None else answer.body
+    error = {"message": answer.message, "type": answer.type, "param": answer.param, "code": answer.code}
+    return {"error": error} if answer.body is None else answer.body

@@ -1,4 +1,4 @@
-"""A case is the same case in whatever shape it comes, and never another one than was meant."""
+"""Cases: every supported shape and name of a field is read alike, and anything else is an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONTEXT_PROMPT = Prompt.parse(
 
 @dataclass
 class RetrievedContextData:
-    """As DeepEval has it."""
+    """The class of DeepEval."""
 
     context: str
     source: str
@@ -46,7 +46,7 @@ class RetrievedContextData:
 
 @dataclass
 class Snippet:
-    """As a retriever of one's own may have it."""
+    """A class that a custom retriever might return."""
 
     page_content: str
     metadata: Mapping[str, Any] | None = None
@@ -78,7 +78,7 @@ TEXT = 'Returns: 30 days {"a": 1} — größer.'
             pytest.param([{name: TEXT}], id=f"list of a mapping with {name}")
             for name in ("content", "page_content", "text", "snippet", "context")
         ),
-        pytest.param([{"content": "", "text": TEXT}], id="the content that is not blank"),
+        pytest.param([{"content": "", "text": TEXT}], id="the first content that is not blank"),
         pytest.param([{"content": [{"type": "text", "text": TEXT}]}], id="content parts"),
         pytest.param([{"content": TEXT, "title": None, "metadata": None, "score": 0.3}], id="further keys"),
         pytest.param(Document(content=TEXT), id="Document"),
@@ -95,7 +95,7 @@ TEXT = 'Returns: 30 days {"a": 1} — größer.'
         pytest.param(f"\n {TEXT} \n", id="white space around it"),
     ],
 )
-def test_every_shape_of_the_same_context_gives_the_same_prompt(context: Any) -> None:
+def test_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
     assert (
         shown(context)
         == f'<data-context>\n<data-document number="1">\n{TEXT}\n</data-document>\n</data-context>'
@@ -105,7 +105,7 @@ def test_every_shape_of_the_same_context_gives_the_same_prompt(context: Any) -> 
 @pytest.mark.parametrize(
     "context", ["", "  \n", [], (), [""], ["", " "], [{"text": ""}], Document(content="")]
 )
-def test_every_shape_of_no_context_gives_the_same_prompt(context: Any) -> None:
+def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
     assert shown(context) == "<data-context>\n</data-context>"
 
 
@@ -120,7 +120,7 @@ def test_every_shape_of_no_context_gives_the_same_prompt(context: Any) -> None:
         ({"context": text, "title": title} for text, title in (("one", "A"), ("two", None))),
     ],
 )
-def test_every_shape_of_several_documents_gives_the_same_prompt(documents: Any) -> None:
+def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -> None:
     assert shown(documents) == (
         '<data-context>\n<data-document number="1" title="A">\none\n</data-document>\n'
         '<data-document number="2">\ntwo\n</data-document>\n</data-context>'
@@ -137,18 +137,18 @@ def test_every_shape_of_several_documents_gives_the_same_prompt(documents: Any) 
         pytest.param([{"content": None, "title": "t"}], "content, title", id="null"),
         pytest.param([{"content": ()}], "content", id="no parts"),
         pytest.param(
-            [{"content": [{"type": "image_url", "url": "u"}]}], "content", id="no text among the parts"
+            [{"content": [{"type": "image_url", "url": "u"}]}], "content", id="content parts without text"
         ),
         pytest.param([["a", "b"]], "list", id="a list in a list"),
-        pytest.param([("tool", "a")], "tuple", id="a pair that is a message"),
+        pytest.param([("tool", "a")], "tuple", id="a message as a pair"),
         pytest.param([None], "NoneType", id="null in a list"),
         pytest.param(5, "int", id="a number"),
-        pytest.param([True], "bool", id="a truth value"),
+        pytest.param([True], "bool", id="a bool"),
         pytest.param(b"bytes", "int", id="bytes"),
         pytest.param([object()], "object", id="any object"),
     ],
 )
-def test_document_without_text_is_unreadable_and_its_keys_are_named(context: Any, named: str) -> None:
+def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
     error = error_of({"contexts": context})
     assert (error.code, error.subject) == ("context_unreadable", "context")
     assert named in error.message
@@ -158,7 +158,7 @@ def test_document_without_text_is_unreadable_and_its_keys_are_named(context: Any
     ("content", "text"),
     [([{"id": 1}], '[{"id": 1}]'), ({"total": "9 €"}, '{"total": "9 €"}'), (5, "5"), ([1, 2], "[1, 2]")],
 )
-def test_content_that_is_data_is_kept_as_json(content: Any, text: str) -> None:
+def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> None:
     assert Case(context=[{"content": content}]).context == (Document(content=text),)
 
 
@@ -190,7 +190,7 @@ def test_content_that_is_data_is_kept_as_json(content: Any, text: str) -> None:
         (LangChainDocument("x", metadata={"title": "Tool Result: x"}), "knowledge"),
     ],
 )
-def test_only_its_kind_or_a_plain_mappings_title_makes_a_tool_result(document: Any, kind: str) -> None:
+def test_only_kind_role_or_a_plain_mappings_title_make_a_tool_result(document: Any, kind: str) -> None:
     assert [read.kind for read in Case(context=[document]).context or ()] == [kind]
     assert ('kind="tool result"' in shown([document])) == (kind == "tool")
 
@@ -198,7 +198,7 @@ def test_only_its_kind_or_a_plain_mappings_title_makes_a_tool_result(document: A
 # --- messages ---------------------------------------------------------------------------------
 
 CALL = ToolCall(name="get_order", arguments={"id": 7})
-TALK = (
+CHAT = (
     Message(role="system", content="Be kind."),
     Message(role="user", content="Where is it?"),
     Message(role="assistant", tool_calls=(CALL,)),
@@ -231,28 +231,28 @@ LANGCHAIN: list[BaseMessage] = [
 
 
 def without_type(dumped: dict[str, Any]) -> dict[str, Any]:
-    """As LangChain's JavaScript dumps a message: only its class says whose it is."""
+    """A message as LangChain.js dumps it: only the class name gives its role."""
     return {**dumped, "kwargs": {key: dumped["kwargs"][key] for key in dumped["kwargs"] if key != "type"}}
 
 
 @pytest.mark.parametrize(
     "messages",
     [
-        pytest.param(TALK, id="Message"),
-        pytest.param([message.model_dump() for message in TALK], id="Message dumped"),
+        pytest.param(CHAT, id="Message"),
+        pytest.param([message.model_dump() for message in CHAT], id="Message dumped"),
         pytest.param(OPENAI, id="OpenAI"),
         pytest.param(LANGCHAIN, id="LangChain"),
         pytest.param([dumpd(message) for message in LANGCHAIN], id="LangChain dumpd"),
         pytest.param([without_type(dumpd(message)) for message in LANGCHAIN], id="LangChain.js"),
         pytest.param(messages_to_dict(LANGCHAIN), id="LangChain messages_to_dict"),
         pytest.param([message.model_dump() for message in LANGCHAIN], id="LangChain model_dump"),
-        pytest.param([("system", "Be kind."), ["human", "Where is it?"], *TALK[2:]], id="pairs"),
+        pytest.param([("system", "Be kind."), ["human", "Where is it?"], *CHAT[2:]], id="pairs"),
         pytest.param([*OPENAI[:2], *LANGCHAIN[2:]], id="mixed"),
     ],
 )
 @pytest.mark.parametrize("field", ["query", "response", "conversation"])
-def test_messages_of_every_shape_are_the_same(field: str, messages: Any) -> None:
-    assert Case.from_mapping({field: messages}) == Case.from_mapping({field: TALK})
+def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> None:
+    assert Case.from_mapping({field: messages}) == Case.from_mapping({field: CHAT})
 
 
 @pytest.mark.parametrize(
@@ -268,22 +268,22 @@ def test_messages_of_every_shape_are_the_same(field: str, messages: Any) -> None
         (Message(role="ai", content="x"), "assistant"),
     ],
 )
-def test_roles_go_by_one_name(message: Any, role: str) -> None:
+def test_names_of_roles_are_translated(message: Any, role: str) -> None:
     assert [tuple(read)[:2] for read in Case(query=[message]).query or ()] == [
         (("role", role), ("content", "x"))
     ]
 
 
 @pytest.mark.parametrize(
-    "one", [OPENAI[1], HumanMessage("Where is it?"), Message(role="user", content="Where is it?")]
+    "message", [OPENAI[1], HumanMessage("Where is it?"), Message(role="user", content="Where is it?")]
 )
-def test_single_message_is_a_list_of_one(one: Any) -> None:
-    assert Case(query=one).query == (Message(role="user", content="Where is it?"),)
+def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
+    assert Case(query=message).query == (Message(role="user", content="Where is it?"),)
 
 
-def test_refusal_is_what_an_assistant_said() -> None:
-    refused = {"role": "assistant", "content": None, "refusal": "I cannot."}
-    assert Case(response=[refused]).response_text == "I cannot."
+def test_refusal_is_the_content_of_a_message() -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "I cannot."}
+    assert Case(response=[refusal]).response_text == "I cannot."
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_refusal_is_what_an_assistant_said() -> None:
         (None, None),
     ],
 )
-def test_arguments_of_a_tool_call_are_kept_as_data(arguments: Any, kept: Any) -> None:
+def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: Any) -> None:
     assert ToolCall(name="f", arguments=arguments).arguments == kept
 
 
@@ -325,14 +325,16 @@ def test_arguments_of_a_tool_call_are_kept_as_data(arguments: Any, kept: Any) ->
         ({"messages": [{"role": "user", "content": "x"}]}, "messages"),
     ],
 )
-def test_what_is_no_talk_is_unreadable_and_told(field: str, value: Any, named: str) -> None:
+def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(
+    field: str, value: Any, named: str
+) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
     assert named in error.message
 
 
-def test_text_of_messages_is_what_was_asked_and_answered_last() -> None:
-    case = Case(query=[*TALK, ("user", "And now?"), ("assistant", "Still.")], response=TALK)
+def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
+    case = Case(query=[*CHAT, ("user", "And now?"), ("assistant", "Still.")], response=CHAT)
     assert (case.query_text, case.response_text) == ("And now?", "In Köln.")
     assert Case(query="q", response="r").query_text == "q"
     assert Case().response_text == ""
@@ -344,14 +346,14 @@ def test_text_of_messages_is_what_was_asked_and_answered_last() -> None:
 
 @pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
 @pytest.mark.parametrize("value", [5, True, 0.5, [5], [None], [["x"]], object(), {1, 2}])
-def test_what_is_no_text_is_unreadable_and_the_field_named(field: str, value: Any) -> None:
+def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
     assert error.message.startswith(field)
 
 
-class Moody:
-    """Like an array: its truth is ambiguous, and so is its equality."""
+class Ambiguous:
+    """Like an array: it has no truth value."""
 
     content = "x"
     role = "user"
@@ -361,19 +363,19 @@ class Moody:
         raise ValueError(message)
 
     @property
-    def tool_calls(self) -> Moody:
+    def tool_calls(self) -> Ambiguous:
         return self
 
     title = kind = tool_calls
 
 
 @pytest.mark.parametrize("field", ["query", "response", "context", "conversation", "answers", "profile"])
-def test_whatever_a_value_raises_is_an_unreadable_field(field: str) -> None:
+def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
     circle: dict[str, Any] = {"role": "user", "content": "x"}
     circle["content"] = circle
     for value in (
-        Moody(),
-        [Moody()],
+        Ambiguous(),
+        [Ambiguous()],
         [circle],
         {"content": circle, "role": "user"},
         {(): 1, "content": {(): 1}},
@@ -381,27 +383,27 @@ def test_whatever_a_value_raises_is_an_unreadable_field(field: str) -> None:
         assert error_of({field: value}).code in {"field_unreadable", "context_unreadable"}
 
 
-def test_reference_may_be_documents_or_an_answer_in_messages() -> None:
+def test_reference_may_be_documents_or_messages() -> None:
     assert Case(reference=["one", {"text": "two"}]).reference == "one\n\ntwo"
     assert Case(reference=(text for text in ("one", "two"))).reference == "one\n\ntwo"  # type: ignore[arg-type]
     assert Case(reference=[LangChainDocument("one")]).reference == "one"
-    assert Case(reference=TALK).reference == "In Köln."
+    assert Case(reference=CHAT).reference == "In Köln."
     assert Case.from_mapping({"expected": AIMessage("one")}).reference == "one"
 
 
-def test_answers_are_texts_and_blank_ones_are_none() -> None:
+def test_answers_are_strings_and_blank_ones_are_dropped() -> None:
     assert Case(answers=["a", "", " ", "b"]).answers == ("a", "b")
     assert Case(answers="a").answers == ("a",)
     assert Case(answers=[]).answers == ()
     assert error_of({"answers": {"first": "a"}}).code == "field_unreadable"
 
 
-def test_profile_may_be_a_mapping() -> None:
+def test_profile_mapping_is_kept_as_json() -> None:
     assert Case(profile={"name": "Ilse", "job": "Wärterin"}).profile == '{"name": "Ilse", "job": "Wärterin"}'
 
 
 @pytest.mark.parametrize(("given_id", "kept"), [("a", "a"), (7, "7"), (None, None), ("\ud83d", "�")])
-def test_id_is_a_text(given_id: Any, kept: str | None) -> None:
+def test_id_is_kept_as_a_string(given_id: Any, kept: str | None) -> None:
     assert Case.from_mapping({"id": given_id}).id == kept
 
 
@@ -421,12 +423,12 @@ NAMES = [(field, name) for field, others in SPECIFIED.items() for name in (field
 
 
 @pytest.mark.parametrize(("field", "name"), NAMES)
-def test_every_name_of_a_field_is_understood(field: str, name: str) -> None:
+def test_every_name_of_a_field_is_read(field: str, name: str) -> None:
     value = [{"role": "user", "content": "x"}] if field == "conversation" else "x"
     assert Case.from_mapping({name: value}) == Case(**{field: value})  # type: ignore[arg-type]
 
 
-def test_no_other_names_are_understood() -> None:
+def test_fields_have_no_other_names() -> None:
     assert dict(FIELD_NAMED) == {name: field for field, name in NAMES}
 
 
@@ -441,7 +443,7 @@ def test_no_other_names_are_understood() -> None:
         {"query": "a", "input": [{"role": "user", "content": "a"}]},
     ],
 )
-def test_two_names_of_a_field_that_differ_are_an_error(row: dict[str, Any]) -> None:
+def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, Any]) -> None:
     error = error_of(row)
     first, second, *_ = row
     assert (error.code, error.subject) == ("alias_conflict", FIELD_NAMED[first])
@@ -460,16 +462,14 @@ def test_two_names_of_a_field_that_differ_are_an_error(row: dict[str, Any]) -> N
         ({"context": "a", "documents": [{"text": "a"}]}, {"context": "a"}),
         ({"context": [], "documents": ["a"]}, {"context": "a"}),
         ({"context": "a", "source": ""}, {"context": "a"}),
-        ({"turns": OPENAI, "messages": LANGCHAIN}, {"conversation": TALK}),
+        ({"turns": OPENAI, "messages": LANGCHAIN}, {"conversation": CHAT}),
     ],
 )
-def test_two_names_of_a_field_that_agree_or_are_blank_are_no_conflict(
-    row: dict[str, Any], same: dict[str, Any]
-) -> None:
+def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: dict[str, Any]) -> None:
     assert Case.from_mapping(row) == Case.from_mapping(same)
 
 
-def test_names_of_no_field_go_to_metadata() -> None:
+def test_other_keys_go_to_metadata() -> None:
     row = {
         "query": "q",
         "label": 1,
@@ -484,12 +484,12 @@ def test_names_of_no_field_go_to_metadata() -> None:
 
 
 def test_metadata_is_kept_as_json_data() -> None:
-    held = {"tuple": (1, 2), "nan": float("nan"), "type": int, "half": "\ud83d", 5: {"six": None}}
+    held = {"tuple": (1, 2), "nan": float("nan"), "type": int, "surrogate": "\ud83d", 5: {"six": None}}
     assert dict(Case.from_mapping(held).metadata) == {  # type: ignore[arg-type]
         "tuple": [1, 2],
         "nan": "NaN",
         "type": "<class 'int'>",
-        "half": "�",
+        "surrogate": "�",
         "5": {"six": None},
     }
     with pytest.raises(CaseError, match="metadata must be a mapping"):
@@ -497,18 +497,18 @@ def test_metadata_is_kept_as_json_data() -> None:
 
 
 @pytest.mark.parametrize("field", ALIASES)
-def test_null_is_not_given(field: str) -> None:
+def test_null_means_not_given(field: str) -> None:
     assert Case.from_mapping({field: None}) == Case()
 
 
-def test_empty_is_given() -> None:
+def test_empty_values_are_given() -> None:
     case = Case.from_mapping({"context": [], "response": "", "answers": []})
     assert case.given() == ("response", "context", "answers")
     assert (case.context, case.response, case.answers) == ((), "", ())
 
 
 @pytest.mark.parametrize("row", [5, "text", None, ["a"], [{"query": "q"}], True])
-def test_what_is_no_mapping_is_no_case(row: Any) -> None:
+def test_row_that_is_not_a_mapping_is_an_error(row: Any) -> None:
     assert error_of(row).code == "unreadable_row"
 
 
@@ -528,7 +528,7 @@ def missing(row: dict[str, Any]) -> CaseError:
 
 
 @pytest.mark.parametrize("key", ["contxt", "Context", "retrieved", "context_", "docs"])
-def test_misspelt_key_is_never_judged_as_no_context(key: str) -> None:
+def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
     error = missing({"query": "q", key: "", "response": "r"})
     assert error.subject == "context"
     assert error.message.endswith(f"The case has: query, response, {key}")
@@ -547,14 +547,14 @@ def test_misspelt_key_is_never_judged_as_no_context(key: str) -> None:
         ({"query": None, "zip": 1}, "The case has: zip"),
     ],
 )
-def test_missing_field_is_named_with_the_keys_that_were_there(row: dict[str, Any], message: str) -> None:
+def test_missing_field_is_named_with_the_fields_of_the_case(row: dict[str, Any], message: str) -> None:
     error = missing(row)
     assert error.subject == "query"
     assert error.message.startswith("groundedness needs query, which is")
     assert message in error.message
 
 
-# --- the two sides of a run -------------------------------------------------------------------
+# --- inputs and outputs -----------------------------------------------------------------------
 
 ASKED = [("user", "q")]
 ANSWERED = [("user", "q"), ("assistant", "first"), ("tool", "t"), ("assistant", "r"), ("user", "thanks")]
@@ -565,17 +565,17 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
     "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
     "other names": ({"input": "q"}, {"output": "r"}, {}, {}),
-    "messages asked": ({"messages": ASKED}, "r", None, {"query": ASKED}),
-    "messages answered": ("q", {"messages": ANSWERED}, None, {"response": LAST}),
-    "messages by a name": ("q", {"output": ANSWERED}, None, {"response": LAST}),
-    "messages expected": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
-    "messages as the sides": (
+    "messages as inputs": ({"messages": ASKED}, "r", None, {"query": ASKED}),
+    "messages as outputs": ("q", {"messages": ANSWERED}, None, {"response": LAST}),
+    "messages under a name of the response": ("q", {"output": ANSWERED}, None, {"response": LAST}),
+    "messages as reference": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
+    "lists of messages as sides": (
         ASKED,
         ANSWERED,
         ANSWERED,
         {"query": ASKED, "response": LAST, "reference": "r"},
     ),
-    "a message each": (
+    "single messages as sides": (
         {"role": "user", "content": "q"},
         AIMessage("r"),
         dumpd(AIMessage("g")),
@@ -585,21 +585,21 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "no messages": ("q", {"messages": []}, None, {"response": ()}),
     "an empty text": ("q", "", None, {"response": ""}),
     "no output": ("q", None, None, {"response": None}),
-    "an answer expected": ("q", "r", {"answer": "g"}, {"reference": "g"}),
-    "an output expected": ("q", "r", {"output": "g"}, {"reference": "g"}),
-    "context by the reference": (
+    "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
+    "a reference called output": ("q", "r", {"output": "g"}, {"reference": "g"}),
+    "context in the reference": (
         "q",
         "r",
         {"ground_truth": "g", "context": "c"},
         {"reference": "g", "context": "c"},
     ),
-    "context by all sides": (
+    "context on all sides": (
         {"question": "q", "context": "old"},
         {"answer": "r", "documents": ["c"]},
         {"context": "older"},
         {"context": "c"},
     ),
-    "no context by the output": (
+    "empty context in the outputs": (
         {"question": "q", "context": "old"},
         {"answer": "r", "documents": []},
         None,
@@ -619,7 +619,7 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {"metadata": {"top_k": 3, "cost": 1, "note": "n"}},
     ),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
-    "a role that is no message": (
+    "a role without content": (
         {"role": "engineer", "question": "q"},
         "r",
         None,
@@ -629,7 +629,7 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "reference", "fields"), EXCHANGES.values(), ids=EXCHANGES)
-def test_exchange_is_read_side_by_side(
+def test_inputs_outputs_and_reference_are_read(
     inputs: Any, outputs: Any, reference: Any, fields: dict[str, Any]
 ) -> None:
     case = Case.from_exchange(inputs, outputs, reference)
@@ -655,16 +655,16 @@ def test_exchange_takes_further_fields() -> None:
     assert Case.from_exchange("q", "r", contexts=["c"], id=5).context == expected.context
 
 
-def test_exchange_conflicts_within_a_side_and_with_further_fields() -> None:
+def test_exchange_with_conflicting_names_is_an_error() -> None:
     assert error_of({"inputs": {"question": "a", "query": "b"}, "outputs": "r"}).code == "alias_conflict"
     assert error_of({"inputs": "a", "outputs": "r", "question": "b"}).code == "alias_conflict"
 
 
-def test_inputs_alone_are_no_exchange() -> None:
+def test_inputs_without_outputs_go_to_metadata() -> None:
     assert Case.from_mapping({"inputs": {"question": "q"}}).given() == ("inputs",)
 
 
-# --- for all of them --------------------------------------------------------------------------
+# --- arbitrary values -------------------------------------------------------------------------
 
 TEXTS = st.text(st.characters() | st.sampled_from("\ud800\udfff\x00"), max_size=8) | st.sampled_from(
     ["user", "ai", "Tool Result: x", '{"a": "\\ud800"}', "[[", "Document"]
@@ -710,63 +710,63 @@ CASES = st.builds(
 )
 
 
-def check_that_it_can_be_sent_and_written(case: Case) -> None:
+def check_that_it_can_be_written_and_sent(case: Case) -> None:
     assert Case.model_validate_json(case.model_dump_json()) == case
     for message in SHOWS_ALL.render(case):
         message["content"].encode()
 
 
 @given(CASES)
-def test_case_comes_back_from_json_as_it_was(case: Case) -> None:
-    check_that_it_can_be_sent_and_written(case)
+def test_case_is_the_same_after_a_round_trip_through_json(case: Case) -> None:
+    check_that_it_can_be_written_and_sent(case)
     assert Case.from_mapping(json.loads(case.model_dump_json())) == case
 
 
 @given(ROWS | ANYTHING)
-def test_any_row_is_a_case_or_a_case_error(row: Any) -> None:
+def test_any_value_is_a_case_or_a_case_error(row: Any) -> None:
     try:
         case = Case.from_mapping(row)
     except CaseError:
         return
-    check_that_it_can_be_sent_and_written(case)
+    check_that_it_can_be_written_and_sent(case)
 
 
 @given(st.text())
-def test_texts_are_kept_as_they_are(text: str) -> None:
+def test_strings_are_kept_unchanged(text: str) -> None:
     case = Case(query=text, response=text, reference=text, profile=text, agent_name=text)
     assert {case.query, case.response, case.reference, case.profile, case.agent_name} == {text}
     assert case.context is None
 
 
-HALF = "a\ud83d."
+LONE = "a\ud83d."
 
 
 @pytest.mark.parametrize(
     "row",
     [
-        {"query": HALF},
-        {"query": [("user", HALF)]},
-        {"query": [Message(role="user", content=HALF)]},
-        {"query": [{"role": HALF, "name": HALF, "content": [HALF]}]},
-        {"query": [{"role": "assistant", "tool_calls": [{"name": HALF, "args": {HALF: [HALF]}}]}]},
-        {"context": HALF},
-        {"context": Document(content=HALF)},
-        {"context": {"text": HALF, "title": HALF}},
-        {"context": {"content": {HALF: HALF}}},
-        {"reference": [HALF]},
-        {"answers": [HALF]},
-        {"agent_name": HALF},
-        {"profile": {HALF: HALF}},
-        {"metadata": {HALF: [HALF]}},
-        {"id": HALF},
+        {"query": LONE},
+        {"query": [("user", LONE)]},
+        {"query": [Message(role="user", content=LONE)]},
+        {"query": [{"role": LONE, "name": LONE, "content": [LONE]}]},
+        {"query": [{"role": "assistant", "tool_calls": [{"name": LONE, "args": {LONE: [LONE]}}]}]},
+        {"context": LONE},
+        {"context": Document(content=LONE)},
+        {"context": {"text": LONE, "title": LONE}},
+        {"context": {"content": {LONE: LONE}}},
+        {"reference": [LONE]},
+        {"answers": [LONE]},
+        {"agent_name": LONE},
+        {"profile": {LONE: LONE}},
+        {"metadata": {LONE: [LONE]}},
+        {"id": LONE},
     ],
 )
-def test_half_characters_are_replaced(row: dict[str, Any]) -> None:
-    written = Case.from_mapping(row).model_dump_json()  # which no half character survives
+def test_lone_surrogates_are_replaced(row: dict[str, Any]) -> None:
+    written = Case.from_mapping(row).model_dump_json()  # a lone surrogate would raise here
     assert "a�." in written
 
 
-def test_halves_that_belong_together_become_the_character() -> None:
+def test_surrogate_pair_becomes_its_character() -> None:
     assert Case(query="\ud83d\ude00").query == "😀"
 
 
@@ -779,7 +779,7 @@ def test_huge_values_are_read() -> None:
 
 
 @pytest.mark.parametrize("field", ALIASES)
-def test_depth_without_end_is_an_unreadable_field(field: str) -> None:
+def test_deeply_nested_value_is_an_unreadable_field(field: str) -> None:
     deep: Any = "x"
     for _ in range(100_000):
         deep = [deep]

@@ -1,4 +1,4 @@
-"""Quotes are looked up: found with offsets, or said not to be there."""
+"""Quotes are found in documents with offsets, or reported as altered or not found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHINESE = "该博物馆每周一闭馆，成人票价为八十元，儿童免费
 DOCUMENTS = [Document(content=text) for text in (LIBRARY, SHOP, STRASSE, CHINESE)]
 
 FOUND = [
-    # what the judge gave, the source's own text, exact
+    # quote, matching text of the source, exact
     ("The library opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", True),
     ("  the LIBRARY opens at\n9:00  on weekdays. ", "The library opens at 9:00 on weekdays.", True),
     ("on weekdays. It does not open", "on weekdays.\nIt does not open", True),
@@ -50,7 +50,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("quote", "source", "exact"), FOUND)
-def test_quote_is_found_where_it_stands(quote: str, source: str, exact: bool) -> None:  # noqa: FBT001
+def test_quote_is_found_at_its_offsets(quote: str, source: str, exact: bool) -> None:  # noqa: FBT001
     (evidence,), warnings = find([quote], DOCUMENTS)
     assert DOCUMENTS[evidence.document].content[evidence.start : evidence.end] == source
     assert evidence.exact is exact
@@ -59,7 +59,7 @@ def test_quote_is_found_where_it_stands(quote: str, source: str, exact: bool) ->
 
 def sources(quote: str) -> list[str]:
     found, _ = find([quote], DOCUMENTS)
-    return [DOCUMENTS[one.document].content[one.start : one.end] for one in found]
+    return [DOCUMENTS[each.document].content[each.start : each.end] for each in found]
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def sources(quote: str) -> list[str]:
         "1. The library opens at 9:00\n2. Returns are accepted within 30 days",
     ],
 )
-def test_joined_and_listed_quotes_are_looked_up_one_by_one(quote: str) -> None:
+def test_joined_and_listed_quotes_are_found_one_by_one(quote: str) -> None:
     assert sources(quote) == ["The library opens at 9:00", "Returns are accepted within 30 days"]
 
 
-def test_quote_with_dots_of_its_own_is_one_quote() -> None:
+def test_quote_whose_source_has_an_ellipsis_is_one_quote() -> None:
     document = Document(content="He paused ... and went on.")
     (evidence,), _ = find(["He paused ... and went on."], [document])
     assert (evidence.start, evidence.end) == (0, len(document.content))
@@ -93,12 +93,12 @@ def test_quote_with_dots_of_its_own_is_one_quote() -> None:
         ("Sixty days is what the law of the land demands.", "evidence_not_found"),
     ],
 )
-def test_quote_that_says_something_else_is_no_evidence(quote: str, warning: str) -> None:
+def test_quote_with_another_meaning_is_a_warning(quote: str, warning: str) -> None:
     assert find([quote], DOCUMENTS) == ((), (warning,))
 
 
-LOOKS = [
-    # source, quote, the source's own text, exact
+FORMATTING = [
+    # source, quote, matching text of the source, exact
     (
         normalize("NFD", "Oh! O café não abre."),
         "O café não abre.",
@@ -121,15 +121,15 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize(("source", "quote", "stands", "exact"), LOOKS)
-def test_looks_hide_no_quote(source: str, quote: str, stands: str, exact: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(("source", "quote", "match", "exact"), FORMATTING)
+def test_quote_is_found_despite_other_formatting(source: str, quote: str, match: str, exact: bool) -> None:  # noqa: FBT001
     (evidence,), warnings = find([quote], [Document(content=source)])
-    assert source[evidence.start : evidence.end] == stands
+    assert source[evidence.start : evidence.end] == match
     assert evidence.exact is exact
     assert warnings == ()
 
 
-def test_emphasis_left_out_never_changes_a_number() -> None:
+def test_ignoring_emphasis_does_not_change_a_number() -> None:
     assert find(["a board of 5*3 metres"], [Document(content="a board of 53 metres")]) == (
         (),
         ("evidence_altered",),
@@ -138,7 +138,7 @@ def test_emphasis_left_out_never_changes_a_number() -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("piece", [" ", "\n", "'", '" "', '",\n', "...", "*", "a ", "1.\n", "- a\n"])
-def test_long_quotes_and_sources_take_time_in_proportion(piece: str) -> None:
+def test_time_for_long_quotes_and_sources_is_linear(piece: str) -> None:
     long = piece * (100_000 // len(piece))
     find([f'"a"{long}b'], DOCUMENTS)
     find(["“a quote of 'some' length that is not there"], [Document(content=long)])
@@ -146,7 +146,7 @@ def test_long_quotes_and_sources_take_time_in_proportion(piece: str) -> None:
     unlisted(["a sentence of “some” length"], long)
 
 
-def test_what_is_found_is_kept_beside_what_is_not() -> None:
+def test_piece_that_is_found_is_returned_with_a_warning_for_the_other() -> None:
     found, warnings = find(
         ["Returns are accepted within 30 days ... and the moon is made of cheese"], DOCUMENTS
     )
@@ -154,7 +154,7 @@ def test_what_is_found_is_kept_beside_what_is_not() -> None:
     assert warnings == ("evidence_not_found",)
 
 
-def test_empty_sources_hold_nothing() -> None:
+def test_empty_source_or_blank_quote_gives_no_evidence() -> None:
     assert find(["A quote of some length."], []) == ((), ("evidence_not_found",))
     assert find(["A quote of some length."], [Document(content="")]) == ((), ("evidence_not_found",))
     assert find([" \n"], DOCUMENTS) == ((), ())
@@ -169,9 +169,9 @@ def test_any_verbatim_slice_is_found(quote: str, before: str, after: str) -> Non
 
 
 @given(st.lists(st.text(), max_size=3), st.lists(st.text(), max_size=3))
-def test_offsets_always_lie_in_their_document(quotes: list[str], contents: list[str]) -> None:
+def test_offsets_are_always_inside_their_document(quotes: list[str], contents: list[str]) -> None:
     found, _ = find(quotes, [Document(content=content) for content in contents])
-    assert all(0 <= one.start < one.end <= len(contents[one.document]) for one in found)
+    assert all(0 <= each.start < each.end <= len(contents[each.document]) for each in found)
 
 
 RESPONSE = "The library opens at nine. Tours cost 4.50 euros! Is it open on Sundays? No."
@@ -202,7 +202,7 @@ SENTENCES = ["The library opens at nine.", "Tours cost 4.50 euros!", "Is it open
         (["“Tours” cost\n4.50 euros"], '"Tours" cost 4.50 euros', ()),
     ],
 )
-def test_blocks_are_compared_with_the_response(
+def test_sentences_are_compared_with_the_response(
     sentences: list[str], response: str, warnings: tuple[str, ...]
 ) -> None:
     assert unlisted(sentences, response) == warnings

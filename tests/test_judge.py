@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import (
     Case,
@@ -66,19 +66,19 @@ SCORES = {
 
 
 class Waits:
-    """A model that answers like `Says`, but only in acomplete, after giving way to others."""
+    """A model that answers like `ScriptedModel`, but only in acomplete, after giving way to others."""
 
-    name = "says"
+    name = "scripted"
 
-    def __init__(self, says: Says) -> None:
-        self.says = says
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
 
     def complete(self, request: Any) -> Reply:
         raise AssertionError(request)
 
     async def acomplete(self, request: Any) -> Reply:
         await asyncio.sleep(0)
-        return self.says.complete(request)
+        return self.model.complete(request)
 
 
 def settled(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
@@ -99,9 +99,9 @@ def told(error: GroundjudgeError) -> Verdict:
 
 def both_ways(
     name: str, *replies: str | Reply | Exception, case: Mapping[str, Any] | None = None
-) -> tuple[Verdict, Says]:
+) -> tuple[Verdict, ScriptedModel]:
     """The verdict by `judge`, which `ajudge` must give too."""
-    models = Says(*replies), Says(*replies)
+    models = ScriptedModel(*replies), ScriptedModel(*replies)
     sync, async_ = (
         settled(load(name, model=model), case or CASES[name], by=by)
         for model, by in ((models[0], "judge"), (Waits(models[1]), "ajudge"))
@@ -166,9 +166,12 @@ def test_asking_again_quotes_the_reply_and_what_was_wrong() -> None:
 
 def test_reasks_can_be_more_or_none() -> None:
     with pytest.raises(ReplyError):
-        load("groundedness", model=Says("hm", GOOD["groundedness"]), reasks=0).judge(RAG)
+        load("groundedness", model=ScriptedModel("hm", GOOD["groundedness"]), max_reasks=0).judge(RAG)
     assert (
-        load("groundedness", model=Says("hm", "hm", GOOD["groundedness"]), reasks=2).judge(RAG).attempts == 3
+        load("groundedness", model=ScriptedModel("hm", "hm", GOOD["groundedness"]), max_reasks=2)
+        .judge(RAG)
+        .attempts
+        == 3
     )
 
 
@@ -192,7 +195,7 @@ def test_truncated_reply_gets_twice_the_room_once() -> None:
 def test_room_is_doubled_by_whatever_limit_there_is(
     parameters: dict[str, Any], usage: Usage | None, room: tuple[str, int]
 ) -> None:
-    model = Says(Reply("", finish_reason="length", usage=usage), GOOD["groundedness"])
+    model = ScriptedModel(Reply("", finish_reason="length", usage=usage), GOOD["groundedness"])
     load("groundedness", model=model, parameters=parameters).judge(RAG)
     assert model.asked[1].parameters[room[0]] == room[1]
 
@@ -226,8 +229,8 @@ def test_blank_response_is_not_applicable_without_a_call(name: str, blank: objec
 
 @pytest.mark.parametrize("name", names())
 def test_missing_field_is_named_without_a_call(name: str) -> None:
-    judge = load(name, model=Says("hm"))
-    for each in judge.prompt.inputs:
+    judge = load(name, model=ScriptedModel("hm"))
+    for each in judge.rubric.prompt.inputs:
         if not each.required:
             continue
         for change in (
@@ -246,11 +249,11 @@ def test_misspelt_context_is_missing_and_not_empty() -> None:
     row = {"query": "q", "response": "r", "contxt": ["c"]}
     for name in ("groundedness", "confidence_grounding"):
         with pytest.raises(CaseError, match=r"context.*contxt"):
-            load(name, model=Says("hm")).judge(row)
+            load(name, model=ScriptedModel("hm")).judge(row)
 
 
 def test_level_three_has_nothing_to_ground() -> None:
-    judge = load("groundedness", model=Says("<S1>a question back</S1><S2>3</S2>"), threshold=0.99)
+    judge = load("groundedness", model=ScriptedModel("<S1>a question back</S1><S2>3</S2>"), threshold=0.99)
     verdict = judge.judge(RAG)
     assert (verdict.status, verdict.value, verdict.score, verdict.label, verdict.passed) == (
         "not_applicable",
@@ -286,7 +289,7 @@ def test_level_three_has_nothing_to_ground() -> None:
     ],
 )
 def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float, label: str) -> None:
-    verdict = load(name, model=Says(reply)).judge(CASES[name])
+    verdict = load(name, model=ScriptedModel(reply)).judge(CASES[name])
     assert verdict.score == pytest.approx(score)
     assert verdict.label == label
 
@@ -303,9 +306,9 @@ def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float,
     ],
 )
 def test_level_that_names_another_band_is_warned_of(level: str, warned: bool) -> None:  # noqa: FBT001
-    verdict = load("knowledge_hallucination", model=Says(f"Analysis: a\nLevel: {level}\nScore: 72")).judge(
-        PLAY
-    )
+    verdict = load(
+        "knowledge_hallucination", model=ScriptedModel(f"Analysis: a\nLevel: {level}\nScore: 72")
+    ).judge(PLAY)
     assert (verdict.value, verdict.label) == (72, "mild")
     assert verdict.warnings == (("band_mismatch",) if warned else ())
 
@@ -314,30 +317,30 @@ def test_level_that_names_another_band_is_warned_of(level: str, warned: bool) ->
     ("threshold", "passed"), [(None, True), (0.75, True), (0.750000001, False), (0.0, True), (1.0, False)]
 )
 def test_threshold_is_on_the_score_and_included(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
-    judge = load("groundedness", model=Says(GOOD["groundedness"]), threshold=threshold)
+    judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]), threshold=threshold)
     assert judge.judge(RAG).passed is passed
 
 
 def test_threshold_forgives_what_floats_do() -> None:
-    ten_tenths = Says('{"score": 0.30000000000000004}')
+    ten_tenths = ScriptedModel('{"score": 0.30000000000000004}')
     assert load("confidence_grounding", model=ten_tenths, threshold=0.3).judge(RAG).passed
-    slightly_less = Says('{"score": 0.7999999999999999}')
+    slightly_less = ScriptedModel('{"score": 0.7999999999999999}')
     assert load("confidence_grounding", model=slightly_less, threshold=0.8).judge(RAG).passed
 
 
 def test_harmonic_mean_is_no_better_than_its_weaker_half_allows() -> None:
-    verdict = load("passage_quality", model=Says(GOOD["passage_quality"])).judge(RAG)
+    verdict = load("passage_quality", model=ScriptedModel(GOOD["passage_quality"])).judge(RAG)
     assert [(part.name, part.value, part.score) for part in verdict.parts] == [
         ("recall", 5, 1.0),
         ("precision", 2, 0.25),
     ]
     assert verdict.score == pytest.approx(0.4)
-    worst = Says(GOOD["passage_quality"].replace("(2 * 1.0)", "(1 * 1.0)"))
+    worst = ScriptedModel(GOOD["passage_quality"].replace("(2 * 1.0)", "(1 * 1.0)"))
     assert load("passage_quality", model=worst).judge(RAG).score == 0
 
 
 def test_statement_parts_carry_checked_evidence() -> None:
-    verdict = load("statement_groundedness", model=Says(GOOD["statement_groundedness"])).judge(RAG)
+    verdict = load("statement_groundedness", model=ScriptedModel(GOOD["statement_groundedness"])).judge(RAG)
     first, second = verdict.parts
     source = RAG["context"][0]
     assert [source[one.start : one.end] for one in (*first.evidence, *second.evidence)] == [
@@ -353,7 +356,7 @@ def test_warnings_never_change_a_score() -> None:
         "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 5"
     )
     case = {**RAG, "response": "It opens at 9:00. On Sundays it stays closed all day."}
-    verdict = load("statement_groundedness", model=Says(reply)).judge(case)
+    verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
     assert verdict.score == 0.75
     assert set(verdict.warnings) == {
         "evidence_altered",
@@ -364,20 +367,20 @@ def test_warnings_never_change_a_score() -> None:
 
 
 def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
-    judge = load("statement_groundedness", model=Says("hm"))
-    verdict = judge.read(GOOD["statement_groundedness"])
+    judge = load("statement_groundedness", model=ScriptedModel("hm"))
+    verdict = judge.rubric.read(GOOD["statement_groundedness"])
     assert verdict.score == 0.75
     assert verdict.warnings == ("evidence_unchecked",)
     assert all(part.evidence == () for part in verdict.parts)
 
 
 def test_verdict_tells_where_its_score_comes_from() -> None:
-    judge = load("groundedness", model=Says(GOOD["groundedness"]))
+    judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]))
     verdict = judge.judge(RAG)
-    assert verdict.prompt == judge.prompt.id
+    assert verdict.prompt == judge.rubric.prompt.id
     assert verdict.case_id == "rag"
     assert verdict.signature == (
-        f"groundedness@{judge.prompt.version}|sha:{judge.prompt.sha256[:12]}|model:says|groundjudge:{__version__}"
+        f"groundedness@{judge.rubric.prompt.version}|sha:{judge.rubric.prompt.sha256[:12]}|model:scripted|groundjudge:{__version__}"
     )
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert (
@@ -387,10 +390,10 @@ def test_verdict_tells_where_its_score_comes_from() -> None:
 
 
 def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
-    model = Says("hm")
+    model = ScriptedModel("hm")
     judge = load("groundedness", model=model, parameters={"temperature": 0.5, "seed": 7})
-    request = judge.ask(RAG)
-    assert request == judge.ask(Case.from_mapping(RAG))
+    request = judge.rubric.ask(RAG)
+    assert request == judge.rubric.ask(Case.from_mapping(RAG))
     assert request.parameters == {"temperature": 0.5, "top_p": 1, "max_tokens": 2000, "seed": 7}
     assert [message["role"] for message in request.messages] == ["system", "user"]
     assert model.asked == []
@@ -398,7 +401,7 @@ def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
 
 def test_unknown_judge_is_told_which_there_are() -> None:
     with pytest.raises(PromptError, match=r"fairness.*confidence_grounding.*statement_groundedness"):
-        load("fairness", model=Says("hm"))
+        load("fairness", model=ScriptedModel("hm"))
 
 
 def test_no_model_is_told_what_can_be_given() -> None:
@@ -417,7 +420,7 @@ def test_misspelt_offline_is_not_sent_to_an_endpoint(name: str) -> None:
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, 3, "0.7"])
 def test_threshold_off_the_score_is_refused(threshold: Any) -> None:
     with pytest.raises(PromptError, match=r"0\.\.1"):
-        load("groundedness", model=Says("hm"), threshold=threshold)
+        load("groundedness", model=ScriptedModel("hm"), threshold=threshold)
 
 
 class Chatty:

@@ -1,4 +1,4 @@
-"""A case is what gets judged: a response and what it has to be grounded in, in any usual shape."""
+"""A case is what a judge rates: a response and what it must be grounded in, read from any usual shape."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, cast
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from groundjudge.errors import CaseError
+from groundjudge.paths import value_at
 from groundjudge.verdict import Frozen
 
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -41,14 +42,19 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "answers": ("real_answers",),
     }
 )
-"""The fields that a judge can ask for, each with the other names that a mapping may give it."""
+"""The fields that a prompt can show, each with the other names under which a mapping may hold it."""
 
 FIELD_NAMED: Mapping[str, str] = MappingProxyType(
     {name: field for field, aliases in ALIASES.items() for name in (field, *aliases)}
 )
+"""Every name of a field, its own and the aliases -> the field."""
 
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
+"""The keys or attributes under which a document may hold its text, in the order they are tried."""
+
 TOOL_TITLE = "Tool Result:"
+"""A mapping whose title begins like this is a tool result, unless it has a kind."""
+
 ROLES: Mapping[str, str] = MappingProxyType(
     {
         **{role: role for role in ("system", "developer", "user", "assistant", "tool")},
@@ -57,11 +63,11 @@ ROLES: Mapping[str, str] = MappingProxyType(
         "function": "tool",
     }
 )
-"""The roles of chat messages, LangChain's and older names among them. Others are kept as they are."""
+"""Names of roles, including LangChain's and older ones -> the role. Other names are kept unchanged."""
 
 
 def well_formed(text: str) -> str:
-    """The text with half characters (lone surrogates) replaced, which no JSON or UTF-8 can carry."""
+    """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -70,16 +76,16 @@ def well_formed(text: str) -> str:
 
 
 def _data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
-    """The value as JSON holds it: what a case keeps can be written, read again and compared."""
+    """The value as JSON data, so that a case can be written, read again and compared."""
     return None if value is None else json.loads(_json(value), parse_constant=str)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
-    """A call's arguments as data: OpenAI sends them as the text of a JSON object."""
+    """The arguments of a tool call as JSON data; OpenAI sends them as a string that holds a JSON object."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
-            told = json.loads(value)
-            value = told if is_mapping(told) else value
+            parsed = json.loads(value)
+            value = parsed if is_mapping(parsed) else value
     return _data(value)
 
 
@@ -88,18 +94,31 @@ def _json(value: object) -> str:
 
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
-"""A text that can be sent and written."""
+"""A string without lone surrogates, which can be sent and written."""
 
 
 class ToolCall(Frozen):
-    """A call that an assistant message makes."""
+    """A tool call in an assistant message.
+
+    Attributes:
+        name: the tool's name.
+        arguments: JSON data; a string that holds a JSON object is parsed.
+    """
 
     name: String
     arguments: Annotated[Any, BeforeValidator(_arguments)] = None
 
 
 class Message(Frozen):
-    """A chat message. A tool's result is a message with role "tool"."""
+    """A chat message. A tool's result is a message with role "tool".
+
+    Attributes:
+        role: "system", "developer", "user", "assistant" or "tool"; "human", "ai" and "function" are
+            translated, other roles are kept.
+        content: the text, "" if there is none.
+        name: the author's or the tool's name, if given.
+        tool_calls: the calls that an assistant message makes.
+    """
 
     role: Annotated[String, AfterValidator(lambda role: ROLES.get(role, role))]
     content: String = ""
@@ -108,7 +127,13 @@ class Message(Frozen):
 
 
 class Document(Frozen):
-    """A source. Only its kind makes it a tool result, never its content."""
+    """A source that a response must be grounded in.
+
+    Attributes:
+        content: the text.
+        title: shown to the model next to the text; "" for none.
+        kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else.
+    """
 
     content: String
     title: String = ""
@@ -116,20 +141,32 @@ class Document(Frozen):
 
 
 Text: TypeAlias = str | Sequence[Message | Mapping[str, Any] | Any]
-"""A text, or chat messages in the shapes of OpenAI and LangChain."""
+"""A string, or chat messages in the shapes of OpenAI and LangChain."""
 
 Context: TypeAlias = str | Document | Mapping[str, Any] | Sequence[str | Document | Mapping[str, Any] | Any]
-"""A text, a document, or a list of either; documents also as LangChain and DeepEval make them."""
+"""A string, a document, or a list of either; documents may be LangChain's or DeepEval's objects too."""
 
 
 class Case(Frozen):
-    """What a judge is given. A field that is None was not given, which is not the same as empty.
+    """What a judge rates. A field that is None was not given, which differs from an empty one.
 
-    `metadata` is kept as JSON data: what JSON cannot hold is kept as its text.
+    Every field can be given in any of the usual shapes; it is kept as declared below.
+
+    Attributes:
+        query: what the user asked: a string or chat messages.
+        response: the response to rate: a string or chat messages.
+        context: the documents that the response must be grounded in; a blank string gives ().
+        reference: the correct answer; given as documents or messages, it is their text.
+        conversation: the dialogue before the response: a string or chat messages.
+        profile: the description of the agent that responds; a mapping is kept as JSON text.
+        agent_name: the name of that agent.
+        answers: known answers of that agent, without blank ones.
+        id: identifies the case in verdicts; a number is kept as a string.
+        metadata: anything else, as JSON data; values that JSON cannot hold are kept as strings.
 
     Raises:
-        CaseError: a field cannot be read as what it stands for (`field_unreadable`,
-            `context_unreadable`, which names the keys that were there).
+        CaseError: `field_unreadable` or, for the context, `context_unreadable`: a value is not in any known
+            shape; the message names its keys or its type.
     """
 
     query: String | tuple[Message, ...] | None = None
@@ -143,7 +180,7 @@ class Case(Frozen):
     id: String | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
-    def __init__(  # noqa: PLR0913  a case has that many fields
+    def __init__(  # noqa: PLR0913  one per field
         self,
         *,
         query: Text | None = None,
@@ -154,7 +191,7 @@ class Case(Frozen):
         profile: str | Mapping[str, Any] | None = None,
         agent_name: str | None = None,
         answers: str | Sequence[str] | None = None,
-        id: str | int | None = None,  # noqa: A002  the field's name everywhere
+        id: str | int | None = None,  # noqa: A002  the usual name of the field
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         given = {
@@ -169,22 +206,26 @@ class Case(Frozen):
             "id": id,
             "metadata": metadata,
         }
-        read = {field: _read(field, value) for field, value in given.items() if value is not None}
-        super().__init__(**read)
+        super().__init__(**{name: _read(name, value) for name, value in given.items() if value is not None})
+
+    @classmethod
+    def of(cls, case: Case | Mapping[str, Any]) -> Case:
+        """The case itself, or the one that a mapping describes (see `from_mapping`)."""
+        return case if isinstance(case, Case) else cls.from_mapping(case)
 
     @classmethod
     def from_mapping(cls, row: Mapping[str, Any]) -> Case:
-        """Build a case from a plain mapping: a line of a file, a framework's inputs and outputs.
+        """Build a case from a mapping, such as a line of a file or a framework's row.
 
-        The usual other names of the fields are understood (see `ALIASES`); keys that name no field
-        go to `metadata`. A row with `inputs` and `outputs` is read as `from_exchange` reads them.
+        A field may have any of its names in `ALIASES`; keys that name no field go to `metadata`. A row
+        with both `inputs` and `outputs` is read as by `from_exchange`.
 
         Raises:
-            CaseError: as for `Case`; `alias_conflict` when two names of one field disagree;
-                `unreadable_row` when the row is no mapping.
+            CaseError: as for `Case`; `alias_conflict` if two names of one field have different values;
+                `unreadable_row` if the row is not a mapping.
         """
         if not is_mapping(row):
-            message = f"a case must be a mapping from its fields' names to their values, not {_shape(row)}"
+            message = f"a case must be a mapping from field names to values, not {_shape(row)}"
             raise CaseError("unreadable_row", message)
         if "inputs" in row and "outputs" in row:
             rest = {key: row[key] for key in row if key not in {"inputs", "outputs", "reference_outputs"}}
@@ -193,20 +234,49 @@ class Case(Frozen):
 
     @classmethod
     def from_exchange(
-        cls, inputs: object, outputs: object, reference_outputs: object = None, **more: object
+        cls,
+        inputs: object,
+        outputs: object,
+        reference_outputs: object = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        roots: Mapping[str, object] | None = None,
+        **more: object,
     ) -> Case:
-        """Build a case from the two sides of an application's run, and what was expected of it.
+        """Build a case from the inputs and outputs of an application's run, and the expected outputs.
 
-        On the input side `messages` is the query (beside a query by another name: the conversation); on
-        the output side the last assistant message is the response, unless another name gives it; on the
-        reference side an answer is the reference. What is no mapping, or is a message, stands for the
-        side's main field. A case's own context belongs to the output; one that came with the inputs
-        or the reference is its fallback. `more` holds further fields under any of their names.
+        If two sides hold the same field, the outputs come first, then the inputs, then the reference
+        outputs; only the `id` of the inputs comes before that of the outputs.
+
+        Args:
+            inputs: a mapping, or the query itself. `messages` is the query or, if another key gives the
+                query, the conversation.
+            outputs: a mapping, or the response itself. Of `messages` the last assistant message is the
+                response, unless another key gives it.
+            reference_outputs: a mapping, or the reference itself. Any name of the response means the
+                reference here.
+            where: fields that stand elsewhere, each with a dotted path that begins with inputs, outputs,
+                reference_outputs or one of the `roots`: {"query": "inputs.q"}. They come before whatever
+                is found by the usual names.
+            roots: what else a path can begin with, by name.
+            more: further fields under any of their names; other keywords go to `metadata`.
 
         Raises:
-            CaseError: as for `from_mapping`.
+            CaseError: as for `from_mapping`; `bad_path` for a path that begins with something else.
         """
-        return cls._merged(_exchange(inputs, outputs, reference_outputs), more)
+        sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
+        if not where:
+            return cls._merged(_exchange(*sides.values()), more)
+        case = cls()
+        with suppress(CaseError):  # names that disagree matter only where they are used
+            case = cls._merged(_exchange(*sides.values()), more)
+        all_roots = {**sides, **(roots or {})}
+        mapped = cls.from_mapping({field: value_at(all_roots, path) for field, path in where.items()})
+        fields: dict[str, Any] = {
+            FIELD_NAMED[name]: getattr(mapped, FIELD_NAMED[name]) for name in where if name in FIELD_NAMED
+        }
+        metadata = {**case.metadata, **mapped.metadata}
+        return case.model_copy(update={**fields, "id": mapped.id or case.id, "metadata": metadata})
 
     @classmethod
     def _merged(cls, row: Mapping[str, Any], more: Mapping[str, Any]) -> Case:
@@ -219,22 +289,22 @@ class Case(Frozen):
         return cls(**fields, id=case_id, metadata=rest)
 
     def given(self) -> tuple[str, ...]:
-        """The names of what the case holds, its metadata's keys included."""
+        """The names of the fields that were given, followed by the keys of the metadata."""
         return (*(field for field in ALIASES if getattr(self, field) is not None), *self.metadata)
 
     @property
     def query_text(self) -> str:
-        """What the user asked last, as plain text."""
+        """The query as plain text; of messages the last user message."""
         return text_of(self.query, "user")
 
     @property
     def response_text(self) -> str:
-        """The response that is judged, as plain text: of messages the assistant's last one."""
+        """The response as plain text; of messages the last assistant message."""
         return text_of(self.response, "assistant")
 
 
 def is_blank(value: object) -> bool:
-    """Whether a field's value holds no text at all."""
+    """Whether a field's value is None or holds nothing but white space."""
     match value:
         case None:
             return True
@@ -247,26 +317,26 @@ def is_blank(value: object) -> bool:
 
 
 def text_of(value: str | tuple[Message, ...] | None, role: str) -> str:
-    """A field's text; of messages the last one of that role, or all where none is of that role."""
+    """A field's text; of messages the last one with that role or, if none has it, all of them."""
     if value is None or isinstance(value, str):
         return value or ""
-    spoken = [message for message in value if not is_blank(message)]
-    of_role = [message.content for message in spoken if message.role == role]
-    return of_role[-1] if of_role else "\n\n".join(message.content for message in spoken)
+    messages = [message for message in value if not is_blank(message)]
+    of_role = [message.content for message in messages if message.role == role]
+    return of_role[-1] if of_role else "\n\n".join(message.content for message in messages)
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether it is a mapping, told to type checkers too."""
+    """Whether a value is a mapping; type checkers narrow its type accordingly."""
     return isinstance(value, Mapping)
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    """Whether it is a list or a tuple, told to type checkers too."""
+    """Whether a value is a list or a tuple; type checkers narrow its type accordingly."""
     return isinstance(value, list | tuple)
 
 
-def _read(field: str, value: object) -> Any:  # noqa: ANN401  what the field holds
-    """A field's value as a case keeps it; whatever goes wrong on the way is the field's own error."""
+def _read(field: str, value: object) -> Any:  # noqa: ANN401  the type depends on the field
+    """A field's value as a case keeps it; any exception becomes a CaseError of the field."""
     try:
         return READERS[field](field, value)
     except CaseError:
@@ -279,9 +349,9 @@ def _read(field: str, value: object) -> Any:  # noqa: ANN401  what the field hol
 def _fields(
     pairs: Iterable[tuple[str, Any]], names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields that the pairs name, read, and the pairs that name none."""
+    """The fields that the keys name, with their values read, and the pairs whose keys name no field."""
     fields: dict[str, Any] = {}
-    named: dict[str, str] = {}
+    keys: dict[str, str] = {}
     rest: dict[str, Any] = {}
     for key, value in pairs:
         field = names.get(key)
@@ -290,32 +360,32 @@ def _fields(
         elif value is not None:
             read = _read(field, value)
             if is_blank(fields.get(field)):
-                fields[field], named[field] = read, key
+                fields[field], keys[field] = read, key
             elif not is_blank(read) and read != fields[field]:
-                message = (
-                    f"{named[field]!r} and {key!r} both name the case's {field}, and they differ: "
-                    "leave one of them out"
-                )
+                message = f"{keys[field]!r} and {key!r} both give the {field}, and they differ: remove one"
                 raise CaseError("alias_conflict", message, field)
     return fields, rest
 
 
 def _exchange(inputs: object, outputs: object, reference_outputs: object) -> dict[str, Any]:
-    """What the sides of an exchange give together: the output's fields come before the input's."""
-    asked, answered, expected = (
-        _side(inputs, "query"),
-        _side(outputs, "response"),
-        _side(reference_outputs, "reference"),
-    )
+    """The fields of all sides together; the outputs override the inputs, and these the reference."""
+    asked = _side(inputs, "query")
+    answered = _side(outputs, "response")
+    expected = _side(reference_outputs, "reference")
     if isinstance(answered.get("response"), tuple):
         others = {"system", "developer", "user", "tool"}
         answered["response"] = tuple(each for each in answered["response"] if each.role not in others)[-1:]
-    ids = {"id": asked["id"]} if "id" in asked else {}  # an output's id is often that of its completion
-    return {**expected, **asked, **answered, **ids}
+    own_id = {"id": asked["id"]} if "id" in asked else {}  # an output's id is often its completion's
+    return {**expected, **asked, **answered, **own_id}
 
 
 def _side(side: object, main: str) -> dict[str, Any]:
-    """One side of an exchange: the fields that it gives, read, and what else it holds."""
+    """One side of an exchange: its fields with their values read, and its other keys.
+
+    Args:
+        side: a mapping, or the value of the main field itself.
+        main: the field that `messages`, or a side that is not a mapping, stands for.
+    """
     if side is None:
         return {}
     if not is_mapping(side) or (_role(_getter(side)) and _getter(side)("content") is not None):
@@ -325,14 +395,14 @@ def _side(side: object, main: str) -> dict[str, Any]:
         names |= dict.fromkeys(("response", *ALIASES["response"]), main)
     if any(names.get(key) == main and key != "messages" and side[key] is not None for key in side):
         names["messages"] = "conversation"
-        if main != "query":  # they hold the answer too, so they are no conversation to judge it by
+        if main != "query":  # these messages include the answer: they are not the conversation before it
             side = {key: value for key, value in side.items() if key != "messages"}
     fields, rest = _fields(side.items(), names)
     return {**rest, **fields}
 
 
 def _getter(item: object) -> Callable[[str], Any]:
-    """How to look a name up in a mapping, a (role, text) pair, or any object."""
+    """A function that looks a name up in a mapping, a (role, text) pair, or any object; None if missing."""
     match item:
         case [str(role), str(content)] if role in ROLES:
             return {"role": role, "content": content}.get
@@ -343,7 +413,7 @@ def _getter(item: object) -> Callable[[str], Any]:
 
 
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The mapping, without what LangChain's dumpd() and messages_to_dict() put around it."""
+    """The mapping inside the wrappers that LangChain's dumpd() and messages_to_dict() add."""
     path, dumped, data = item.get("id"), item.get("kwargs"), item.get("data")
     if "lc" in item and is_list(path) and is_mapping(dumped):
         return {"type": path[-1] if path else None, **dumped}
@@ -353,31 +423,32 @@ def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _role(get: Callable[[str], Any]) -> str | None:
-    """A message's role: OpenAI says it as such, LangChain by the message's type; None if it is no message."""
+    """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
     role, kind = get("role"), get("type")
     if isinstance(role, str):
         return role
-    named = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
-    return ROLES.get(named)
+    name = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
+    return ROLES.get(name)
 
 
-def _plain(field: str, value: object) -> str:
+def _string(field: str, value: object) -> str:
+    """A string; the profile may be a mapping, which is written as JSON."""
     if isinstance(value, str):
         return value
     if field == "profile" and is_mapping(value):
         return _json(value)
-    message = f"{field} must be a text, not {_shape(value)}"
+    message = f"{field} must be a string, not {_shape(value)}"
     raise CaseError("field_unreadable", message, field)
 
 
-def _talk(field: str, value: object) -> str | tuple[Message, ...]:
+def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
     if isinstance(value, str):
         return value
     return tuple(_message(field, item) for item in _items(value))
 
 
 def _items(value: object) -> list[Any]:
-    """What a list holds; a mapping, or an object that has a content, is the one item."""
+    """The items of an iterable; a string, a mapping or an object with content is the only item itself."""
     if isinstance(value, str | Mapping) or any(hasattr(value, name) for name in CONTENT_NAMES):
         return [value]
     return list(cast("Any", value)) if isinstance(value, Iterable) else [value]
@@ -391,7 +462,7 @@ def _message(field: str, item: object) -> Message:
     role, calls = _role(get), get("tool_calls")
     content = get("refusal") if get("content") is None else get("content")
     if role is None or (content is None and not calls):
-        message = f"{field} must be a text or chat messages with role and content, not {_shape(item)}"
+        message = f"{field} must be a string or chat messages with role and content, not {_shape(item)}"
         raise CaseError("field_unreadable", message, field)
     name = get("name")
     return Message(
@@ -403,7 +474,7 @@ def _message(field: str, item: object) -> Message:
 
 
 def _content(content: object) -> str:
-    """A text; of a list of content parts the texts among them; any other data as JSON."""
+    """A string as it is; of a list of content parts the texts, one per line; any other data as JSON."""
     if isinstance(content, str):
         return content
     if is_list(content) and all(map(_is_part, content)):
@@ -418,7 +489,7 @@ def _is_part(part: object) -> bool:
 
 def _tool_call(call: object) -> ToolCall:
     get = _getter(call)
-    if get("function") is not None:  # OpenAI wraps name and arguments once more
+    if get("function") is not None:  # OpenAI nests name and arguments in "function"
         get = _getter(get("function"))
     arguments = get("args") if get("arguments") is None else get("arguments")
     return ToolCall(name=str(get("name") or ""), arguments=arguments)
@@ -431,38 +502,46 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
 
 
 def _document(field: str, item: object) -> Document:
-    """A document from a text, a mapping, a LangChain Document or DeepEval's RetrievedContextData."""
+    """A document from a string, a mapping, a LangChain Document or DeepEval's RetrievedContextData."""
     if isinstance(item, Document):
         return item
     if isinstance(item, str):
         return Document(content=item)
     get = _getter(item)
-    names = () if is_list(item) else CONTENT_NAMES
-    told = [found for name in names if (found := get(name)) is not None]
-    texts = [_content(found) for found in told]
-    if not any(isinstance(found, str) for found in told) and not any(map(str.strip, texts)):
-        raise CaseError(
-            "context_unreadable" if field == "context" else "field_unreadable",
-            f"{field}: a document must be a text or have a text as {', '.join(CONTENT_NAMES)}; "
-            f"this is {_shape(item)}",
-            field,
-        )
-    kind, title, metadata = get("kind"), get("title"), get("metadata")
-    if kind is None:
-        by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-        is_tool = by_title or get("role") == "tool"
-    else:
-        is_tool = str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
-    title = title or (is_mapping(metadata) and metadata.get("title")) or (is_tool and get("name")) or ""
-    return Document(
-        content=next(filter(str.strip, texts), texts[0]),
-        title=str(title),
-        kind="tool" if is_tool else "knowledge",
+    content = _document_content(field, item, get)
+    metadata, is_tool = get("metadata"), _is_tool_result(item, get)
+    title = (
+        get("title") or (is_mapping(metadata) and metadata.get("title")) or (is_tool and get("name")) or ""
     )
+    return Document(content=content, title=str(title), kind="tool" if is_tool else "knowledge")
 
 
-def _passage(field: str, value: object) -> str:
-    """A text; of documents all their texts, of chat messages the last answer."""
+def _document_content(field: str, item: object, get: Callable[[str], Any]) -> str:
+    """The first text under one of CONTENT_NAMES that is not blank."""
+    names = () if is_list(item) else CONTENT_NAMES
+    values = [value for name in names if (value := get(name)) is not None]
+    texts = [_content(value) for value in values]
+    if not any(isinstance(value, str) for value in values) and not any(map(str.strip, texts)):
+        code = "context_unreadable" if field == "context" else "field_unreadable"
+        message = (
+            f"{field}: a document must be a string or have its text under one of "
+            f"{', '.join(CONTENT_NAMES)}; this is {_shape(item)}"
+        )
+        raise CaseError(code, message, field)
+    return next(filter(str.strip, texts), texts[0])
+
+
+def _is_tool_result(item: object, get: Callable[[str], Any]) -> bool:
+    """Whether a document's kind or, if it has none, its role or a plain mapping's title says so."""
+    kind, title = get("kind"), get("title")
+    if kind is not None:
+        return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
+    by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
+    return by_title or get("role") == "tool"
+
+
+def _reference(field: str, value: object) -> str:
+    """A string as it is; of documents all their texts, of chat messages the last assistant message."""
     if isinstance(value, str):
         return value
     items = _items(value)
@@ -472,7 +551,7 @@ def _passage(field: str, value: object) -> str:
 
 
 def _answers(field: str, value: object) -> tuple[str, ...]:
-    return tuple(text for item in _items(value) if (text := _plain(field, item)).strip())
+    return tuple(text for item in _items(value) if (text := _string(field, item)).strip())
 
 
 def _id(_: str, value: object) -> str:
@@ -488,23 +567,23 @@ def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
 
 READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {
-        "query": _talk,
-        "response": _talk,
+        "query": _string_or_messages,
+        "response": _string_or_messages,
         "context": _documents,
-        "reference": _passage,
-        "conversation": _talk,
-        "profile": _plain,
-        "agent_name": _plain,
+        "reference": _reference,
+        "conversation": _string_or_messages,
+        "profile": _string,
+        "agent_name": _string,
         "answers": _answers,
         "id": _id,
         "metadata": _metadata,
     }
 )
-"""How each field is read; reading what was read already changes nothing."""
+"""The function that reads each field; reading a value that was read already does not change it."""
 
 
 def _shape(value: object) -> str:
-    """What a value looks like, for an error: the keys of a mapping, the type of anything else."""
+    """A value as error messages describe it: the keys of a mapping, the type of anything else."""
     if is_mapping(value):
         return f"a mapping with the keys {', '.join(map(str, value)) or '(none)'}"
     return f"{type(value).__name__} ({str(value)[:60]!r})"

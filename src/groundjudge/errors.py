@@ -1,11 +1,19 @@
-"""What can go wrong, each with a short code to count by and the thing it is about."""
+"""What can go wrong: errors, each with a short code to count by and the thing that it is about."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from groundjudge.verdict import Verdict
 
-if TYPE_CHECKING:
-    from groundjudge.verdict import Verdict
+STATUS_CODES = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "not_found",
+    408: "timeout",
+    409: "server",
+    429: "rate_limited",
+}
+FIRST_SERVER_STATUS = 500
 
 
 class GroundjudgeError(Exception):
@@ -40,19 +48,24 @@ class CaseError(GroundjudgeError):
 
 
 class ModelError(GroundjudgeError):
-    """No reply was had from a model.
+    """The model returned no reply.
 
     Codes: timeout, connection, rate_limited, quota, auth, bad_request, not_found, server (of an endpoint);
     no_model, unknown_model, no_endpoint (of what was passed as a model); failed (a callable raised);
-    bad_cache (a file that is none); budget (a run may ask for nothing more).
+    bad_cache (the file is not a cache); budget (the run's budget is spent).
 
     Attributes:
-        retry_after: the seconds that the endpoint asks to be left alone; None if it does not ask.
-        retries: how many times the request was sent again in vain.
+        retry_after: the seconds that the endpoint asks clients to wait; None if it does not ask.
+        retries: how many times the request was sent again without success.
     """
 
     retry_after: float | None = None
     retries: int = 0
+
+
+def code_of_status(status: int) -> str:
+    """The code of a ModelError for an HTTP status of 400 or more (RFC 9110)."""
+    return STATUS_CODES.get(status, "server" if status >= FIRST_SERVER_STATUS else "bad_request")
 
 
 class ReplyError(GroundjudgeError):

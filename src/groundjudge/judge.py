@@ -1,411 +1,335 @@
-"""A judge is a prompt and a model: it asks, reads the reply, and gives a verdict."""
+"""A judge is a rubric and a model: it asks, reads the reply, and gives a verdict."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, Unpack, cast
 
-from groundjudge import evidence
-from groundjudge.case import Case, is_blank
-from groundjudge.errors import GroundjudgeError, ModelError, PromptError, ReplyError
-from groundjudge.model import Model, ModelLike, Reply, Request, as_model
-from groundjudge.prompt import Prompt
-from groundjudge.replies import FORMATS, Adjacent, Format, Reading, Scorecard
-from groundjudge.verdict import Failure, Part, Scale, Usage, Verdict
+from groundjudge.case import Case, is_blank, well_formed
+from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
+from groundjudge.model import Model
+from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.options import RubricOptions, check_options
+from groundjudge.prompt import Input
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request, Rubric, load_rubric
+from groundjudge.verdict import Failure, NamedScore, Usage, Verdict, named_scores, score_names
 
-PROMPTS = Path(__file__).parent / "prompts"
-ROOM_WHEN_UNTOLD = 2048
-"""Tokens of the first reply, where a truncated one came without a limit of ours and without usage."""
+DEFAULT_REPLY_TOKENS = 2048
+"""The room that a truncated reply is taken to have had, where no limit was sent and no usage came."""
+
+log = logging.getLogger("groundjudge")
+
+
+class JudgeOptions(RubricOptions, total=False):
+    """The options of a rubric, and how often the model is asked again after an unreadable reply."""
+
+    max_reasks: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a conversation with a model: `run(given)` gives its result.
+
+    Attributes:
+        name: "prompt" (from the case to the request), "model" (from the request to the reply) or "parser"
+            (from the reply to the verdict).
+        given: what the step starts from.
+        run: does the step.
+        arun: does the step without blocking the event loop; None where `run` never blocks.
+    """
+
+    name: Literal["prompt", "model", "parser"]
+    given: Any
+    run: Callable[[Any], Any]
+    arun: Callable[[Any], Awaitable[Any]] | None = None
+
+
+Conversation: TypeAlias = Generator[Step, Any, Verdict]
+"""Yields steps and is sent their results, or has thrown in what they raised."""
+
+
+def perform(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+    """Do a step."""
+    return step.run(step.given)
+
+
+async def aperform(step: Step) -> Any:  # noqa: ANN401
+    """Do a step without blocking the event loop."""
+    return await step.arun(step.given) if step.arun else step.run(step.given)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge. It keeps no state: what a call brought is in the verdict.
+    """A judge. Immutable: what a call brought is in the verdict.
 
     Attributes:
-        threshold: on the score (0..1): `passed` is score >= threshold.
-        parameters: what is sent along with the messages.
-        reasks: how often the model is asked again after a reply that cannot be read.
+        rubric: how a case is asked about, and how a reply becomes a verdict.
+        model: what answers.
+        max_reasks: how often the model is asked again after a reply that cannot be read.
     """
 
-    prompt: Prompt
+    rubric: Rubric
     model: Model
-    format: Format
-    scale: Scale
-    levels: Mapping[float, str]
-    not_applicable: tuple[float, ...]
-    threshold: float
-    parameters: Mapping[str, Any]
-    reasks: int
+    max_reasks: int = 1
 
     @property
     def name(self) -> str:
-        """The judge's name, which is its prompt's."""
-        return self.prompt.name
+        """The judge's name."""
+        return self.rubric.name
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that the judge looks at."""
+        return self.rubric.inputs
 
     @cached_property
     def identity(self) -> str:
-        """A hash of what the judge is: its name, its prompt, its model's name and its parameters."""
-        told = [self.name, self.prompt.id.sha256, self.model.name, self.parameters]
-        return sha256(json.dumps(told, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+        """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
+        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
     def key(self, case: Case | Mapping[str, Any]) -> str:
-        """What the verdicts of this judge on this case are known by, before and after it is judged."""
-        case = as_case(case)
+        """The key of this judge's verdicts on a case, before and after it is judged."""
+        case = Case.of(case)
         try:
-            told = case.model_dump_json(exclude={"metadata"})
+            content = case.model_dump_json(exclude={"metadata"})
         except ValueError:  # tool calls may be nested deeper than pydantic goes
-            told = repr(case.model_copy(update={"metadata": {}}))
-        return f"{self.identity}-{sha256(told.encode()).hexdigest()[:32]}"
+            content = repr(case.model_copy(update={"metadata": {}}))
+        return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
 
-    def ask(self, case: Case | Mapping[str, Any]) -> Request:
-        """What would be sent for a case; nothing is sent.
+    def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
+        """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
-        Raises:
-            CaseError: the case lacks what the judge needs, or cannot be read.
-        """
-        case = as_case(case)
-        return Request(self.prompt.render(case), self.parameters, self, case)
-
-    def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
-        """The verdict that a reply gives on a case. Without the case its quotes cannot be checked.
-
-        Raises:
-            ReplyError: the reply holds no verdict that can be read.
-        """
-        reply = Reply(reply) if isinstance(reply, str) else reply
-        case = None if case is None else as_case(case)
-        reading = self.format.read(reply, self.scale)
-        parts, warnings = _checked(reading, self.scale, case)
-        if case and isinstance(self.format, Scorecard):
-            warnings = (*warnings, *evidence.unlisted([part.name for part in parts], case.response_text))
-        label = label_of(reading.value, self.levels)
-        if reading.level and _names_another(reading.level, label, self.levels):
-            warnings = (*warnings, "band_mismatch")
-        applies = reading.value not in self.not_applicable
-        score = self._score(reading, parts) if applies else None
-        return Verdict(
-            judge=self.name,
-            status="ok" if applies else "not_applicable",
-            score=score,
-            value=reading.value,
-            label=label,
-            passed=score is None or round(score, 9) >= self.threshold,
-            reason=reading.reason,
-            parts=parts,
-            warnings=tuple(dict.fromkeys((*reading.warnings, *warnings))),
-            usage=reply.usage,
-            attempts=1,
-            model=reply.model or self.model.name,
-            prompt=self.prompt.id,
-            reply=reply.text,
-            case_id=case.id if case else None,
-        )
-
-    def judge(self, case: Case | Mapping[str, Any]) -> Verdict:
-        """Judge a case: at most one call more than `reasks`, and one more if a reply was truncated.
+        Args:
+            case: the case, or a mapping with its fields.
+            perform: does each step of the conversation; whoever traces or throttles passes their own.
 
         Raises:
             CaseError: the case cannot be judged as it is; no call was made.
-            ModelError: no reply was had.
+            ModelError: the model returned no reply.
             ReplyError: no reply could be read.
             Each has the row's verdict (status "error") in its attribute `verdict`.
         """
         talk = self.conversation(case)
         try:
-            request = next(talk)
+            step = next(talk)
             while True:
                 try:
-                    reply = self.model.complete(request)
-                except ModelError as error:
-                    request = talk.throw(error)
+                    result = perform(step)
+                except GroundjudgeError as error:
+                    step = talk.throw(error)
                 else:
-                    request = talk.send(reply)
+                    step = talk.send(result)
         except StopIteration as end:
-            return _verdict_of(end)
+            return cast("Verdict", end.value)
 
-    async def ajudge(self, case: Case | Mapping[str, Any]) -> Verdict:
+    async def ajudge(
+        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
+    ) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`."""
-        return await converse(self.conversation(case), self.model.acomplete)
+        talk = self.conversation(case)
+        try:
+            step = next(talk)
+            while True:
+                try:
+                    result = await perform(step)
+                except GroundjudgeError as error:
+                    step = talk.throw(error)
+                else:
+                    step = talk.send(result)
+        except StopIteration as end:
+            return cast("Verdict", end.value)
 
-    def conversation(self, case: Case | Mapping[str, Any]) -> Generator[Request, Reply, Verdict]:
-        """The conversation with a model about a case, for whoever drives it.
+    def evaluate(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
+        """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
+        try:
+            return self.judge(case, perform)
+        except Exception as error:  # noqa: BLE001  it is the verdict's error
+            return self.failed(error, case)
 
-        It yields what to ask, is sent the replies, and returns the verdict. A ModelError that was met
-        on the way is thrown in, so that the row's verdict knows what was spent.
+    async def aevaluate(
+        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
+    ) -> Verdict:
+        """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
+        try:
+            return await self.ajudge(case, perform)
+        except Exception as error:  # noqa: BLE001  as above
+            return self.failed(error, case)
+
+    def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+        """The verdict of a row that raised: the error's own, if it has one."""
+        case_id = case.id if isinstance(case, Case) else None
+        verdict = Verdict(
+            judge=self.name,
+            status="error",
+            model=self.model.name,
+            prompt=self.rubric.prompt.id,
+            case_id=case_id,
+        )
+        return error_verdict(verdict, error)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has: the judge's, and one for each named part."""
+        return tuple(score_names(self.name, self.rubric.format.part_names).values())
+
+    def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
+        """A verdict's scores in the order of `score_names`, each with its explanation."""
+        return named_scores(verdict, self.rubric.format.part_names)
+
+    def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
+        """The conversation with a model about a case, step by step, for whoever drives it.
 
         Raises:
             GroundjudgeError: as for `judge`.
         """
         started = perf_counter()
-        spent = Verdict(judge=self.name, status="error", model=self.model.name, prompt=self.prompt.id)
-        reasks, roomier = self.reasks, False
+        spent = Verdict(judge=self.name, status="error", model=self.model.name, prompt=self.rubric.prompt.id)
+        reasks, has_more_room = self.max_reasks, False
         try:
-            case = as_case(case)
+            case = Case.of(case)
             spent = spent.model_copy(update={"case_id": case.id, "key": self.key(case)})
-            if case.response is not None and is_blank(case.response):
+            if has_nothing_to_judge(case):
                 return spent.model_copy(
                     update={"status": "not_applicable", "label": "empty_response", "model": None}
                 )
-            request = self.ask(case)
+            request: Request = yield Step("prompt", case, self.rubric.ask)
             while True:
                 spent = spent.model_copy(update={"attempts": spent.attempts + 1})
-                reply = yield request
-                spent = spent.model_copy(
-                    update={
-                        "usage": _sum(spent.usage, reply.usage),
-                        "retries": spent.retries + reply.retries,
-                        "latency_s": perf_counter() - started,
-                        "model": reply.model or self.model.name,
-                        "reply": reply.text,
-                    }
-                )
+                reply: Reply = yield Step("model", request, self.model.complete, self.model.acomplete)
+                spent = _with_reply(spent, reply, self.model.name, perf_counter() - started)
                 try:
-                    verdict = self.read(reply, case)
+                    verdict: Verdict = yield Step("parser", reply, partial(self.rubric.verdict, case=case))
                 except ReplyError as error:
-                    if error.code == "truncated" and not roomier:
-                        roomier = True
-                        request = _with_room(request, reply)
+                    if error.code == "truncated" and not has_more_room:
+                        has_more_room = True
+                        again = _with_more_room(request, reply)
                     elif error.code != "truncated" and reasks:
                         reasks -= 1
-                        request = _again(request, error)
+                        again = _with_the_error(request, error)
                     else:
                         raise
+                    request = yield Step("prompt", case, partial(_ready, again))
                 else:
-                    kept = ("attempts", "retries", "usage", "latency_s", "key")
+                    kept = ("attempts", "retries", "usage", "latency_s", "key", "model")
                     return verdict.model_copy(update={name: getattr(spent, name) for name in kept})
         except GroundjudgeError as error:
+            latency = perf_counter() - started if spent.attempts else 0.0
+            retries = spent.retries + (error.retries if isinstance(error, ModelError) else 0)
+            failure = Failure(code=error.code, message=error.message)
             error.verdict = spent.model_copy(
-                update={
-                    "error": Failure(code=error.code, message=error.message),
-                    "latency_s": perf_counter() - started if spent.attempts else 0.0,
-                    "retries": spent.retries + (error.retries if isinstance(error, ModelError) else 0),
-                }
+                update={"error": failure, "latency_s": latency, "retries": retries}
             )
             raise
 
-    def _score(self, reading: Reading, parts: Sequence[Part]) -> float:
-        if isinstance(self.format, Adjacent | Scorecard):
-            return self.format.headline([part.score for part in parts])
-        return self.scale.score(reading.value or 0.0)
 
-
-async def converse(
-    talk: Generator[Request, Reply, Verdict], answer: Callable[[Request], Awaitable[Reply]]
-) -> Verdict:
-    """Drive a judge's conversation to its verdict, with whatever answers its requests.
-
-    Raises:
-        GroundjudgeError: as for `Judge.judge`.
-    """
-    try:
-        request = next(talk)
-        while True:
-            try:
-                reply = await answer(request)
-            except ModelError as error:
-                request = talk.throw(error)
-            else:
-                request = talk.send(reply)
-    except StopIteration as end:
-        return _verdict_of(end)
-
-
-def names() -> list[str]:
-    """The names of the judges that come with the library."""
-    return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
-
-
-def load(  # noqa: PLR0913  what a prompt file may leave open is given here
-    name: str | Path,
-    *,
-    model: ModelLike | None = None,
-    threshold: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    reasks: int = 1,
-    reply: Format | None = None,
-    scale: Scale | None = None,
-    levels: Mapping[float, str] | None = None,
-    not_applicable: Sequence[float] | None = None,
-) -> Judge:
+def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[JudgeOptions]) -> Judge:
     """Load a judge by its name, or from a prompt file of your own by its path.
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        model: a model's name ("openai:gpt-4o-mini"), "offline", (client, name), a function from the
-            request to its reply, or a Model. It must be given.
-        threshold: on the score, 0..1; without it the file's.
-        parameters: sampling parameters, over the file's.
-        reasks: how often the model is asked again after a reply that cannot be read.
-        reply: the reply format, where the file does not say it.
-        scale: the judge's scale, where the file does not say it.
-        levels: labels by the highest value that bears them, where the file does not say them.
-        not_applicable: values that mean "nothing to judge", where the file does not say them.
+        model: a model's name ("openai:gpt-4o-mini"), "offline", (client, name), a LangChain chat model, a
+            DeepEvalBaseLLM, a function from the request to its reply, or a Model. It must be given.
+        options: as for `load_rubric`, and max_reasks: how often the model is asked again after a reply
+            that cannot be read, 1 by default.
 
     Raises:
-        PromptError: there is no such judge, or its file breaks its contract.
-        ModelError: no model was given, or what was given is none.
+        PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
+        ModelError: no model was given, or what was given cannot be used as a model.
+        TypeError: there is no option of that name.
     """
-    prompt = Prompt.read(_file(name))
-    read_as = reply or _format(prompt)
-    on = scale or prompt.scale
-    if on is None:
-        message = f"{prompt.path}: scale is missing: say it in the file, or pass scale=Scale(worst=…, best=…)"
-        raise PromptError("no_scale", message, prompt.path)
-    if reply is None and scale is None:
-        _check_example(prompt, read_as, on)
-    is_number = isinstance(threshold, int | float | None)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not is_number or not 0 <= (threshold or 0) <= 1:
-        message = f"threshold must lie on the score, 0..1, not {threshold!r}"
-        raise PromptError("bad_threshold", message, str(threshold))
-    return Judge(
-        prompt=prompt,
-        model=as_model(model),
-        format=read_as,
-        scale=on,
-        levels=dict(sorted((prompt.levels if levels is None else levels).items())),
-        not_applicable=tuple(prompt.not_applicable if not_applicable is None else not_applicable),
-        threshold=prompt.threshold if threshold is None else threshold,
-        parameters={**prompt.parameters, **(parameters or {})},
-        reasks=reasks,
+    check_options(options, JudgeOptions)
+    max_reasks = options.pop("max_reasks", 1)
+    return Judge(load_rubric(name, **cast("RubricOptions", options)), as_model(model), max_reasks)
+
+
+def as_judge(
+    judge: str | Path | Rubric | Judge, model: ModelLike | None = None, **options: Unpack[JudgeOptions]
+) -> Judge:
+    """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
+
+    Args:
+        judge: a judge or a rubric, or the name or the path of one, which is loaded.
+        model: as for `load`. A judge keeps the model that it has if none is given.
+        options: as for `load`. They replace what a judge or a rubric has.
+
+    Raises:
+        PromptError, ModelError, TypeError: as for `load`.
+    """
+    if not isinstance(judge, Judge | Rubric):
+        return load(judge, model=model, **options)
+    check_options(options, JudgeOptions)
+    max_reasks = options.pop("max_reasks", None)
+    rubric_options = cast("RubricOptions", options)
+    if isinstance(judge, Rubric):
+        made = Judge(judge.with_options(**rubric_options), as_model(model))
+    else:
+        rubric = judge.rubric.with_options(**rubric_options) if options else judge.rubric
+        made = replace(judge, rubric=rubric, model=judge.model if model is None else as_model(model))
+    return made if max_reasks is None else replace(made, max_reasks=max_reasks)
+
+
+def has_nothing_to_judge(case: Case) -> bool:
+    """Whether a response was given, but is blank: there is no call to make about it."""
+    return case.response is not None and is_blank(case.response)
+
+
+def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
+    """A verdict with the error that took its place; the error's own verdict, if it has one.
+
+    An error that is not one of this library gets the code "unexpected" and is logged.
+    """
+    if isinstance(error, GroundjudgeError):
+        failure = Failure(code=error.code, message=well_formed(error.message))
+        return error.verdict or verdict.model_copy(update={"error": failure})
+    log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
+    failure = Failure(code="unexpected", message=well_formed(f"{type(error).__name__}: {error}"))
+    return verdict.model_copy(update={"error": failure})
+
+
+def _ready(request: Request, _: Case) -> Request:
+    return request
+
+
+def _with_reply(spent: Verdict, reply: Reply, model: str, latency: float) -> Verdict:
+    """What was spent, one more reply included."""
+    return spent.model_copy(
+        update={
+            "usage": _sum(spent.usage, reply.usage),
+            "retries": spent.retries + reply.retries,
+            "latency_s": latency,
+            "model": reply.model or model,
+            "reply": reply.text,
+        }
     )
 
 
-def as_case(case: Case | Mapping[str, Any]) -> Case:
-    """The case itself, or the one that a mapping describes."""
-    return case if isinstance(case, Case) else Case.from_mapping(case)
-
-
-def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """The label of a value: that of the lowest level it does not exceed."""
-    if value is None:
-        return None
-    return next((label for highest, label in levels.items() if value <= highest), None)
-
-
-def _file(name: str | Path) -> Path:
-    if str(name) in names():
-        return PROMPTS / f"{name}.prompty"
-    path = Path(name)
-    if path.is_file():
-        return path
-    message = f"no judge is called {str(name)!r}, and no file either; the judges are: {', '.join(names())}"
-    raise PromptError("unknown_judge", message, str(name))
-
-
-def _format(prompt: Prompt) -> Format:
-    """The reply format that a prompt file asks for."""
-    if prompt.reply is None:
-        message = (
-            f"{prompt.path}: reply is missing: say it in the file, or pass reply=Tags(value=…, reason=…)"
-        )
-        raise PromptError("no_reply_format", message, prompt.path)
-    told = dict(prompt.reply)
-    kind = str(told.pop("format", None))
-    if kind not in FORMATS:
-        message = f"{prompt.path}: reply.format: {kind!r} is none of {', '.join(FORMATS)}"
-        raise PromptError("unknown_reply_format", message, prompt.path)
-    known = [field.name for field in fields(FORMATS[kind])]
-    options: dict[str, Any] = {
-        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
-        for name, value in told.items()
-    }
-    if not options.keys() <= set(known) or not all(map(_is_text, options.values())):
-        message = (
-            f"{prompt.path}: reply: the format {kind} has the options {', '.join(known) or '(none)'}, "
-            f"each a text or a list of texts, not {', '.join(f'{name}: {told[name]!r}' for name in told)}"
-        )
-        raise PromptError("bad_reply_option", message, prompt.path)
-    return FORMATS[kind](**options)
-
-
-def _is_text(option: object) -> bool:
-    if isinstance(option, tuple):
-        return all(isinstance(one, str) for one in cast("tuple[object, ...]", option))
-    return isinstance(option, str)
-
-
-def _check_example(prompt: Prompt, read_as: Format, scale: Scale) -> None:
-    """Make sure that the file's own example is read as the file says."""
-    example = prompt.example_reply
-    if example is None:
-        return
-    try:
-        reading = read_as.read(Reply(example.text), scale)
-    except ReplyError as error:
-        message = f"{prompt.path}: example_reply cannot be read: {error}"
-        raise PromptError("bad_example", message, prompt.path) from error
-    parts: object = tuple(part.value for part in reading.parts)
-    if isinstance(example.value, Mapping):
-        parts = {part.name: part.value for part in reading.parts}
-    found = reading.value if isinstance(example.value, float | int) else parts
-    if found != example.value:
-        message = f"{prompt.path}: example_reply is read as {found}, not as {example.value}"
-        raise PromptError("bad_example", message, prompt.path)
-
-
-def _checked(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The parts with their quotes looked up in the case, and what is odd about them."""
-    parts: list[Part] = []
-    warnings: list[str] = []
-    sources = evidence.Sources((case and case.context) or ())
-    for part in reading.parts:
-        found, warned = evidence.find(part.quotes, sources) if case else ((), ())
-        warnings.extend(warned)
-        parts.append(
-            Part(
-                name=part.name,
-                value=part.value,
-                score=scale.score(part.value),
-                reason=part.reason,
-                evidence=found,
-            )
-        )
-    if case is None and any(part.quotes for part in reading.parts):
-        warnings.append("evidence_unchecked")
-    return tuple(parts), tuple(warnings)
-
-
-def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
-    """Whether words name a level, and only other levels than the score's own."""
-    named = {
-        other for other in levels.values() if re.search(rf"\b{re.escape(other)}\b", level, re.IGNORECASE)
-    }
-    return bool(named) and label not in named
-
-
-def _with_room(request: Request, reply: Reply) -> Request:
+def _with_more_room(request: Request, reply: Reply) -> Request:
     """The same request with twice the room for its reply."""
     limit = next(
         (name for name in ("max_completion_tokens", "max_tokens") if name in request.parameters), "max_tokens"
     )
     used = reply.usage.completion_tokens if reply.usage else 0
-    room = request.parameters.get(limit) or used or ROOM_WHEN_UNTOLD
+    room = request.parameters.get(limit) or used or DEFAULT_REPLY_TOKENS
     return replace(request, parameters={**request.parameters, limit: 2 * room})
 
 
-def _again(request: Request, error: ReplyError) -> Request:
+def _with_the_error(request: Request, error: ReplyError) -> Request:
     """The request once more, with the reply and what was wrong with it."""
-    told = {
+    complaint = {
         "role": "user",
         "content": f"Your last reply could not be read: {error.message}. "
         "Give the whole verdict again, in exactly the format that was asked for and nothing else.",
     }
     said = ({"role": "assistant", "content": error.reply},) if error.reply.strip() else ()
-    return replace(request, messages=(*request.messages, *said, told))
+    return replace(request, messages=(*request.messages, *said, complaint))
 
 
 def _sum(first: Usage | None, second: Usage | None) -> Usage | None:
     return first + second if first and second else first or second
-
-
-def _verdict_of(end: StopIteration) -> Verdict:
-    verdict: Verdict = end.value
-    return verdict

@@ -1,8 +1,8 @@
-"""A prompt file: YAML front matter that says what the judge is, and the text that the model gets.
+"""A prompt file: YAML front matter that describes the judge, and the text that is sent to the model.
 
-The file follows the Prompty layout (front matter between `---` lines, then `system:` and `user:`
-sections); Markdown files with front matter and plain templates are read too. There is no template
-language: a placeholder is replaced by its value, once, and the value is fenced as data.
+Prompt files follow the Prompty layout (front matter between `---` lines, then `system:` and `user:`
+sections); Markdown files with front matter and plain templates work too. There is no template
+language: each placeholder is replaced once by its value, and the value is fenced as data.
 """
 
 from __future__ import annotations
@@ -38,26 +38,31 @@ FRONT_MATTER = re.compile(
 ROLE = re.compile(
     r"^[^\S\n]*+#?[^\S\n]*+(system|user|assistant|developer)[^\S\n]*:[^\S\n]*$", re.IGNORECASE | re.MULTILINE
 )
-# What stands in double braces is a placeholder unless it looks like JSON.
+# Text in double braces is a placeholder unless it looks like JSON.
 DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
 SINGLE = re.compile(rf"\{{(?P<name>{'|'.join(FIELD_NAMED)})\}}")
-# Text that a model could take for one of our fences: `<data-`, spaced, in full width, or with
-# characters that cannot be seen between its letters.
+# Text that a model could mistake for a fence: `<data-`, also with spaces, in full width, or with
+# invisible characters between its letters.
 _GAP = r"[\W_]{0,2}"
 FENCE_LIKE = re.compile(
     rf"[<＜﹤〈](?=[\W_]{{0,4}}[dｄ]{_GAP}[aａ]{_GAP}[tｔ]{_GAP}[aａ]{_GAP}[-‐‑‒–—−﹣－\xad_:])",
     re.IGNORECASE,
 )
-KINDS = {"string": "text", "str": "text", "array": "list", "object": "text"}
+TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
+"""Prompty's names of input types, and what they are here."""
 
 Section = tuple[str, tuple[str, ...]]
-"""A role and its text, cut at the placeholders: literal, name, literal, name, ..., literal."""
+"""A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
 
 
 class Input(Frozen):
-    """A field of the case that the prompt shows.
+    """A field of the case that the prompt shows to the model.
 
-    `required`: it must be given and hold text; with `may_be_empty` it must be given, as empty perhaps.
+    Attributes:
+        name: the name of the placeholder: the field's own name or one of its aliases.
+        type: how the field is written: as text, as JSON messages, as numbered documents or as a JSON list.
+        required: a case without the field, or with a blank one, is an error.
+        may_be_empty: a required field must be given but may be blank.
     """
 
     name: str
@@ -67,19 +72,19 @@ class Input(Frozen):
 
     @property
     def field(self) -> str:
-        """The field of the case that the name stands for."""
+        """The name of the case's field."""
         return FIELD_NAMED[self.name]
 
 
 class ExampleReply(Frozen):
-    """A reply as a model should write it, and the value or values that it must be read as."""
+    """A reply as the model should write it, and the value or values that must be read from it."""
 
     text: str
     value: Finite | tuple[Finite, ...] | Mapping[str, Finite]
 
 
 class FrontMatter(BaseModel):
-    """What the head of a prompt file may say."""
+    """The keys of a prompt file's front matter."""
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
 
@@ -99,7 +104,7 @@ class FrontMatter(BaseModel):
     example_reply: ExampleReply | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> FrontMatter:
+    def _levels_on_scale(self) -> FrontMatter:
         scale = self.scale
         off = [value for value in (*self.levels, *self.not_applicable) if scale and not scale.holds(value)]
         if off:
@@ -109,7 +114,24 @@ class FrontMatter(BaseModel):
 
 
 class Prompt(Frozen):
-    """A prompt file that keeps its contract."""
+    """A prompt file that has been read and checked.
+
+    Attributes:
+        name: the judge's name; the file's stem if the front matter gives none.
+        description: one sentence that says what the judge rates.
+        version: the version of the prompt, "0" if the front matter gives none.
+        sha256: the hash of the file's text, as hex digits; line endings do not change it.
+        sections: the messages, split at their placeholders.
+        inputs: the fields of the case that the prompt shows, one for each placeholder.
+        parameters: sampling parameters by their names in the chat completions API.
+        reply: the reply format and its options, or None if the file names none.
+        scale: the scale of the value in the reply, or None if the file names none.
+        levels: the highest value of each level -> the level's label.
+        not_applicable: the values that mean that there is nothing to judge.
+        threshold: the score, 0..1, from which a response passes.
+        example_reply: an example that the reply format must read correctly.
+        path: the file, for error messages.
+    """
 
     name: str
     description: str
@@ -131,7 +153,7 @@ class Prompt(Frozen):
         """Read a prompt file and check it.
 
         Raises:
-            PromptError: the file cannot be read or breaks its contract; the message names file and key.
+            PromptError: the file cannot be read or is not valid; the message names the file and the key.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
@@ -142,18 +164,17 @@ class Prompt(Frozen):
 
     @classmethod
     def parse(cls, text: str, path: str = "prompt") -> Prompt:
-        """Read a prompt from its text; `path` names it in errors, and the judge if the text does not.
+        """Read a prompt from its text and check it.
+
+        Args:
+            text: the content of a prompt file.
+            path: named in errors; its stem is the judge's name if the front matter gives none.
 
         Raises:
             PromptError: as for `read`.
         """
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
-        match = FRONT_MATTER.match(text)
-        if match and match["head"] is None:
-            message = f"{path}: the front matter has no end: a second line of --- is missing"
-            raise PromptError("bad_front_matter", message, path)
-        head = _front_matter(match["head"], path) if match else FrontMatter()
-        body = match["body"] if match else text
+        head, body = _split(text, path)
         sections, placeholders = _sections(body, path)
         return cls(
             name=head.name or Path(path).stem,
@@ -174,14 +195,14 @@ class Prompt(Frozen):
 
     @property
     def id(self) -> PromptId:
-        """What identifies the prompt in a verdict."""
+        """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.version, sha256=self.sha256)
 
     def check(self, case: Case) -> None:
-        """Make sure that a case has what the prompt asks for.
+        """Check that a case has every required input.
 
         Raises:
-            CaseError: `missing_field`, naming the field and what the case has instead.
+            CaseError: `missing_field`; the message names the field and the fields that the case has.
         """
         for each in self.inputs:
             value = getattr(case, each.field)
@@ -194,33 +215,33 @@ class Prompt(Frozen):
                 raise CaseError("missing_field", message, each.field)
 
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
-        """The messages for a case: the file's text, with every placeholder replaced by its fenced value.
+        """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
+
+        Returns:
+            One mapping with `role` and `content` for each section.
 
         Raises:
-            CaseError: `missing_field`.
+            CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
         fences = {
             each.name: fenced(each.name, _written(getattr(case, each.field), each)) for each in self.inputs
         }
-        return tuple(
-            {
-                "role": role,
-                "content": "".join(
-                    fences[piece] if index % 2 else piece for index, piece in enumerate(pieces)
-                ),
-            }
-            for role, pieces in self.sections
-        )
+        return tuple({"role": role, "content": _filled(pieces, fences)} for role, pieces in self.sections)
+
+
+def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
+    """A section's text, with the value in place of each placeholder."""
+    return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
 
 
 def fenced(name: str, text: str) -> str:
-    """A value between the tags that mark it as data; `text` is neutralised already."""
+    """A value between the tags that mark it as data; `text` must be neutralised already."""
     return f"<data-{name}>\n{text}\n</data-{name}>" if text else f"<data-{name}>\n</data-{name}>"
 
 
 def neutralised(text: str) -> str:
-    """The text with whatever looks like a fence made harmless; the length stays, so offsets do too."""
+    """The text with everything that looks like a fence made harmless; length and offsets do not change."""
     return FENCE_LIKE.sub("‹", text)
 
 
@@ -229,28 +250,29 @@ def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's valu
     if value is None or value == ():
         return "[]" if shown.type == "list" else ""
     if shown.field == "context":
-        held = [document for document in value if not is_blank(document)]
-        return "\n".join(_block(number, document) for number, document in enumerate(held, 1))
+        documents = [document for document in value if not is_blank(document)]
+        return "\n".join(_block(number, document) for number, document in enumerate(documents, 1))
     if shown.type == "text" and shown.field in {"query", "response"}:
         value = text_of(value, "user" if shown.field == "query" else "assistant")
     if not isinstance(value, str):
-        listed = [_message(item) if isinstance(item, Message) else item for item in value]
-        value = json.dumps(listed, ensure_ascii=False)
+        items = [_message(item) if isinstance(item, Message) else item for item in value]
+        value = json.dumps(items, ensure_ascii=False)
     return neutralised(value)
 
 
 def _block(number: int, document: Document) -> str:
+    """A document between its own tags; a tool result is marked as one by its kind and its title."""
     title = document.title
     if document.kind == "tool" and not title.startswith(TOOL_TITLE):
         title = f"{TOOL_TITLE} {title}".strip()
-    tool = ' kind="tool result"' if document.kind == "tool" else ""
-    titled = f' title="{_attribute(title)}"' if title else ""
+    kind_attribute = ' kind="tool result"' if document.kind == "tool" else ""
+    title_attribute = f' title="{_attribute(title)}"' if title else ""
     content = neutralised(document.content.strip())
-    return f'<data-document number="{number}"{tool}{titled}>\n{content}\n</data-document>'
+    return f'<data-document number="{number}"{kind_attribute}{title_attribute}>\n{content}\n</data-document>'
 
 
 def _attribute(title: str) -> str:
-    """A title that cannot leave its quotation marks or its tag."""
+    """A title that cannot close its quotation marks or its tag."""
     return " ".join(neutralised(title).translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›"}).split())
 
 
@@ -263,27 +285,28 @@ def _message(message: Message) -> dict[str, Any]:
     return written
 
 
-def _front_matter(head: str, path: str) -> FrontMatter:
-    import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
+def _split(text: str, path: str) -> tuple[FrontMatter, str]:
+    """The front matter, which may be missing, and the text after it."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return FrontMatter(), text
+    if match["head"] is None:
+        message = f"{path}: the front matter has no end: add a second line of ---"
+        raise PromptError("bad_front_matter", message, path)
+    return _front_matter(match["head"], path), match["body"]
 
-    try:
-        loaded = yaml.safe_load(f"\n{head}")  # one line down, where the file has it
-    except Exception as error:  # a date such as 2024-13-01 is a ValueError, and there are more
-        raise PromptError(
-            "bad_front_matter", f"{path}: the front matter is no YAML: {error}", path
-        ) from error
-    if loaded is not None and not is_mapping(loaded):
-        raise PromptError("bad_front_matter", f"{path}: the front matter must be a mapping", path)
-    told = {key: value for key, value in (loaded or {}).items() if value is not None}
-    if "inputs" in told:
-        told["inputs"] = _listed(told["inputs"])
-    if "reply" not in told and isinstance(told.get("model"), str):
-        del told["model"]  # other tools name their model so
-    unknown = _unknown(told) if "reply" in told else []
+
+def _front_matter(head: str, path: str) -> FrontMatter:
+    settings = _yaml_mapping(head, path)
+    if "inputs" in settings:
+        settings["inputs"] = _input_list(settings["inputs"])
+    if "reply" not in settings and isinstance(settings.get("model"), str):
+        del settings["model"]  # other tools put the model's name here
+    unknown = _unknown_keys(settings) if "reply" in settings else []
     if unknown:
         raise PromptError("bad_front_matter", f"{path}: unknown key {', '.join(unknown)}", path)
     try:
-        return FrontMatter.model_validate(told)
+        return FrontMatter.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
@@ -291,38 +314,54 @@ def _front_matter(head: str, path: str) -> FrontMatter:
         raise PromptError("bad_front_matter", message, path) from error
 
 
-def _listed(inputs: object) -> object:
-    """The inputs as a list, also where they are told as other files do: names, or a mapping from names.
+def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
+    """The keys of the front matter that have a value."""
+    import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
-    What such a mapping holds for a name is a mapping with its type, or just a sample value.
+    try:
+        loaded = yaml.safe_load(f"\n{head}")  # one line down, so that errors name the line of the file
+    except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
+        message = f"{path}: the front matter is not valid YAML: {error}"
+        raise PromptError("bad_front_matter", message, path) from error
+    if loaded is not None and not is_mapping(loaded):
+        raise PromptError("bad_front_matter", f"{path}: the front matter must be a mapping", path)
+    return {key: value for key, value in (loaded or {}).items() if value is not None}
+
+
+def _input_list(inputs: object) -> object:
+    """The inputs as a list of mappings; other tools' files have names, or a mapping from names.
+
+    Such a mapping gives each name a mapping with its type, or just a sample value.
     """
     if is_mapping(inputs):
-        inputs = [{"name": name, **(told if is_mapping(told) else {})} for name, told in inputs.items()]
-    return [_described(each) for each in inputs] if is_list(inputs) else inputs
+        inputs = [
+            {"name": name, **(settings if is_mapping(settings) else {})} for name, settings in inputs.items()
+        ]
+    return [_input_settings(item) for item in inputs] if is_list(inputs) else inputs
 
 
-def _described(told: object) -> object:
-    if isinstance(told, str):
-        return {"name": told}
-    if is_mapping(told) and isinstance(told.get("type"), str):
-        return {**told, "type": KINDS.get(told["type"], told["type"])}
-    return told
+def _input_settings(item: object) -> object:
+    if isinstance(item, str):
+        return {"name": item}
+    if is_mapping(item) and isinstance(item.get("type"), str):
+        return {**item, "type": TYPES.get(item["type"], item["type"])}
+    return item
 
 
-def _unknown(told: Mapping[str, Any]) -> list[str]:
-    """The keys that nobody reads, which are misspelt more often than not."""
+def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
+    """The keys that nothing reads, which are probably misspelt."""
     known = {
         "model": ("api", "configuration", "parameters", "response"),  # Prompty's
         "inputs": Input.model_fields,
         "scale": Scale.model_fields,
         "example_reply": ExampleReply.model_fields,
     }
-    unknown = [str(key) for key in told if key not in FrontMatter.model_fields]
+    unknown = [str(key) for key in settings if key not in FrontMatter.model_fields]
     for name, keys in known.items():
-        held = told.get(name)
-        for each in held if is_list(held) else [held]:
-            if is_mapping(each):
-                unknown += [f"{name}.{key}" for key in each if key not in keys]
+        value = settings.get(name)
+        for item in value if is_list(value) else [value]:
+            if is_mapping(item):
+                unknown += [f"{name}.{key}" for key in item if key not in keys]
     return unknown
 
 
@@ -336,11 +375,10 @@ def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
 
 
 def _sections(body: str, path: str) -> tuple[tuple[Section, ...], tuple[str, ...]]:
-    """The role sections, cut at their placeholders, and the placeholders' names in their order."""
+    """The role sections, split at their placeholders, and the distinct placeholder names in order."""
     if "{%" in body:
-        raise PromptError(
-            "template_language", f"{path}: {{% … %}} is not understood: only placeholders are", path
-        )
+        message = f"{path}: {{% … %}} is not supported: a prompt is plain text with placeholders"
+        raise PromptError("template_language", message, path)
     placeholder = DOUBLE if DOUBLE.search(body) else SINGLE
     before, *rest = ROLE.split(body)
     texts = [(role.lower(), text.strip()) for role, text in zip(rest[::2], rest[1::2], strict=True)]
@@ -354,28 +392,31 @@ def _sections(body: str, path: str) -> tuple[tuple[Section, ...], tuple[str, ...
 
 
 def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[Input, ...]:
-    """The inputs as the file declares them or, where it does not, as its placeholders name them."""
-    declared = (
-        head.inputs
-        if head.inputs is not None
-        else tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
-    )
-    for each in declared:
-        if each.name not in FIELD_NAMED:
+    """The inputs that the file declares or, if it declares none, those that its placeholders name."""
+    inputs = head.inputs
+    if inputs is None:
+        inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
+    error = _input_error([each.name for each in inputs], placeholders)
+    if error:
+        code, message = error
+        raise PromptError(code, f"{path}: {message}", path)
+    return inputs
+
+
+def _input_error(declared: Sequence[str], placeholders: Sequence[str]) -> tuple[str, str] | None:
+    """The code and message of the first mismatch between inputs, placeholders and a case's fields."""
+    for name in declared:
+        if name not in FIELD_NAMED:
             known = ", ".join(FIELD_NAMED)
-            message = f"{path}: the input {each.name!r} is no field of a case; the names are: {known}"
-            raise PromptError("unknown_input", message, path)
-    unknown = [name for name in placeholders if name not in {each.name for each in declared}]
-    if unknown:
-        message = f"{path}: the placeholder {unknown[0]!r} is not among the inputs: declare it or take it out"
-        raise PromptError("unknown_placeholder", message, path)
-    for each in declared:
-        if each.name not in placeholders:
-            message = f"{path}: the input {each.name!r} is declared, but the text has no placeholder for it"
-            raise PromptError("unused_input", message, path)
+            return "unknown_input", f"the input {name!r} is not a field of a case; the names are: {known}"
+    for name in placeholders:
+        if name not in declared:
+            message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
+            return "unknown_placeholder", message
+    for name in declared:
+        if name not in placeholders:
+            return "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
     if not placeholders:
-        message = (
-            f"{path}: the text has no placeholder, such as {{{{response}}}}: the model would not see the case"
-        )
-        raise PromptError("no_placeholder", message, path)
-    return declared
+        message = "the text has no placeholder such as {{response}}: the model would not see the case"
+        return "no_placeholder", message
+    return None

@@ -1,7 +1,8 @@
-"""What a judge says of a case: a score that can be traced, or the reason why there is none."""
+"""A verdict: a score that can be traced, or the reason why there is no score."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
@@ -12,7 +13,9 @@ Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 DIGITS = 12
-"""Digits of a score that are kept: what floats add behind them is no part of it."""
+"""Decimal places of a score that are kept: the noise of floating point lies behind them."""
+DIGITS_COMPARED = 9
+"""Decimal places that count when a score is compared with a threshold."""
 
 
 class Frozen(BaseModel):
@@ -129,7 +132,7 @@ class Verdict(Frozen):
         latency_s: seconds from the first request to the last reply.
         model: the name of the model that answered.
         reply: the raw text of the last reply.
-        key: who judged what: the judge's `identity`, and a hash of the case without its metadata.
+        key: the judge's `identity`, and a hash of the case without its metadata.
         library: the version of groundjudge.
     """
 
@@ -154,9 +157,81 @@ class Verdict(Frozen):
     key: str | None = None
     library: str = __version__
 
+    @property
+    def explanation(self) -> str:
+        """Why: the error, or else the reason and a line for each part, the weakest first."""
+        if self.error:
+            return f"{self.error.code}: {self.error.message}"
+        if self.status == "not_applicable":
+            return f"Not applicable ({self.label}). {self.reason}".strip()
+        return "\n".join(filter(None, (self.reason, *map(_line_of, sorted(self.parts, key=_score_of)))))
+
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
     def signature(self) -> str:
         """What the score must be quoted with, so that somebody else can get the same one."""
         prompt = f"{self.prompt.version}|sha:{self.prompt.sha256[:12]}" if self.prompt else "?|sha:?"
         return f"{self.judge}@{prompt}|model:{self.model or '?'}|groundjudge:{self.library}"
+
+
+class NamedScore(Frozen):
+    """One of a verdict's scores, as an evaluation framework shows it.
+
+    Attributes:
+        name: the judge's name for the headline; for a part the judge's and the part's ("passage_recall").
+        part: the part's name; "" for the headline.
+        score: 0..1; None unless the verdict's status is "ok".
+        value: the label, or else the number on the judge's scale.
+        explanation: why, in one text.
+    """
+
+    name: str
+    part: str = ""
+    score: Score | None = None
+    value: float | str | None = None
+    explanation: str = ""
+
+
+def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
+    """The public names of a judge's scores by the names of the parts; the headline's part is ""."""
+    stem = judge.removesuffix("_quality")
+    return {"": judge, **{part: f"{stem}_{part}" for part in part_names}}
+
+
+def named_scores(verdict: Verdict, part_names: Iterable[str]) -> tuple[NamedScore, ...]:
+    """The headline score of a verdict, and one score for each of the parts that its judge always has.
+
+    A verdict without a score (an error, not applicable) has all of them too, each with a score of None.
+    """
+    parts = {part.name: part for part in verdict.parts}
+    whole = NamedScore(
+        name=verdict.judge,
+        score=verdict.score,
+        value=verdict.value if verdict.label is None else verdict.label,
+        explanation=verdict.explanation,
+    )
+    return tuple(
+        NamedScore(
+            name=name,
+            part=part,
+            score=parts[part].score,
+            value=parts[part].value,
+            explanation=parts[part].reason,
+        )
+        if part in parts
+        else whole.model_copy(update={"name": name, "part": part})
+        for part, name in score_names(verdict.judge, part_names).items()
+    )
+
+
+def passes(score: float, threshold: float) -> bool:
+    """Whether a score, 0..1, reaches a threshold."""
+    return round(score, DIGITS_COMPARED) >= threshold
+
+
+def _score_of(part: Part) -> float:
+    return part.score
+
+
+def _line_of(part: Part) -> str:
+    return f"{part.name} ({part.value:g}): {part.reason}".rstrip(": ")

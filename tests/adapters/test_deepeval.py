@@ -29,7 +29,7 @@ from deepeval.test_case import (
     ToolCall,
     Turn,
 )
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import (
     GroundjudgeError,
@@ -138,7 +138,7 @@ def copies(*metrics: Any) -> list[Any]:
     return copy_metrics([*metrics])  # as DeepEval copies them for each test case
 
 
-def asked(model: Says) -> str:
+def asked(model: ScriptedModel) -> str:
     """What a model was last asked to judge."""
     return model.asked[-1].messages[-1]["content"]
 
@@ -181,7 +181,7 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
         StatementGroundednessMetric,
         SENTENCES,
         0.5,
-        "It opens at 9:00. (10): The library opens at 9:00\nIt has a garden. (0): NOTHING FOUND",
+        "It has a garden. (0): NOTHING FOUND\nIt opens at 9:00. (10): The library opens at 9:00",
         {"It opens at 9:00.": 1, "It has a garden.": 0},
         "Statement Groundedness",
     ),
@@ -189,7 +189,7 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
         PassageQualityMetric,
         PASSAGE,
         0.4,
-        "recall (5): r\nprecision (2): p",
+        "precision (2): p\nrecall (5): r",
         {"recall": 1, "precision": 0.25},
         "Passage Quality",
     ),
@@ -205,14 +205,14 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
 async def test_a_metric_tells_what_its_judge_says(  # noqa: PLR0913, PLR0917  a table's columns
     measure: Any, build: Build, reply: str, score: float, reason: str, parts: Any, name: str
 ) -> None:
-    metric = build(model=Says(reply))
+    metric = build(model=ScriptedModel(reply))
     assert await measure(metric, row()) == metric.score == pytest.approx(score)
     assert metric.reason == reason
     assert metric.score_breakdown == parts
     assert metric.__name__ == name
     assert metric.success is metric.is_successful() is (score >= 0.5)
     assert metric.error is None
-    assert metric.evaluation_model == "says"
+    assert metric.evaluation_model == "scripted"
     assert isinstance(metric.verdict, Verdict)
     assert f'"signature": "{metric.verdict.signature}"' in metric.verbose_logs
 
@@ -229,35 +229,35 @@ def test_evaluate_tells_the_same(  # noqa: PLR0913, PLR0917
     name: str,
 ) -> None:
     del parts
-    metric = build(model=Says(reply))
+    metric = build(model=ScriptedModel(reply))
     for told in results([metric], row(), row(input="And on Sundays?"), run_async=run_async):
         data = told[name]
         assert data.score == pytest.approx(score)
         assert data.success is (score >= 0.5)
         assert data.reason == reason
-        assert data.evaluation_model == "says"
+        assert data.evaluation_model == "scripted"
         assert data.error is None
 
 
 @in_both_modes
 def test_assert_test_fails_with_score_and_reason(run_async: bool) -> None:  # noqa: FBT001
-    passes(row(), GroundednessMetric(model=Says(GROUNDED)), run_async=run_async)
+    passes(row(), GroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
     failure = r"Groundedness \(score: 0\.25, threshold: 0\.5, .* reason: The hour is wrong"
     with pytest.raises(AssertionError, match=failure):
-        passes(row(), GroundednessMetric(model=Says(INCORRECT)), run_async=run_async)
+        passes(row(), GroundednessMetric(model=ScriptedModel(INCORRECT)), run_async=run_async)
 
 
 async def test_every_way_works_inside_a_running_loop() -> None:
-    metric = GroundednessMetric(model=Says(GROUNDED))
+    metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
     assert metric.measure(row()) == await metric.a_measure(row()) == 1
 
 
 def test_tokens_of_all_attempts_are_counted() -> None:
     used = partial(Reply, usage=Usage(prompt_tokens=100, completion_tokens=10))
-    model = Says(used(UNREADABLE), used(GROUNDED))
+    model = ScriptedModel(used(UNREADABLE), used(GROUNDED))
     [told] = results([GroundednessMetric(model=model)], row(), run_async=True)
     assert (told["Groundedness"].input_tokens, told["Groundedness"].output_tokens) == (200, 20)
-    metric = GroundednessMetric(model=Says(used(UNREADABLE)))
+    metric = GroundednessMetric(model=ScriptedModel(used(UNREADABLE)))
     with pytest.raises(ReplyError):
         metric.measure(row())
     assert (metric.input_tokens, metric.output_tokens) == (200, 20)
@@ -265,12 +265,12 @@ def test_tokens_of_all_attempts_are_counted() -> None:
 
 @pytest.mark.parametrize("loud", [True, False])
 def test_only_verbose_mode_prints(loud: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
-    GroundednessMetric(model=Says(GROUNDED), verbose_mode=loud).measure(row())
+    GroundednessMetric(model=ScriptedModel(GROUNDED), verbose_mode=loud).measure(row())
     assert ("It stands in the source." in capsys.readouterr().out) is loud
 
 
 def test_without_include_reason_there_is_none() -> None:
-    metric = GroundednessMetric(model=Says(GROUNDED, GREETING), include_reason=False)
+    metric = GroundednessMetric(model=ScriptedModel(GROUNDED, GREETING), include_reason=False)
     metric.measure(row())
     assert metric.reason is None
     metric.measure(row())
@@ -282,9 +282,11 @@ def test_without_include_reason_there_is_none() -> None:
 
 def test_all_metrics_take_the_same_arguments() -> None:
     own = [*inspect.signature(JudgeMetric).parameters]
-    assert own == [*"threshold model include_reason async_mode strict_mode verbose_mode flaky judge".split()]
+    assert own == [
+        *"threshold model include_reason async_mode strict_mode verbose_mode flaky judge options".split()
+    ]
     assert {inspect.signature(each) for each in (JudgeMetric, *CLASSES)} == {inspect.signature(JudgeMetric)}
-    assert GroundednessMetric(0.7, Says(GROUNDED), False, False, False, True, True).threshold == 0.7  # noqa: FBT003
+    assert GroundednessMetric(0.7, ScriptedModel(GROUNDED), False, False, False, True, True).threshold == 0.7  # noqa: FBT003
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_all_metrics_take_the_same_arguments() -> None:
     ],
 )
 def test_the_threshold_is_the_judges_own_unless_told(options: Any, threshold: Any, success: Any) -> None:
-    metric = GroundednessMetric(model=Says(INCOMPLETE), **options)
+    metric = GroundednessMetric(model=ScriptedModel(INCOMPLETE), **options)
     for each in [metric, *copies(metric)]:
         assert each.threshold == threshold
         each.measure(row())
@@ -319,7 +321,7 @@ def test_a_threshold_off_the_score_is_an_error(threshold: float) -> None:
 def test_a_model_must_be_given() -> None:
     with pytest.raises(ModelError, match="no model given"):
         GroundednessMetric()
-    with pytest.raises(PromptError, match="no judge is called"):
+    with pytest.raises(PromptError, match="there is no judge"):
         JudgeMetric(model="offline")
 
 
@@ -333,7 +335,7 @@ def test_a_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
         "verbose_mode": True,
         "flaky": True,
     }
-    metric = build(model=Says(GROUNDED), **told)
+    metric = build(model=ScriptedModel(GROUNDED), **told)
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
@@ -344,7 +346,7 @@ def test_a_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
 
 
 def test_a_judge_of_ones_own_is_read_once(own_judge: Path) -> None:
-    metric = JudgeMetric(judge=own_judge, model=Says("<score>8</score><why>kind</why>"))
+    metric = JudgeMetric(judge=own_judge, model=ScriptedModel("<score>8</score><why>kind</why>"))
     own_judge.unlink()
     assert metric.__name__ == "Kindness Of Tone"
     assert metric.threshold == 0.7
@@ -375,9 +377,9 @@ def own_judge(tmp_path: Path) -> Path:
 
 
 def test_a_judge_brings_its_model_unless_another_is_given() -> None:
-    judge = load("groundedness", model=Says(GROUNDED))
+    judge = load("groundedness", model=ScriptedModel(GROUNDED))
     assert JudgeMetric(judge=judge).measure(row()) == 1
-    assert JudgeMetric(judge=judge, model=Says(INCORRECT)).measure(row()) == 0.25
+    assert JudgeMetric(judge=judge, model=ScriptedModel(INCORRECT)).measure(row()) == 0.25
 
 
 # --- nothing to judge -----------------------------------------------------------------------------
@@ -385,7 +387,7 @@ def test_a_judge_brings_its_model_unless_another_is_given() -> None:
 
 @both_ways
 async def test_nothing_to_judge_is_a_success_without_a_score(measure: Any) -> None:
-    metric = GroundednessMetric(model=Says(GREETING), strict_mode=True)
+    metric = GroundednessMetric(model=ScriptedModel(GREETING), strict_mode=True)
     assert await measure(metric, row(actual_output="Hello!")) is None
     assert metric.score is None
     assert metric.success is metric.is_successful() is True
@@ -394,14 +396,14 @@ async def test_nothing_to_judge_is_a_success_without_a_score(measure: Any) -> No
 
 @in_both_modes
 def test_nothing_to_judge_passes_in_a_run(run_async: bool) -> None:  # noqa: FBT001
-    metric = GroundednessMetric(model=Says(GREETING))
+    metric = GroundednessMetric(model=ScriptedModel(GREETING))
     [told] = results([metric], row(), run_async=run_async)
     assert (told["Groundedness"].score, told["Groundedness"].success) == (None, True)
-    passes(row(), GroundednessMetric(model=Says(GREETING)), run_async=run_async)
+    passes(row(), GroundednessMetric(model=ScriptedModel(GREETING)), run_async=run_async)
 
 
 def test_one_row_leaves_nothing_for_the_next() -> None:
-    metric = GroundednessMetric(model=Says(GREETING, ModelError("server", "gone"), INCORRECT))
+    metric = GroundednessMetric(model=ScriptedModel(GREETING, ModelError("server", "gone"), INCORRECT))
     greeting, failed, wrong = (
         told["Groundedness"]
         for told in results([metric], *map(row_asking, "abc"), run_async=False, ignore_errors=True)
@@ -432,7 +434,7 @@ NEEDED: list[tuple[Build, dict[str, Any], str]] = [
 @both_ways
 @pytest.mark.parametrize(("build", "fields", "why"), NEEDED)
 async def test_what_a_judge_needs_must_be_there(measure: Any, build: Build, fields: Any, why: str) -> None:
-    model = Says(GROUNDED)
+    model = ScriptedModel(GROUNDED)
     metric = build(model=model)
     with pytest.raises(MissingTestCaseParamsError, match=why) as raised:
         await measure(metric, row(**fields))
@@ -451,17 +453,21 @@ def test_what_is_missing_is_an_error_of_its_row_or_skipped(
     why: str,
 ) -> None:
     reply = next(reply for kind, reply, *_ in VERDICTS if kind is build)
-    metric = build(model=Says(reply))
+    metric = build(model=ScriptedModel(reply))
     lacking, complete = results([metric], row(**fields), row(), run_async=run_async, ignore_errors=True)
     assert re.search(why, lacking[metric.__name__].error)
     assert lacking[metric.__name__].success is False
     assert complete[metric.__name__].error is None
     skipped, _ = results(
-        [build(model=Says(reply))], row(**fields), row(), run_async=run_async, skip_on_missing_params=True
+        [build(model=ScriptedModel(reply))],
+        row(**fields),
+        row(),
+        run_async=run_async,
+        skip_on_missing_params=True,
     )
     assert skipped == {}
     with pytest.raises(MissingTestCaseParamsError, match=why):
-        results([build(model=Says(reply))], row(**fields), run_async=run_async)
+        results([build(model=ScriptedModel(reply))], row(**fields), run_async=run_async)
 
 
 @pytest.mark.parametrize(
@@ -474,7 +480,7 @@ def test_what_is_missing_is_an_error_of_its_row_or_skipped(
     ],
 )
 def test_what_a_judge_does_not_need_may_be_missing(build: Build, reply: str, fields: Any) -> None:
-    assert build(model=Says(reply)).measure(row(**fields)) > 0
+    assert build(model=ScriptedModel(reply)).measure(row(**fields)) > 0
 
 
 def test_the_required_params_are_the_judges_inputs() -> None:
@@ -506,7 +512,7 @@ def test_a_test_case_with_images_is_an_error(tmp_path: Path) -> None:
 
 
 def test_all_shapes_of_a_retrieval_context_are_the_same_prompt() -> None:
-    model = Says(GROUNDED)
+    model = ScriptedModel(GROUNDED)
     prompts: set[str] = set()
     for each in ("It opens at 9:00.", RetrievedContextData(context="It opens at 9:00.", source="faq.html")):
         GroundednessMetric(model=model).measure(row(retrieval_context=[each]))
@@ -516,7 +522,7 @@ def test_all_shapes_of_a_retrieval_context_are_the_same_prompt() -> None:
 
 @pytest.mark.parametrize("retrieved", [None, [], ["Opening hours are on the website."]])
 def test_outputs_of_tools_are_tool_results(retrieved: list[str] | None) -> None:
-    model = Says(GROUNDED)
+    model = ScriptedModel(GROUNDED)
     tools = [
         tool("get_hours", {"opens": "9:00", "café": True}),
         tool("get_weather", "sunny"),
@@ -544,7 +550,7 @@ def test_the_ideal_context_is_not_what_was_retrieved() -> None:
 
 
 def test_metadata_fills_what_deepeval_has_no_field_for() -> None:
-    model = Says(IN_ROLE)
+    model = ScriptedModel(IN_ROLE)
     told = {**ROLE, "answers": ["I keep the light."]}
     KnowledgeHallucinationMetric(model=model).measure(row(metadata=told))
     prompt = asked(model)
@@ -552,7 +558,10 @@ def test_metadata_fills_what_deepeval_has_no_field_for() -> None:
 
 
 def test_metadata_is_nothing_to_a_judge_that_does_not_ask_for_it() -> None:
-    assert GroundednessMetric(model=Says(GROUNDED)).measure(row(metadata={"profile": 3, "answers": 4})) == 1
+    assert (
+        GroundednessMetric(model=ScriptedModel(GROUNDED)).measure(row(metadata={"profile": 3, "answers": 4}))
+        == 1
+    )
 
 
 # --- conversations --------------------------------------------------------------------------------
@@ -560,7 +569,7 @@ def test_metadata_is_nothing_to_a_judge_that_does_not_ask_for_it() -> None:
 
 @both_ways
 async def test_the_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
-    model = Says(IN_ROLE)
+    model = ScriptedModel(IN_ROLE)
     metric = ConversationalKnowledgeHallucinationMetric(model=model)
     case = talk("Hello.", "Good evening.", "Who are you?", "I keep the light.", "Thanks!")
     assert await measure(metric, case) == 0.75
@@ -574,7 +583,7 @@ async def test_the_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
 
 
 def test_metadata_of_a_conversation_names_the_agent_and_its_answers() -> None:
-    model = Says(IN_ROLE)
+    model = ScriptedModel(IN_ROLE)
     told = {"agent_name": "Mira", "answers": ["I am Mira."]}
     ConversationalKnowledgeHallucinationMetric(model=model).measure(talk("Who?", "Mira.", metadata=told))
     assert "<data-agent_name>\nMira\n" in asked(model)
@@ -592,7 +601,7 @@ def test_metadata_of_a_conversation_names_the_agent_and_its_answers() -> None:
     ],
 )
 def test_a_conversation_must_have_what_is_judged(case: Any, why: str, run_async: bool) -> None:  # noqa: FBT001
-    metric = ConversationalKnowledgeHallucinationMetric(model=Says(IN_ROLE))
+    metric = ConversationalKnowledgeHallucinationMetric(model=ScriptedModel(IN_ROLE))
     lacking, complete = results([metric], case, talk("Who?", "I."), run_async=run_async, ignore_errors=True)
     assert re.search(why, lacking["Knowledge Hallucination"].error)
     assert complete["Knowledge Hallucination"].score == 0.75
@@ -610,7 +619,7 @@ def test_metrics_and_cases_of_different_kinds_do_not_mix() -> None:
 
 @both_ways
 async def test_an_error_is_raised_and_kept(measure: Any) -> None:
-    metric = GroundednessMetric(model=Says(UNREADABLE))
+    metric = GroundednessMetric(model=ScriptedModel(UNREADABLE))
     with pytest.raises(ReplyError, match="no_verdict"):
         await measure(metric, row())
     assert metric.error
@@ -639,7 +648,7 @@ def test_errors_end_a_run_unless_they_are_ignored(run_async: bool) -> None:  # n
 
 @in_both_modes
 def test_a_type_error_does_not_judge_twice(run_async: bool) -> None:  # noqa: FBT001
-    model = Says(TypeError("bug"))
+    model = ScriptedModel(TypeError("bug"))
     [told] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
     assert "failed: TypeError: bug" in told["Groundedness"].error
     assert len(model.asked) == 1
@@ -718,10 +727,12 @@ def test_an_error_of_a_model_of_deepeval_is_an_error_of_its_row(run_async: bool)
 
 @in_both_modes
 def test_recall_and_precision_cost_one_call_per_case(run_async: bool) -> None:  # noqa: FBT001
-    model = Says(Reply(PASSAGE, usage=Usage(prompt_tokens=100, completion_tokens=10)))
+    model = ScriptedModel(Reply(PASSAGE, usage=Usage(prompt_tokens=100, completion_tokens=10)))
     metrics = passage_metrics(model=model, threshold=0.2, flaky=True)
     cases = [row(input=f"question {number}") for number in range(5)]
-    told = results([*metrics, PassageQualityMetric(model=Says(PASSAGE))], *cases, run_async=run_async)
+    told = results(
+        [*metrics, PassageQualityMetric(model=ScriptedModel(PASSAGE))], *cases, run_async=run_async
+    )
     assert len(model.asked) == 5
     for each in told:
         recall, precision = each["Passage Recall"], each["Passage Precision"]
@@ -731,18 +742,20 @@ def test_recall_and_precision_cost_one_call_per_case(run_async: bool) -> None:  
         assert precision.flaky
         assert recall.input_tokens + precision.input_tokens == 100
         assert recall.output_tokens + precision.output_tokens == 10
-    results([*metrics, PassageQualityMetric(model=Says(PASSAGE))], *cases, run_async=run_async)
+    results([*metrics, PassageQualityMetric(model=ScriptedModel(PASSAGE))], *cases, run_async=run_async)
     assert len(model.asked) == 10, "a reply serves one evaluation only"
 
 
 async def test_a_call_is_shared_while_it_is_on_its_way() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        await asyncio.sleep(0.05)
+        while shared.calls:  # noqa: ASYNC110  until the other metric waits for it too
+            await asyncio.sleep(0)
         return PASSAGE
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
+    shared: Any = metrics[0].judge.model
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4
@@ -754,7 +767,7 @@ async def test_a_call_is_shared_while_it_is_on_its_way() -> None:
 
 
 def test_passage_metrics_serve_without_each_other() -> None:
-    model = Says(PASSAGE)
+    model = ScriptedModel(PASSAGE)
     recall, precision = passage_metrics(judge=load("passage_quality", model=model))
     assert [recall.measure(row()), recall.measure(row()), precision.measure(row())] == [1, 1, 0.25]
     assert len(model.asked) == 2
@@ -762,13 +775,37 @@ def test_passage_metrics_serve_without_each_other() -> None:
 
 @in_both_modes
 def test_an_error_of_a_shared_call_is_not_kept(run_async: bool) -> None:  # noqa: FBT001
-    model = Says(ModelError("server", "gone"), ModelError("server", "gone"), PASSAGE)
+    model = ScriptedModel(ModelError("server", "gone"), ModelError("server", "gone"), PASSAGE)
     metrics = passage_metrics(model=model)
     [told] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
     assert all("server: gone" in data.error for data in told.values())
     results([*metrics], row(input="other"), run_async=run_async, ignore_errors=True)
     [told] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
     assert told["Passage Recall"].score == 1
+
+
+# --- DeepEval's cache -----------------------------------------------------------------------------
+
+
+@in_both_modes
+def test_the_cache_of_deepeval_knows_the_prompt(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
+    prompt = tmp_path / "kindness.prompty"
+    kind, grounded = ScriptedModel("<score>8</score><why>kind</why>"), ScriptedModel(GROUNDED)
+    cases = [row(input=f"{tmp_path} {number}") for number in range(2)]  # the cache is one for the process
+
+    def asked_after_another_run() -> tuple[int, int]:
+        DEEPEVAL.evaluate(
+            cases,
+            [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded)],
+            async_config=AsyncConfig(run_async=run_async),
+            **{**QUIET, "cache_config": CacheConfig(write_cache=True, use_cache=True)},
+        )
+        return len(kind.asked), len(grounded.asked)
+
+    prompt.write_text(KINDNESS, encoding="utf-8")
+    assert [asked_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
+    prompt.write_text(KINDNESS.replace("How kind", "How polite"), encoding="utf-8")
+    assert [asked_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
 
 
 # --- deepeval test run ----------------------------------------------------------------------------
@@ -787,8 +824,8 @@ HERE = Path(__file__).parent
 
 def model(request):
     with (HERE / "asked").open("a") as asked:
-        asked.write(request.judge.name + "\\n")
-    return (HERE / (request.judge.name + ".reply")).read_text()
+        asked.write(request.rubric.name + "\\n")
+    return (HERE / (request.rubric.name + ".reply")).read_text()
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -845,6 +882,8 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
     done = folder.run("-n", "2")
     assert done.returncode == 0, done.stdout
@@ -852,7 +891,9 @@ def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
 
 
-def test_the_cache_of_deepeval_knows_the_prompt(folder: Folder) -> None:
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_the_cache_of_deepeval_test_run_knows_the_prompt(folder: Folder) -> None:
     assert folder.run("-c").returncode == 0
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
 

@@ -1,7 +1,7 @@
 """Every door gives the same verdict: the table that guards the product.
 
-Each row is a judge, what is judged, and what the model answers. `judge` says what it amounts to; every
-other way into the library has to say the same of status, score, label, reason and error.
+Each row is a judge, what is judged, and what the model answers. `Judge.judge` gives the verdict; every
+other way into the library has to give the same one, field by field, but for the time that it took.
 """
 
 # What LangSmith and DeepEval leave without types is no concern of this table:
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import formatter
@@ -27,6 +27,10 @@ from deepeval.test_case import LLMTestCase
 from langsmith import Client, aevaluate
 from langsmith import evaluate as langsmith_evaluate
 from langsmith.schemas import Example
+from pydantic_evals import Case as EvalsCase
+from pydantic_evals import Dataset
+from pydantic_evals.evaluators import EvaluatorContext
+from pydantic_evals_door import JudgeEvaluator
 
 from groundjudge import Case, GroundjudgeError, Judge, ModelError, Reply, Request, Verdict, load, names
 from groundjudge.adapters.deepeval import JudgeMetric
@@ -38,12 +42,13 @@ RAG: Mapping[str, Any] = {
     "query": "When does the library open?",
     "context": [
         "The library opens at 9:00 on weekdays.",
-        {"title": "Tours", "content": "Tours cost 4.50 euros."},
+        "Tours cost 4.50 euros.",
     ],
     "response": "It opens at 9:00 on weekdays. Tours cost 4.50 euros.",
     "reference": "The library opens at 9:00 on weekdays.",
 }
 PLAY: Mapping[str, Any] = {
+    "query": "none",
     "agent_name": "Mira",
     "profile": "Mira keeps the lighthouse of Vessa.",
     "conversation": "Who are you?",
@@ -141,6 +146,7 @@ def case_of(number: int, row: Row) -> dict[str, Any]:
     case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
     if case["response"].strip():
         case["response"] += f" [{number}]"
+    case["id"] = f"case {number}"
     return {field: value for field, value in case.items() if value is not None}
 
 
@@ -167,31 +173,31 @@ class Script:
         return self.complete(request)
 
 
-@dataclass(frozen=True)
-class Told:
-    """What a door tells of a row, as far as all doors have a word for it."""
-
-    status: str
-    score: float | None
-    label: str | None
-    reason: str
-    error: str | None
+Fields: TypeAlias = dict[str, Any]
+"""A verdict as JSON data, without the time that it took."""
 
 
-def told(verdict: Verdict | BaseException | None) -> Told:
+def fields_of(verdict: Verdict | BaseException | None) -> Fields:
+    """All fields of a verdict that do not measure time.
+
+    What a door adds to the message of a case that it could not read is the door's own, and there is no
+    telling which case that was.
+    """
     if isinstance(verdict, BaseException):
         assert isinstance(verdict, GroundjudgeError), verdict
         verdict = verdict.verdict
     assert verdict is not None
-    error = verdict.error.code if verdict.error else None
-    return Told(verdict.status, verdict.score, verdict.label, verdict.reason, error)
+    found = verdict.model_dump(mode="json", exclude={"latency_s"})
+    if found["error"] and not verdict.attempts:
+        found["error"] = found["error"]["code"]
+    return found
 
 
 def judge_of(name: str) -> Judge:
     return load(name, model=Script(name))
 
 
-def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Told]:
+def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Fields]:
     """What comes of each case, returned or raised."""
 
     def outcome(case: Any) -> Any:
@@ -200,46 +206,46 @@ def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Told]:
         except GroundjudgeError as error:
             return error
 
-    return [told(outcome(case)) for case in cases]
+    return [fields_of(outcome(case)) for case in cases]
 
 
-def by_judge(name: str) -> list[Told]:
+def by_judge(name: str) -> list[Fields]:
     return one_by_one(judge_of(name).judge, CASES[name])
 
 
-def by_ajudge(name: str) -> list[Told]:
+def by_ajudge(name: str) -> list[Fields]:
     judge = judge_of(name)
     return one_by_one(lambda case: asyncio.run(judge.ajudge(case)), CASES[name])
 
 
-def by_case_objects(name: str) -> list[Told]:
+def by_case_objects(name: str) -> list[Fields]:
     return one_by_one(judge_of(name).judge, [Case(**case) for case in CASES[name]])
 
 
-def by_invoke(name: str) -> list[Told]:
+def by_invoke(name: str) -> list[Fields]:
     return one_by_one(runnable(judge_of(name)).invoke, CASES[name])
 
 
-def by_ainvoke(name: str) -> list[Told]:
+def by_ainvoke(name: str) -> list[Fields]:
     chain = runnable(judge_of(name))
     return one_by_one(lambda case: asyncio.run(chain.ainvoke(case)), CASES[name])
 
 
-def by_stream(name: str) -> list[Told]:
+def by_stream(name: str) -> list[Fields]:
     chain = runnable(judge_of(name))
     return one_by_one(lambda case: next(iter(chain.stream(case))), CASES[name])
 
 
-def by_batch(name: str) -> list[Told]:
+def by_batch(name: str) -> list[Fields]:
     cases: list[Any] = CASES[name]
     verdicts: list[Any] = runnable(judge_of(name)).batch(cases, return_exceptions=True)
-    return [told(verdict) for verdict in verdicts]
+    return [fields_of(verdict) for verdict in verdicts]
 
 
-def by_abatch(name: str) -> list[Told]:
+def by_abatch(name: str) -> list[Fields]:
     cases: list[Any] = CASES[name]
     verdicts: list[Any] = asyncio.run(runnable(judge_of(name)).abatch(cases, return_exceptions=True))
-    return [told(verdict) for verdict in verdicts]
+    return [fields_of(verdict) for verdict in verdicts]
 
 
 LANGCHAIN = {
@@ -252,14 +258,14 @@ LANGCHAIN = {
 CORE = {"ajudge": by_ajudge, "Case": by_case_objects}
 
 
-def expected(name: str) -> list[Told]:
+def expected(name: str) -> list[Fields]:
     return by_judge(name)
 
 
 def test_table_covers_every_judge_status_and_error() -> None:
     rows = [one for name in names() for one in by_judge(name)]
     assert len(rows) == len(TABLE) >= 40
-    assert {one.status for one in rows} == {"ok", "not_applicable", "error"}
+    assert {one["status"] for one in rows} == {"ok", "not_applicable", "error"}
     endpoint = {
         "timeout",
         "connection",
@@ -270,7 +276,12 @@ def test_table_covers_every_judge_status_and_error() -> None:
         "not_found",
         "server",
     }
-    assert {one.error for one in rows if one.error} == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
+    errors = {
+        one["error"] if isinstance(one["error"], str) else one["error"]["code"]
+        for one in rows
+        if one["error"]
+    }
+    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field"}
 
 
 @pytest.mark.parametrize("name", names())
@@ -279,7 +290,7 @@ def test_core_and_langchain_agree(door: str, name: str) -> None:
     assert (CORE | LANGCHAIN)[door](name) == expected(name)
 
 
-SIDES = {"query", "agent_name", "profile", "conversation", "answers"}
+SIDES = {"id", "query", "agent_name", "profile", "conversation", "answers"}
 
 
 def example(case: Mapping[str, Any]) -> Example:
@@ -298,21 +309,12 @@ async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
     return target(inputs)
 
 
-def from_langsmith(row: Any) -> Told:
-    (result, *_) = row["evaluation_results"]["results"]
-    status = result.extra["status"]
-    comment = result.comment or ""
-    if status == "error":
-        return Told(status, result.score, None, "", comment.partition(":")[0])
-    label = result.value if isinstance(result.value, str) else None
-    return Told(status, result.score, label, comment, None)
-
-
-def agrees_with_langsmith(shown: Told, one: Told) -> bool:
-    """The comment holds the reason, and more where the verdict has parts."""
-    return shown.reason.startswith(one.reason) and Told(
-        shown.status, shown.score, shown.label, one.reason, shown.error
-    ) == Told(one.status, one.score, one.label, one.reason, one.error)
+def from_langsmith(row: Any, judge: Judge) -> Fields:
+    """The verdict that the evaluator leaves in the run; the feedback shows its scores."""
+    verdict: Verdict = row["run"].extra["groundjudge"][judge.name]
+    shown = [(one.key, one.score, one.value, one.comment) for one in row["evaluation_results"]["results"]]
+    assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
+    return fields_of(verdict)
 
 
 def offline() -> Client:
@@ -321,16 +323,16 @@ def offline() -> Client:
     )
 
 
-def by_langsmith(name: str) -> list[Told]:
+def by_langsmith(name: str) -> list[Fields]:
     data = [example(case) for case in CASES[name]]
     results = langsmith_evaluate(
         target, data=data, evaluators=[evaluator(judge_of(name))], upload_results=False, client=offline()
     )
     rows = {row["example"].id: row for row in results}
-    return [from_langsmith(rows[one.id]) for one in data]
+    return [from_langsmith(rows[one.id], judge_of(name)) for one in data]
 
 
-def by_alangsmith(name: str) -> list[Told]:
+def by_alangsmith(name: str) -> list[Fields]:
     data = [example(case) for case in CASES[name]]
 
     async def evaluated() -> dict[Any, Any]:
@@ -340,17 +342,14 @@ def by_alangsmith(name: str) -> list[Told]:
         return {row["example"].id: row async for row in results}
 
     rows = asyncio.run(evaluated())
-    return [from_langsmith(rows[one.id]) for one in data]
+    return [from_langsmith(rows[one.id], judge_of(name)) for one in data]
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("door", [by_langsmith, by_alangsmith])
-def test_langsmith_agrees(door: Callable[[str], list[Told]], name: str) -> None:
-    shown, expecting = door(name), expected(name)
-    assert len(shown) == len(expecting)
-    for one, other in zip(shown, expecting, strict=True):
-        assert agrees_with_langsmith(one, other), (one, other)
+def test_langsmith_agrees(door: Callable[[str], list[Fields]], name: str) -> None:
+    assert door(name) == expected(name)
 
 
 PARAMS = {"query": "input", "response": "actual_output", "reference": "expected_output"}
@@ -362,20 +361,30 @@ def llm_test_case(case: Mapping[str, Any]) -> LLMTestCase:
     if context is not None:
         fields["retrieval_context"] = [each if isinstance(each, str) else each["content"] for each in context]
     fields.setdefault("input", "none")
-    return LLMTestCase(**fields, metadata={field: case[field] for field in PLAY if field in case})
+    metadata = {field: case[field] for field in PLAY if field in case and field not in PARAMS}
+    return LLMTestCase(**fields, name=case["id"], metadata=metadata)
 
 
-def from_metric(metric: JudgeMetric) -> Told:
-    """What the metric keeps; a row that lacks something is turned down by DeepEval's own check."""
-    if metric.verdict is None:
+TURNED_DOWN: Fields = {"error": "missing_field"}
+"""A row that lacks something is turned down by DeepEval's own check, before a judge sees it."""
+
+
+def from_metric(metric: JudgeMetric) -> Fields:
+    """The verdict that the metric keeps; its attributes show it."""
+    if metric.verdict is None or metric.verdict.error:
         assert metric.error
-        return Told("error", None, None, "", "missing_field")
-    return told(metric.verdict)
+        assert metric.score is None
+        return TURNED_DOWN if metric.verdict is None else fields_of(metric.verdict)
+    headline, *_ = metric.judge.scores(metric.verdict)
+    if metric.verdict.label != "empty_response":
+        assert (metric.score, metric.reason) == (headline.score, headline.explanation)
+        assert metric.success is metric.verdict.passed
+    return fields_of(metric.verdict)
 
 
-def measured(name: str, measure: Callable[[JudgeMetric, LLMTestCase], None]) -> list[Told]:
+def measured(name: str, measure: Callable[[JudgeMetric, LLMTestCase], None]) -> list[Fields]:
     metric = JudgeMetric(judge=judge_of(name))
-    shown: list[Told] = []
+    shown: list[Fields] = []
     for case in CASES[name]:
         with suppress(GroundjudgeError, MissingTestCaseParamsError):
             measure(metric, llm_test_case(case))
@@ -383,21 +392,21 @@ def measured(name: str, measure: Callable[[JudgeMetric, LLMTestCase], None]) -> 
     return shown
 
 
-def by_measure(name: str) -> list[Told]:
+def by_measure(name: str) -> list[Fields]:
     return measured(name, lambda metric, case: metric.measure(case))
 
 
-def by_a_measure(name: str) -> list[Told]:
+def by_a_measure(name: str) -> list[Fields]:
     return measured(name, lambda metric, case: asyncio.run(metric.a_measure(case)))
 
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("door", [by_measure, by_a_measure])
-def test_deepeval_agrees(door: Callable[[str], list[Told]], name: str) -> None:
-    # DeepEval's own check turns down an empty text before a metric sees it.
-    empty = Told("error", None, None, "", "missing_field")
+def test_deepeval_agrees(door: Callable[[str], list[Fields]], name: str) -> None:
     cases = zip(CASES[name], expected(name), strict=True)
-    assert door(name) == [one if case["response"] else empty for case, one in cases]
+    is_turned_down = [not case["response"] or one["error"] == "missing_field" for case, one in cases]
+    known = zip(is_turned_down, expected(name), strict=True)
+    assert door(name) == [TURNED_DOWN if down else one for down, one in known]
 
 
 @pytest.mark.parametrize("name", names())
@@ -438,6 +447,42 @@ def settled(judge: Judge, case: Mapping[str, Any]) -> Verdict:
         verdict = error.verdict
     assert verdict
     return verdict
+
+
+def by_pydantic_evals(name: str) -> list[Fields]:
+    """A prototype of a fourth door, to show that the core carries it."""
+    verdicts: dict[str, Verdict] = {}
+
+    class Watched(JudgeEvaluator):
+        async def verdict(self, ctx: EvaluatorContext[Any, Any, Any]) -> Verdict:
+            verdicts[str(ctx.name)] = verdict = await super().verdict(ctx)
+            return verdict
+
+    cases = CASES[name]
+    dataset = Dataset[Any, Any, Any](
+        name="doors",
+        cases=[
+            EvalsCase(name=case["id"], inputs=case, expected_output=example(case).outputs) for case in cases
+        ],
+        evaluators=[Watched(judge_of(name))],
+    )
+    report = dataset.evaluate_sync(target, progress=False)
+    for shown in report.cases:
+        verdict = verdicts[shown.name]
+        scores = [(one.name, one.score) for one in judge_of(name).scores(verdict) if one.score is not None]
+        assert [(key, one.value) for key, one in shown.scores.items()] == ([] if verdict.error else scores)
+        assert bool(shown.evaluator_failures) is bool(verdict.error)
+    return [fields_of(verdicts[case["id"]]) for case in cases]
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_fourth_door_agrees(name: str) -> None:
+    assert by_pydantic_evals(name) == expected(name)
+
+
+def test_a_fourth_door_takes_at_most_forty_lines() -> None:
+    source = (Path(__file__).parents[1] / "pydantic_evals_door.py").read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 40
 
 
 def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:

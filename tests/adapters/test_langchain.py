@@ -29,7 +29,7 @@ from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel,
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
 from pydantic import ConfigDict, Field
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import (
     Case,
@@ -45,7 +45,8 @@ from groundjudge import (
     names,
     run,
 )
-from groundjudge.adapters.langchain import ChatModel, parser, prompt, runnable
+from groundjudge.adapters.langchain import parser, prompt, runnable
+from groundjudge.models.chat_model import LangChainModel
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -68,6 +69,10 @@ CUT_OFF = AIMessage("<S0>Well, the", response_metadata={"finish_reason": "length
 
 Row = Case | Mapping[str, Any]
 Judging = Runnable[Row, Verdict]
+
+
+LONG_ENOUGH = 0.005
+"""Seconds for a call that is one too many to begin."""
 
 
 class InFlight:
@@ -95,7 +100,8 @@ class Answers(BaseChatModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     replies: tuple[Any, ...]
-    wait: float = 0
+    together: int = 0
+    """The first call is answered when so many are in flight."""
     in_flight: InFlight = Field(default_factory=InFlight)
 
     @property
@@ -104,12 +110,16 @@ class Answers(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            time.sleep(self.wait)
+            while self.in_flight.peak < self.together:
+                time.sleep(0.001)
+            time.sleep(LONG_ENOUGH if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            await asyncio.sleep(self.wait)
+            while self.in_flight.peak < self.together:  # noqa: ASYNC110  other calls are in threads
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(LONG_ENOUGH if self.together else 0)
         return self._result(messages, number, bound)
 
     def _result(self, messages: list[BaseMessage], number: int, bound: Mapping[str, Any]) -> ChatResult:
@@ -177,8 +187,8 @@ class HttpError(Exception):
         self.code = code
 
 
-def answers(*replies: Any, wait: float = 0) -> Answers:
-    return Answers(replies=replies, wait=wait)
+def answers(*replies: Any, together: int = 0) -> Answers:
+    return Answers(replies=replies, together=together)
 
 
 async def invoke(judging: Judging, row: Any) -> Verdict:
@@ -232,7 +242,7 @@ def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
 @each_way
 @pytest.mark.parametrize("reply", [GOOD, POOR, GREETING])
 async def test_each_way_gives_the_verdict_of_the_core(way: Way, reply: str) -> None:
-    model = Says(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1"))
+    model = ScriptedModel(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1"))
     core = load("groundedness", model=model).judge(ROW)
     assert plain(await way(runnable("groundedness", llm=model), ROW)) == plain(core)
     by_an_llm = plain(await way(runnable("groundedness", llm=answers(reply)), ROW))
@@ -246,14 +256,15 @@ def test_a_case_goes_in_as_well_as_a_mapping() -> None:
 
 
 def test_the_core_s_models_and_options_are_taken() -> None:
-    judge = load("groundedness", model=Says(POOR), threshold=0.25)
+    judge = load("groundedness", model=ScriptedModel(POOR), threshold=0.25)
     assert runnable(judge).invoke(ROW).passed
     assert not runnable("groundedness", llm=lambda _: POOR, threshold=0.3).invoke(ROW).passed
     assert runnable(judge, llm=answers(GOOD)).invoke(ROW).score == 1
     with pytest.raises(ModelError, match="no_model"):
         runnable("groundedness")
-    with pytest.raises(TypeError, match="load"):
-        runnable(judge, threshold=0.3)
+    assert not runnable(judge, threshold=0.3).invoke(ROW).passed
+    with pytest.raises(TypeError, match="pass one of them"):
+        runnable("groundedness", model=answers(GOOD), llm=answers(GOOD))
 
 
 @sync_and_async
@@ -315,7 +326,7 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
         ([TimeoutError()], ["prompt", "model!"]),
     ],
 )
-@pytest.mark.parametrize("door", [None, ChatModel])
+@pytest.mark.parametrize("door", [None, LangChainModel])
 def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
     way: str, replies: list[Any], children: list[str], door: Callable[[Any], Any] | None
 ) -> None:
@@ -324,7 +335,8 @@ def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
     assert judged.name == "groundedness"
     assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
     assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
-    assert {child.run_type for child in judged.child_runs if child.name == "model"} == {"llm"}
+    models = [child for child in judged.child_runs if child.name == "model"]
+    assert [[run.run_type for run in child.child_runs] for child in models] == [["llm"]] * len(models)
     for each in (judged, *judged.child_runs):
         assert "mine" in (each.tags or [])
         assert each.metadata["team"] == "search"
@@ -332,8 +344,8 @@ def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
 
 @pytest.mark.parametrize("way", ["invoke", "ainvoke"])
 def test_a_model_of_the_core_is_traced_too(way: str) -> None:
-    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "says-1")
-    (judged,) = runs_of(runnable("groundedness", llm=Says(told)), way, ROW)
+    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
+    (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(told)), way, ROW)
     children: list[Any] = judged.child_runs
     assert [child.name for child in children] == ["prompt", "model", "parser"]
     assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
@@ -344,7 +356,8 @@ def test_a_model_of_the_core_is_traced_too(way: str) -> None:
 def test_without_anything_to_ask_nothing_is_called(way: str, row: Any) -> None:
     llm = answers(GOOD)
     (judged,) = runs_of(runnable("groundedness", llm=llm), way, row)
-    assert (judged.child_runs, llm.in_flight.calls) == ([], 0)
+    steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
+    assert (steps, llm.in_flight.calls) == ([] if row is BLANK else ["prompt!"], 0)
 
 
 def test_a_blank_response_is_not_applicable() -> None:
@@ -355,19 +368,20 @@ def test_a_blank_response_is_not_applicable() -> None:
 def test_a_handler_sees_names_and_parents() -> None:
     class Handler(BaseCallbackHandler):
         def __init__(self) -> None:
-            self.seen: list[tuple[str, UUID | None]] = []
+            self.seen: list[tuple[str | None, UUID | None]] = []
 
         def on_chain_start(self, *_: Any, **told: Any) -> None:
             self.seen.append((told["name"], told["parent_run_id"]))
 
-        on_chat_model_start = on_chain_start
+        def on_chat_model_start(self, *_: Any, **told: Any) -> None:
+            self.seen.append(("the llm", told["parent_run_id"]))
 
     handler = Handler()
     chain = RunnablePassthrough[Any]() | runnable("groundedness", llm=answers(UNREADABLE, GOOD))
     chain.invoke(ROW, {"callbacks": [handler], "run_name": "app"})
     assert [name for name, _ in handler.seen] == [
         *("app", "RunnablePassthrough", "groundedness"),
-        *("prompt", "model", "parser") * 2,
+        *("prompt", "model", "the llm", "parser") * 2,
     ]
     assert len({parent for name, parent in handler.seen if name in {"prompt", "model", "parser"}}) == 1
 
@@ -377,7 +391,9 @@ async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
     events: list[Any] = [event async for event in judging.astream_events(ROW, version="v2")]
     chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
     assert "".join(chunk.content for chunk in chunks) == GOOD
-    assert {event["name"] for event in events} == {"groundedness", "prompt", "model", "parser"}
+    assert {event["name"] for event in events} == {
+        *("groundedness", "prompt", "model", "GenericFakeChatModel", "parser")
+    }
     assert events[-1]["data"]["output"].score == 1
 
 
@@ -469,20 +485,20 @@ ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for 
 )
 async def test_a_batch_keeps_its_bound(config: Any, bound: int) -> None:
     for in_threads in (True, False):
-        llm = answers(GOOD, wait=0.05)
+        llm = answers(GOOD, together=bound)
         judging = runnable("groundedness", llm=llm)
         verdicts = judging.batch(ROWS, config) if in_threads else await judging.abatch(ROWS, config)
         assert [verdict.case_id for verdict in verdicts] == [f"row {number}" for number in range(40)]
         assert llm.in_flight.calls == 40
-        assert bound / 2 < llm.in_flight.peak <= bound
+        assert llm.in_flight.peak == bound
 
 
 async def test_the_bound_holds_within_a_chain() -> None:
-    llm = answers(GOOD, wait=0.05)
+    llm = answers(GOOD, together=16)
     judging = runnable("groundedness", llm=llm).with_config(tags=["t"]).with_retry()
     chain: Runnable[Any, Verdict] = RunnablePassthrough[Any]() | judging
     await chain.abatch([*ROWS])
-    assert 8 < llm.in_flight.peak <= 16
+    assert llm.in_flight.peak == 16
 
 
 async def test_one_row_that_fails_leaves_the_others_alone() -> None:
@@ -506,12 +522,12 @@ async def test_one_row_that_fails_leaves_the_others_alone() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
-    judge = load(name, model=Says(GOOD))
+    judge = load(name, model=ScriptedModel(GOOD))
     for step in (runnable(judge), prompt(judge)):
         taken: Any = step.get_input_schema()
         schema = taken.model_json_schema()
-        assert [*schema["properties"]] == [each.field for each in judge.prompt.inputs]
-        assert schema["required"] == [each.field for each in judge.prompt.inputs if each.required]
+        assert [*schema["properties"]] == [each.field for each in judge.rubric.prompt.inputs]
+        assert schema["required"] == [each.field for each in judge.rubric.prompt.inputs if each.required]
         taken.model_validate({**dict.fromkeys(schema["required"], "text"), "id": 4})
         with pytest.raises(ValueError, match="required"):
             taken.model_validate({})
@@ -584,7 +600,7 @@ def test_configured_names_and_tags_reach_the_trace() -> None:
 
 @each_way
 async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = prompt(judge) | answers(COUNTED) | parser(judge)
     verdict = await way(chain, ROW)
     assert (verdict.score, verdict.usage) == (1, Usage(prompt_tokens=900, completion_tokens=40))
@@ -592,12 +608,12 @@ async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
 
 
 def test_the_prompt_is_what_the_core_would_send() -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     shown = prompt(judge).invoke(ROW)
     assert isinstance(shown, ChatPromptValue)
     roles = {"system": "system", "human": "user"}
     assert [{"role": roles[each.type], "content": each.content} for each in shown.messages] == [
-        *judge.ask(ROW).messages
+        *judge.rubric.ask(ROW).messages
     ]
     with pytest.raises(CaseError, match="missing_field"):
         prompt(judge).invoke({"question": "When?"})
@@ -614,14 +630,14 @@ def test_the_prompt_is_what_the_core_would_send() -> None:
 )
 def test_the_parser_raises_what_langchain_knows(said: str | AIMessage, code: str) -> None:
     with pytest.raises(OutputParserException) as raised:
-        parser(load("groundedness", model=Says(GOOD))).invoke(said)
+        parser(load("groundedness", model=ScriptedModel(GOOD))).invoke(said)
     assert raised.value.llm_output == (said if isinstance(said, str) else said.content)
     assert isinstance(raised.value.__cause__, ReplyError)
     assert raised.value.__cause__.code == code
 
 
 def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
-    judge = load("groundedness", model=Says(GOOD))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = (prompt(judge) | answers(UNREADABLE, POOR) | parser(judge)).with_retry(
         retry_if_exception_type=(OutputParserException,), wait_exponential_jitter=False
     )
@@ -629,7 +645,7 @@ def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
 
 
 def test_quotes_are_checked_where_the_case_is_known() -> None:
-    judge = load("statement_groundedness", model=Says(QUOTING))
+    judge = load("statement_groundedness", model=ScriptedModel(QUOTING))
     checked = parser(judge, ROW).invoke(QUOTING)
     assert (checked.parts[0].evidence[0].quote, checked.warnings, checked.case_id) == (
         "opens at 9:00",
@@ -646,14 +662,14 @@ def test_quotes_are_checked_where_the_case_is_known() -> None:
 
 
 async def test_a_chat_model_is_a_model_of_the_core() -> None:
-    model = ChatModel(answers(COUNTED))
+    model = LangChainModel(answers(COUNTED))
     assert isinstance(model, Model)
     judge = load("groundedness", model=model)
     assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
     assert (await judge.ajudge(ROW)).model == "answering-1-0613"
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     with pytest.raises(ModelError, match="rate_limited"):
-        load("groundedness", model=ChatModel(answers(HttpError(429)))).judge(ROW)
+        load("groundedness", model=LangChainModel(answers(HttpError(429)))).judge(ROW)
 
 
 @pytest.mark.parametrize(
@@ -665,7 +681,7 @@ async def test_a_chat_model_is_a_model_of_the_core() -> None:
     ],
 )
 def test_a_chat_model_is_called_what_its_llm_calls_its_model(llm: Any, name: str) -> None:
-    assert ChatModel(llm).name == name
+    assert LangChainModel(llm).name == name
 
 
 @sync_and_async
@@ -705,7 +721,8 @@ async def test_parameters_that_the_endpoint_refuses_are_left_out_from_then_on(
 async def test_an_llm_that_hangs_on_to_another_event_loop_answers_all_the_same() -> None:
     llm = TiedToALoop(replies=(COUNTED,))
     assert (await runnable("groundedness", llm=llm).ainvoke(ROW)).attempts == 1
-    assert [verdict.score for verdict in run(load("groundedness", model=ChatModel(llm)), ROWS)] == [1.0] * 40
+    judge = load("groundedness", model=llm)
+    assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     assert raised_by(runnable("groundedness", llm=answers(RuntimeError("loop"))), ROW).code == "failed"
 
 

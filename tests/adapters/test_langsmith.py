@@ -24,7 +24,7 @@ from langsmith import Client, aevaluate, evaluate, traceable
 from langsmith.evaluation import EvaluationResult, evaluate_existing
 from langsmith.schemas import Example, Run
 from pydantic import BaseModel
-from says import Says
+from scripted_model import ScriptedModel
 from standin_langsmith import Body, StandIn
 
 from groundjudge import Adjacent, Case, ModelError, Scale, load
@@ -139,7 +139,7 @@ def says(outputs: Any) -> Target:
 
 def judged(run: Callable[..., Any], name: str, reply: Any, **options: Any) -> dict[str, EvaluationResult]:
     """The feedback on one exchange, by its keys."""
-    judge = load(name, model=Says(reply), **options)
+    judge = load(name, model=ScriptedModel(reply), **options)
     (row,) = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(judge)])
     return {result.key: result for result in results(row)}
 
@@ -151,19 +151,23 @@ def test_feedback_holds_the_verdict(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(4))["groundedness"]
     assert (found.score, found.value, found.comment) == (0.75, "incomplete", "All of it is there.")
     assert found.extra == {"status": "ok", "passed": True, "parts": [], "warnings": []}
-    prompt = load("groundedness", model="offline").prompt
+    prompt = load("groundedness", model="offline").rubric.prompt
     assert {name: found.evaluator_info[f"prompt_{name}"] for name in ("name", "version", "sha256")} == {
         "name": "groundedness",
         "version": prompt.id.version,
         "sha256": prompt.id.sha256,
     }
-    assert found.evaluator_info["model"] == "says"
+    assert found.evaluator_info["model"] == "scripted"
     assert found.evaluator_info["signature"].startswith(f"groundedness@{prompt.id.version}|sha:")
 
 
 def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(3))["groundedness"]
-    assert (found.score, found.value, found.comment) == (None, "nothing_to_ground", "All of it is there.")
+    assert (found.score, found.value, found.comment) == (
+        None,
+        "nothing_to_ground",
+        "Not applicable (nothing_to_ground). All of it is there.",
+    )
     assert extra(found)["status"] == "not_applicable"
     assert "error" not in extra(found)
 
@@ -172,7 +176,7 @@ def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> Non
     ("name", "keys"), [("groundedness", ["groundedness"]), ("passage_quality", [*PASSAGES])]
 )
 def test_a_blank_response_costs_no_call(run: Any, name: str, keys: list[str]) -> None:
-    model = Says(NO_VERDICT)
+    model = ScriptedModel(NO_VERDICT)
     (row,) = run(says({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
     assert [(one.key, one.score, one.value) for one in results(row)] == [
         (key, None, "empty_response") for key in keys
@@ -191,18 +195,23 @@ def test_two_scores_have_a_key_each_beside_the_headline(run: Any) -> None:
     found = judged(run, "passage_quality", ADJACENT)
     assert {key: (one.score, one.value) for key, one in found.items()} == PASSAGES
     assert found["passage_recall"].comment == "One fact is missing."
-    assert found["passage_quality"].comment == "weakest: precision (3.5) A third is noise."
+    assert (
+        found["passage_quality"].comment
+        == "precision (3.5): A third is noise.\nrecall (4.4): One fact is missing."
+    )
 
 
 def test_parts_of_an_own_judge_are_named_after_it(tmp_path: Path) -> None:
     path = tmp_path / "tone.prompty"
     path.write_text("---\nname: tone\n---\nRate {response}")
-    own = load(path, model=Says(""), reply=Adjacent(("warmth", "calm")), scale=Scale(worst=1, best=5))
+    own = load(
+        path, model=ScriptedModel(""), reply=Adjacent(("warmth", "calm")), scale=Scale(worst=1, best=5)
+    )
     assert evaluator(own).feedback_keys == ["tone", "tone_warmth", "tone_calm"]
 
 
 def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
-    judge = load("statement_groundedness", model=Says(SCORECARD))
+    judge = load("statement_groundedness", model=ScriptedModel(SCORECARD))
     outputs = {
         "answer": "It is red. It is tall.",
         "context": ["The door is red.", "The door is not two metres tall."],
@@ -210,7 +219,7 @@ def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
     (row,) = run(says(outputs), (ASKED, None), evaluators=[evaluator(judge)])
     (found,) = results(row)
     assert found.score == 0.75
-    assert comment(found).startswith("weakest: It is tall. (5) ")
+    assert comment(found).startswith("It is tall. (5): ")
     assert [part["name"] for part in extra(found)["parts"]] == ["It is red.", "It is tall."]
     assert extra(found)["parts"][0]["evidence"][0] == {
         "quote": "The door is red.",
@@ -246,7 +255,7 @@ def test_an_error_is_recorded_under_every_key(
 
 
 def test_an_error_is_that_rows_alone(run: Any) -> None:
-    judge = evaluator("groundedness", model=Says(NO_VERDICT, TAGS.format(5)), reasks=0)
+    judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT, TAGS.format(5)), max_reasks=0)
     rows = run(says(ANSWERED), (ASKED, None), (ASKED, None), evaluators=[judge], max_concurrency=0)
     assert sorted([results(row)[0].score for row in rows], key=str) == [1.0, None]
 
@@ -260,10 +269,10 @@ def test_the_verdict_is_the_judges_own(run: Any) -> None:
 
 def test_a_judge_brings_its_options_along() -> None:
     judge = load("groundedness", model="offline")
-    with pytest.raises(TypeError, match="has its model and options already"):
-        evaluator(judge, model="offline")
-    with pytest.raises(TypeError, match="has its model and options already"):
-        evaluator(judge, threshold=0.9)
+    assert evaluator(judge).feedback_keys == ["groundedness"]
+    assert evaluator(judge, model=ScriptedModel(""), threshold=0.9).feedback_keys == ["groundedness"]
+    with pytest.raises(TypeError, match="unknown option 'treshold', did you mean 'threshold'"):
+        evaluator(judge, treshold=0.9)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def test_options_reach_the_judge(run: Any) -> None:
@@ -399,6 +408,11 @@ RUNS: Sequence[tuple[Sequence[Callable[[str], Any]], list[tuple[str, str, str]]]
 
 
 STEPS = ["+".join(getattr(step, "__name__", "") for step in steps) for steps, _ in RUNS]
+QUICK = {"dictionaries", "chained", "readings", "clock_by_call"}
+ROUND_TRIPS = [  # each takes half a second, in which the client waits
+    pytest.param(*run, id=name, marks=() if name in QUICK else pytest.mark.soak)
+    for name, run in zip(STEPS, RUNS, strict=True)
+]
 
 
 def application(*steps: Callable[[str], Any]) -> Target:
@@ -421,14 +435,14 @@ def described(case: Case) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
 def test_documents_are_what_child_runs_returned(run: Any, steps: Any, expected: Any) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
     run(application(*steps), (ASKED, None), evaluators=[evaluator("groundedness", model=model)])
     assert described(model.asked[0].case) == expected
 
 
-@pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
+@pytest.mark.parametrize(("steps", "expected"), ROUND_TRIPS)
 def test_documents_are_the_same_once_runs_come_back_from_langsmith(steps: Any, expected: Any) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
     with StandIn([(ASKED, None)]) as server:
         client = server.client()
         experiment = evaluate(application(*steps), data=server.dataset, client=client)
@@ -448,7 +462,9 @@ def test_what_has_no_text_is_an_error_that_says_so(run: Any) -> None:
     def numbers(_: str) -> list[dict[str, int]]:
         return [{"rank": 1, "id": 7}]
 
-    (row,) = run(application(numbers), (ASKED, None), evaluators=[evaluator("groundedness", model=Says(""))])
+    (row,) = run(
+        application(numbers), (ASKED, None), evaluators=[evaluator("groundedness", model=ScriptedModel(""))]
+    )
     (found,) = results(row)
     assert comment(found).startswith("context_unreadable:")
     assert "rank, id" in comment(found)
@@ -459,7 +475,7 @@ def test_a_judge_without_a_context_does_not_mind_what_was_retrieved(run: Any) ->
     def numbers(_: str) -> list[int]:
         return [1]
 
-    judge = evaluator("passage_quality", model=Says(ADJACENT))
+    judge = evaluator("passage_quality", model=ScriptedModel(ADJACENT))
     (row,) = run(application(numbers), (ASKED, EXPECTED), evaluators=[judge])
     assert {one.key: (one.score, one.value) for one in results(row)} == PASSAGES
 
@@ -491,7 +507,7 @@ EXCHANGES: Sequence[tuple[Body, Any, Body | None, dict[str, Any]]] = [
 def test_the_case_is_found_under_the_usual_names(
     run: Any, inputs: Body, outputs: Any, expected: Any, fields: Any
 ) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
 
     def target(_: dict[str, Any]) -> Any:
         texts("it")
@@ -514,7 +530,7 @@ def test_the_case_is_found_under_the_usual_names(
 def test_context_of_the_outputs_comes_before_child_runs_and_these_before_any_other(
     run: Any, inputs: Body, outputs: Body, expected: Body, context: list[str]
 ) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
 
     def target(_: dict[str, Any]) -> Any:
         texts("it")
@@ -564,7 +580,7 @@ def looks_elsewhere(run: Run, example: Example | None) -> Body:
     ],
 )
 def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, context: list[str]) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
 
     def target(_: dict[str, Any]) -> Any:
         texts("it")
@@ -577,7 +593,7 @@ def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, c
 
 
 def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
-    model = Says(TAGS.format(5))
+    model = ScriptedModel(TAGS.format(5))
     paths = {"response": "outputs.said", "id": "inputs.number", "split": "inputs.split"}
 
     def target(_: dict[str, Any]) -> Any:
@@ -603,7 +619,7 @@ def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
     ],
 )
 def test_a_case_that_is_not_there_is_an_error(run: Any, case: Any, said: str) -> None:
-    judge = evaluator("groundedness", model=Says(""), case=case)
+    judge = evaluator("groundedness", model=ScriptedModel(""), case=case)
     (row,) = run(says(ODD_OUTPUTS), (ODD_INPUTS, None), evaluators=[judge])
     (found,) = results(row)
     assert comment(found).startswith(said)
@@ -611,7 +627,7 @@ def test_a_case_that_is_not_there_is_an_error(run: Any, case: Any, said: str) ->
 
 
 def test_where_nothing_is_found_the_error_tells_which_keys_there_were(run: Any) -> None:
-    judge = evaluator("groundedness", model=Says(""))
+    judge = evaluator("groundedness", model=ScriptedModel(""))
     (row,) = run(says({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
     said = comment(results(row)[0])
     assert said.startswith("missing_field: groundedness needs query, which is not given.")
@@ -624,11 +640,13 @@ def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
         message = "the database is down"
         raise RuntimeError(message)
 
-    (row,) = run(target, (ASKED, EXPECTED), evaluators=[evaluator("passage_quality", model=Says(""))])
+    (row,) = run(
+        target, (ASKED, EXPECTED), evaluators=[evaluator("passage_quality", model=ScriptedModel(""))]
+    )
     assert [one.key for one in results(row)] == [*PASSAGES]
     said = comment(results(row)[0])
     assert said.startswith("missing_field: passage_quality needs response")
-    assert "a run that failed: RuntimeError('the database is down')" in said
+    assert "the run failed: RuntimeError('the database is down')" in said
 
 
 # The summary
@@ -641,7 +659,7 @@ def summed(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, EvaluationRes
 
 def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
-    model = Says(*replies)
+    model = ScriptedModel(*replies)
     judge = evaluator("groundedness", model=model)
     outputs: Iterator[Body] = iter([*[ANSWERED] * 4, {}])
 
@@ -673,7 +691,7 @@ def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
 
 
 def test_a_summary_of_nothing_but_errors_has_no_mean(run: Any) -> None:
-    judge = evaluator("groundedness", model=Says(NO_VERDICT))
+    judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT))
     found = summed("groundedness", run(says(ANSWERED), (ASKED, None), evaluators=[judge]))
     assert {what: one.score for what, one in found.items()} == {
         "mean": None,
@@ -686,8 +704,8 @@ def test_a_summary_of_nothing_but_errors_has_no_mean(run: Any) -> None:
 
 def test_each_judge_is_summed_by_itself_and_by_its_object_too(run: Any) -> None:
     good, bad = (
-        load("groundedness", model=Says(TAGS.format(5))),
-        load("passage_quality", model=Says(ADJACENT)),
+        load("groundedness", model=ScriptedModel(TAGS.format(5))),
+        load("passage_quality", model=ScriptedModel(ADJACENT)),
     )
     rows = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(good), evaluator(bad)])
     assert summed("groundedness", rows)["mean"].score == 1
@@ -742,10 +760,10 @@ def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
         "Statement Sentence: x\nScore: 10",
         "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
     )
-    server = upload(evaluator("statement_groundedness", model=Says("\n".join(blocks))))
+    server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
     (feedback,) = server.feedback
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
-    assert feedback["comment"] == 'weakest: Eleven hours. (5) "one"'
+    assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
     assert feedback["feedback_source"]["type"] == "model"
     told = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*told}
@@ -755,7 +773,7 @@ def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
 
 
 def test_the_judges_run_is_nested_under_the_evaluators_and_the_feedback_names_it(upload: Any) -> None:
-    server = upload(evaluator("passage_quality", model=Says(ADJACENT)))
+    server = upload(evaluator("passage_quality", model=ScriptedModel(ADJACENT)))
     outer, inner = server.of_project("evaluators")
     assert (outer["name"], inner["name"]) == ("passage_quality", "judge")
     assert inner["parent_run_id"] == outer["id"]
@@ -769,7 +787,7 @@ def test_the_judges_run_is_nested_under_the_evaluators_and_the_feedback_names_it
 
 
 def test_an_error_arrives_as_one_under_every_key(upload: Any) -> None:
-    server = upload(evaluator("passage_quality", model=Says(NO_VERDICT)))
+    server = upload(evaluator("passage_quality", model=ScriptedModel(NO_VERDICT)))
     assert sorted(one["key"] for one in server.feedback) == sorted(PASSAGES)
     outer, inner = server.of_project("evaluators")
     assert "no_verdict" in inner["error"]
@@ -781,7 +799,7 @@ def test_an_error_arrives_as_one_under_every_key(upload: Any) -> None:
 
 
 def test_the_summary_arrives_with_the_experiment(upload: Any) -> None:
-    judge = evaluator("groundedness", model=Says(TAGS.format(4)))
+    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(4)))
     server = upload(judge, summary_evaluators=[summary("groundedness")])
     (session,) = server.sessions.values()
     totals = [one for one in server.feedback if "run_id" not in one]
@@ -796,7 +814,9 @@ def test_the_summary_arrives_with_the_experiment(upload: Any) -> None:
 
 
 def test_what_is_kept_for_the_summary_is_not_sent(upload: Any) -> None:
-    judges = [evaluator(name, model=Says(NO_VERDICT)) for name in ("groundedness", "passage_quality")]
+    judges = [
+        evaluator(name, model=ScriptedModel(NO_VERDICT)) for name in ("groundedness", "passage_quality")
+    ]
     server = upload(*judges, summary_evaluators=[summary("groundedness")])
     assert (
         len(server.runs) == 2 + 2 * 2 + 1
@@ -807,7 +827,7 @@ def test_what_is_kept_for_the_summary_is_not_sent(upload: Any) -> None:
 
 
 def test_an_experiment_that_exists_is_judged_with_its_child_runs() -> None:
-    model = Says(TAGS.format(4))
+    model = ScriptedModel(TAGS.format(4))
     with StandIn([(ASKED, EXPECTED), (ASKED, None)]) as server:
         client = server.client()
         experiment = evaluate(application(dictionaries), data=server.dataset, client=client).experiment_name
@@ -909,7 +929,7 @@ def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
     assert (answer.get("score"), answer["value"], answer["comment"]) == (
         None,
         "nothing_to_ground",
-        "All of it is there.",
+        "Not applicable (nothing_to_ground). All of it is there.",
     )
     assert answer["feedback_source"]["metadata"]["signature"].startswith("groundedness@")
     assert answer["extra"]["status"] == "not_applicable"

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from rated import error, joined, verdict
+from make_verdicts import error, joined, verdict
 
 from groundjudge.analysis.agreement import Bin, Confusion, agree, measured
 from groundjudge.analysis.labels import Labels

@@ -10,8 +10,8 @@ import pytest
 from by_hand import by_hand
 from hypothesis import given
 from hypothesis import strategies as st
-from rated import PROMPT, joined, verdict
-from says import Says
+from make_verdicts import PROMPT, joined, verdict
+from scripted_model import ScriptedModel
 
 from groundjudge import load
 from groundjudge.analysis.agreement import sample_of
@@ -44,7 +44,7 @@ def telling_rows(n: int = 200) -> Joined:
     return joined(scores.round(3).tolist(), labels.astype(int).tolist())
 
 
-@pytest.mark.parametrize("folds", [None, 5])
+@pytest.mark.parametrize("folds", [None, pytest.param(5, marks=pytest.mark.soak)])
 def test_a_threshold_fitted_to_random_labels_looks_good_only_where_it_was_fitted(folds: int | None) -> None:
     found = [calibrate(random_rows(seed), folds=folds, resamples=100, seed=seed) for seed in range(40)]
     fitted, tested = (
@@ -107,8 +107,8 @@ def test_a_threshold_is_a_plain_number_between_scores(
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_a_threshold_decides_as_a_judge_with_it_does(score: float, threshold: float) -> None:
-    judge = load("confidence_grounding", model=Says("-"), threshold=threshold)
-    decided = judge.read(f'{{"reasoning": "r", "score": {score:.17f}}}').passed
+    judge = load("confidence_grounding", model=ScriptedModel("-"), threshold=threshold)
+    decided = judge.rubric.read(f'{{"reasoning": "r", "score": {score:.17f}}}').passed
     assert bool(passes(np.array([float(f"{score:.17f}")]), threshold)[0]) == decided
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from rated import error, verdict
+from make_verdicts import error, verdict
 
 from groundjudge.analysis.comparison import compare
 from groundjudge.analysis.figures import Figure

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rated import error, verdict
+from make_verdicts import error, verdict
 
 from groundjudge.analysis.labels import LabelError, Labels, join, label_of, number_of, read_labels
 from groundjudge.errors import CaseError

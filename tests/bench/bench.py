@@ -1,7 +1,7 @@
 """What judging costs beside a bare loop over AsyncOpenAI: same process, same server, same prompts, in turns.
 
-    python tests/bench/bench.py           everything: about five minutes
-    python tests/bench/bench.py --quick   without the 100,000 rows
+    PYTHONPATH=tests python tests/bench/bench.py           everything: about five minutes
+    PYTHONPATH=tests python tests/bench/bench.py --quick   without the 100,000 rows
 
 Each figure is the median of ROUNDS rounds, in which the contenders take turns; a ratio is the median of the
 rounds' ratios. CPU is user and system time of this process; the server is another one.
@@ -21,8 +21,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import hostile_endpoint
 import openai
 import server
+from standin_openai import StandIn
 
 from groundjudge import Judge, arun, load
 from groundjudge.models.openai import OpenAIModel
@@ -71,7 +73,7 @@ async def ours(judge: Judge, n: int, in_flight: int) -> None:
 
 async def bare(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int) -> None:
     """Send the very same prompt so many times, and look at the replies."""
-    request = judge.ask(next(rows(1)))
+    request = judge.rubric.ask(next(rows(1)))
     messages: Any = [dict(message) for message in request.messages]
     create: Any = client.chat.completions.create
     left = iter(range(n))
@@ -171,6 +173,26 @@ def memory(url: str, most: int) -> None:
     show(Line(name, f"{small:.1f} MB", f"{large:.1f} MB", large / small, 1.2))
 
 
+async def hostile(n: int = 2000) -> None:
+    """The wall of a run at an endpoint that fails in every way, and its longest row."""
+    endpoint, in_flight, deadline = (
+        hostile_endpoint.Endpoint(),
+        hostile_endpoint.IN_FLIGHT,
+        hostile_endpoint.DEADLINE,
+    )
+    with StandIn(endpoint, latency=hostile_endpoint.LATENCY) as standin:
+        judge = load("groundedness", model=OpenAIModel("m", base_url=standin.url))
+        started = time.perf_counter()
+        judged = arun(judge, hostile_endpoint.rows(n), concurrency=in_flight, deadline=deadline)
+        longest = max([verdict.latency_s async for verdict in judged])
+        wall = time.perf_counter() - started
+    best = endpoint.shortest()
+    name = f"wall, {n} cases, {in_flight} in flight, faults (against the ideal)"
+    show(Line(name, f"{best:.2f} s", f"{wall:.2f} s", wall / best, 1.5))
+    name = "longest case of these (against the deadline)"
+    show(Line(name, f"{deadline:.2f} s", f"{longest:.2f} s", longest / deadline, 1 + 0.5 / deadline))
+
+
 def importing() -> None:
     program = "from time import process_time as t; start = t(); import groundjudge; print(t() - start)"
     seconds = min(child(program) for _ in range(ROUNDS))
@@ -181,7 +203,9 @@ def prefix() -> None:
     for name in JUDGES:
         judge = load(name, model="offline")
         cases = [next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}]
-        one, two = ("".join(message["content"] for message in judge.ask(case).messages) for case in cases)
+        one, two = (
+            "".join(message["content"] for message in judge.rubric.ask(case).messages) for case in cases
+        )
         share = next(at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b) / len(one)
         show(Line(f"prompt prefix, {name} (at least 60 %)", "", f"{share:.0%}", 0.6 / share, 1.0))
 
@@ -196,6 +220,7 @@ def main() -> None:
         show(f"the stand-in server answers {asyncio.run(capacity(url)):,.0f} requests a second")
         show(f"{'':<60}{'bare':>12}{'groundjudge':>12}{'ratio':>9}{'at most':>9}")
         asyncio.run(speed(url))
+        asyncio.run(hostile())
         memory(url, 10_000 if "--quick" in sys.argv else 100_000)
     importing()
     prefix()

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from rated import error, verdict
+from make_verdicts import error, verdict
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service

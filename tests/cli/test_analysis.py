@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rated import PROMPT, error, verdict
+from make_verdicts import PROMPT, error, verdict
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, __version__, names
 
@@ -28,7 +28,9 @@ def words(output: str) -> list[list[str]]:
 
 
 def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    result = invoke("run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    result = invoke(
+        "run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD)
+    )
     assert result.exit_code == 0
     found = verdicts_in(result.stdout)
     assert sorted((v.judge, v.case_id, v.score) for v in found) == [
@@ -51,7 +53,7 @@ def test_with_out_the_table_goes_to_stdout(
     out.write_text("an earlier run's\n" * 3)
     result = invoke(
         *("run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--out", out, "--overwrite"),
-        says=Says(GOOD),
+        model=ScriptedModel(GOOD),
     )
     assert [v.score for v in verdicts_in(out.read_text())] == [1.0]
     assert words(result.stdout)[1][:2] == ["groundedness", "1.000"]
@@ -59,7 +61,9 @@ def test_with_out_the_table_goes_to_stdout(
 
 
 def test_without_a_judge_all_that_come_along_are_asked(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    result = invoke("run", file_of(ROW, {**ROW, "judges": ["groundedness"]}), "--model", "m", says=Says(GOOD))
+    result = invoke(
+        "run", file_of(ROW, {**ROW, "judges": ["groundedness"]}), "--model", "m", model=ScriptedModel(GOOD)
+    )
     assert [line[0] for line in words(result.stderr)][1:6] == names()
     assert sorted((v.judge, v.case_id) for v in verdicts_in(result.stdout)) == sorted(
         [*((name, "row 1") for name in names()), ("groundedness", "row 2")]
@@ -72,11 +76,13 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], 
         "---\nname: mine\nreply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5}\n"
         "inputs: [{name: response, type: text}]\n---\nuser:\nRate {{response}}\n"
     )
-    result = invoke("run", file_of(ROW), "--judge", prompt, "--model", "m", says=Says(GOOD))
+    result = invoke("run", file_of(ROW), "--judge", prompt, "--model", "m", model=ScriptedModel(GOOD))
     assert [(v.judge, v.score) for v in verdicts_in(result.stdout)] == [("mine", 1.0)]
     twice = tmp_path / "copy.prompty"
     twice.write_text(prompt.read_text())
-    result = invoke("run", file_of(ROW), "--judge", prompt, "--judge", twice, "--model", "m", says=Says(GOOD))
+    result = invoke(
+        "run", file_of(ROW), "--judge", prompt, "--judge", twice, "--model", "m", model=ScriptedModel(GOOD)
+    )
     assert (result.exit_code, result.stderr) == (
         2,
         "groundjudge: two judges are called 'mine': their verdicts could not be told apart\n",
@@ -85,7 +91,7 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], 
 
 def test_a_judge_named_twice_is_asked_once(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     twice = ["--judge", "groundedness"] * 2
-    result = invoke("run", file_of(ROW), *twice, "--model", "m", says=Says(GOOD))
+    result = invoke("run", file_of(ROW), *twice, "--model", "m", model=ScriptedModel(GOOD))
     assert len(verdicts_in(result.stdout)) == 1
 
 
@@ -125,13 +131,13 @@ def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     status: int,
 ) -> None:
     one_at_a_time = ["--concurrency", "1", "--judge", "groundedness", "--model", "m"]
-    result = invoke("run", file_of(*rows), *one_at_a_time, *options, says=Says(*replies))
+    result = invoke("run", file_of(*rows), *one_at_a_time, *options, model=ScriptedModel(*replies))
     assert result.exit_code == status, result.output
 
 
 def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     path = file_of(ROW, "", "{broken", ROW)
-    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD))
     found = {v.case_id: v for v in verdicts_in(result.stdout)}
     assert {case_id: v.status for case_id, v in found.items()} == {
         "row 1": "ok",
@@ -151,7 +157,7 @@ def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: Callabl
 
 def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     result = invoke(
-        "run", file_of(ROW, *["{"] * 50), "--judge", "groundedness", "--model", "m", says=Says(GOOD)
+        "run", file_of(ROW, *["{"] * 50), "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD)
     )
     assert "unreadable rows: 50\n" in result.stderr
     assert result.stderr.count("not JSON") == 20
@@ -161,7 +167,7 @@ def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: Calla
 def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
     path.write_text("[]")
-    result = invoke("run", path, "--model", "m", says=Says(GOOD))
+    result = invoke("run", path, "--model", "m", model=ScriptedModel(GOOD))
     assert result.exit_code == 2
     count, line, told = result.stderr.splitlines()
     assert (count, line) == ("unreadable rows: 1", "  line 1: a row must be a JSON object, not list")
@@ -171,14 +177,14 @@ def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
 def test_errors_are_counted_by_code_with_the_first_of_each(
     invoke: Invoke, file_of: Callable[..., Path]
 ) -> None:
-    model = Says(
+    model = ScriptedModel(
         ModelError("timeout", "no reply in 2 s"),
         ModelError("timeout", "none in 3 s"),
         "<S2>9</S2>",
         "<S2>9</S2>",
     )
     path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": ""})
-    result = invoke("run", path, "--judge", "groundedness", "--model", "m", "--concurrency", "1", says=model)
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", "--concurrency", "1", model=model)
     assert words(result.stderr)[1][:8] == ["groundedness", "-", "0", "3", "0", "1", "0.000", "0.000..1.000"]
     timeout, out_of_scale, missing = result.stderr.splitlines()[2:]
     assert timeout == "groundedness: timeout 2, the first is row 1: no reply in 2 s"
@@ -191,20 +197,22 @@ def test_csv(invoke: Invoke, tmp_path: Path) -> None:
     path.write_text(
         'id,question,answer,contexts\n7,When?,In May.,"[""In May."", ""In June.""]"\n8,When?,In May.,\n'
     )
-    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD))
     assert sorted((v.case_id, v.score) for v in verdicts_in(result.stdout)) == [("7", 1.0), ("8", 1.0)]
 
 
 def test_csv_cells_may_be_long(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "cases.csv"
     path.write_text(f"query,response,context\nq,r,{'word ' * 100_000}\n")
-    result = invoke("run", path, "--judge", "groundedness", "--model", "m", says=Says(GOOD))
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD))
     assert (result.exit_code, len(verdicts_in(result.stdout))) == (0, 1)
 
 
 def test_stdin(invoke: Invoke) -> None:
     lines = f"{json.dumps(ROW)}\nbroken\n"
-    result = invoke("run", "-", "--judge", "groundedness", "--model", "m", says=Says(GOOD), given=lines)
+    result = invoke(
+        "run", "-", "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD), given=lines
+    )
     assert sorted(v.status for v in verdicts_in(result.stdout)) == ["error", "ok"]
 
 
@@ -225,7 +233,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(
     row = {"id": "ferry", "context": context, "response": "The ferry sails at nine. It is blue."}
     path = file_of(row, {**row, "id": "another"})
     options = ["--judge", "statement_groundedness", "--model", "m", "--full", "ferry", "--full", "none"]
-    result = invoke("run", path, *options, says=Says(SCORECARD))
+    result = invoke("run", path, *options, model=ScriptedModel(SCORECARD))
     start = context[1].index("the ferry")
     shown = result.stderr.split("\n\n", 1)[1]
     assert shown.splitlines()[:4] == [
@@ -242,7 +250,15 @@ def test_full_shows_the_verdict_and_the_sources_own_text(
 
 def test_full_shows_an_error(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     result = invoke(
-        "run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--full", "row 1", says=Says("?")
+        "run",
+        file_of(ROW),
+        "--judge",
+        "groundedness",
+        "--model",
+        "m",
+        "--full",
+        "row 1",
+        model=ScriptedModel("?"),
     )
     assert result.stderr.splitlines()[-3:] == [
         "row 1, groundedness",
@@ -254,7 +270,15 @@ def test_full_shows_an_error(invoke: Invoke, file_of: Callable[..., Path]) -> No
 def test_what_others_wrote_cannot_steer_a_terminal(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     reply = "<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>"
     result = invoke(
-        "run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--full", "row 1", says=Says(reply)
+        "run",
+        file_of(ROW),
+        "--judge",
+        "groundedness",
+        "--model",
+        "m",
+        "--full",
+        "row 1",
+        model=ScriptedModel(reply),
     )
     assert "reason: \\x1b[2J\\x9b31m[red]fine[/red]\n" in result.stderr
 
@@ -263,13 +287,15 @@ def test_half_characters_in_a_reply_are_written_all_the_same(
     invoke: Invoke, file_of: Callable[..., Path]
 ) -> None:
     reply = "<S1>\ud83d</S1><S2>5</S2>"
-    result = invoke("run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", says=Says(reply))
+    result = invoke(
+        "run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", model=ScriptedModel(reply)
+    )
     assert [v.score for v in verdicts_in(result.stdout)] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("columns", [30, 60, 72, 80, 109, 110, 200])
 def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., Path], columns: int) -> None:
-    result = invoke("run", file_of(ROW), "--model", "m", says=Says(GOOD), columns=columns)
+    result = invoke("run", file_of(ROW), "--model", "m", model=ScriptedModel(GOOD), columns=columns)
     shown = result.stderr
     assert "…" not in shown
     assert "\x1b" not in shown
@@ -284,19 +310,19 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
         (["run", "CASES", "--model", ""], "no model: give --model"),
         (
             ["run", "CASES", "--model", "m", "--judge", "x"],
-            "no judge is called 'x', and no file either; the judges are",
+            "there is no judge 'x', and no file of that name; the judges are",
         ),
         (
             ["run", "CASES", "--model", "m", "--judge", "BROKEN"],
-            "broken.prompty: the front matter is no YAML",
+            "broken.prompty: the front matter is not valid YAML",
         ),
-        (["run", "CASES", "--model", "m", "--judge", "."], "no judge is called '.'"),
+        (["run", "CASES", "--model", "m", "--judge", "."], "there is no judge '.'"),
         (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),
         (["run", ".", "--model", "m"], ".: Is a directory"),
         (["run", "CASES", "--model", "m", "--out", "CASES"], "is the file of the cases"),
         (["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"], "there is no folder no/such"),
         (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
-        (["show", "x"], "no judge is called 'x', and no file either; the judges are"),
+        (["show", "x"], "there is no judge 'x', and no file of that name; the judges are"),
         (["show", "groundedness", "--case", "1"], "--case needs --cases"),
         (["show", "groundedness", "--cases", "CASES", "--case", "1"], "cases.jsonl has no case called '1'"),
         (
@@ -332,9 +358,9 @@ def test_a_run_without_an_endpoint_leaves_an_earlier_result_alone(
 ) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("kept")
-    model = Says(ModelError("no_endpoint", "nobody to ask"))
+    model = ScriptedModel(ModelError("no_endpoint", "nobody to ask"))
     options = ["--judge", "groundedness", "--model", "m", "--out", out, "--overwrite"]
-    result = invoke("run", file_of(ROW), *options, says=model)
+    result = invoke("run", file_of(ROW), *options, model=model)
     assert (result.exit_code, result.stderr, out.read_text()) == (2, "groundjudge: nobody to ask\n", "kept")
 
 
@@ -349,7 +375,7 @@ def test_a_run_without_an_endpoint_leaves_an_earlier_result_alone(
     ],
 )
 def test_options_out_of_range(invoke: Invoke, file_of: Callable[..., Path], options: list[str]) -> None:
-    result = invoke("run", file_of(ROW), "--model", "m", *options, says=Says(GOOD))
+    result = invoke("run", file_of(ROW), "--model", "m", *options, model=ScriptedModel(GOOD))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Error: " in result.stderr
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from standin_openai import Answer, Cut, Raw, StandIn, Status, Text, refuses
 from typer.testing import CliRunner
 
-from groundjudge import GroundjudgeError, Judge, Verdict, load, names
+from groundjudge import GroundjudgeError, Verdict, load, names
 from groundjudge.cli.app import app
 from groundjudge.models.openai import OpenAIModel
 
@@ -71,7 +72,7 @@ class Endpoint:
         self.asked: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.refused = 0
         self._judge_of = {
-            load(name, model=print).ask(row("good")).messages[0]["content"]: name for name in names()
+            load(name, model=print).rubric.ask(row("good")).messages[0]["content"]: name for name in names()
         }
 
     def __call__(self, body: dict[str, Any]) -> Answer:
@@ -102,10 +103,15 @@ def check(verdict: Verdict, plan: str) -> None:
         assert verdict.model == "stand-in"
 
 
-def settled(judge: Judge, case: Mapping[str, Any], way: str) -> Verdict | None:
+@pytest.fixture(autouse=True)
+def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+
+
+def settled(judge: Callable[[], Verdict]) -> Verdict | None:
     """The verdict, also of a row that failed."""
     try:
-        return judge.judge(case) if way == "judge" else asyncio.run(judge.ajudge(case))
+        return judge()
     except GroundjudgeError as error:
         return error.verdict
 
@@ -114,10 +120,14 @@ def settled(judge: Judge, case: Mapping[str, Any], way: str) -> Verdict | None:
 @pytest.mark.parametrize("way", ["judge", "ajudge"])
 def test_judge_and_ajudge_meet_every_answer(name: str, way: str) -> None:
     endpoint = Endpoint()
-    with StandIn(endpoint) as server:
+    with StandIn(endpoint) as server, asyncio.Runner() as loop:
         judge = load(name, model=OpenAIModel("m", base_url=server.url))
+        ways: dict[str, Callable[[Any], Verdict]] = {
+            "judge": judge.judge,
+            "ajudge": lambda case: loop.run(judge.ajudge(case)),
+        }
         for plan in PLANS:
-            verdict = settled(judge, row(plan), way)
+            verdict = settled(partial(ways[way], row(plan)))
             assert verdict
             check(verdict, plan)
     assert endpoint.refused == 1  # found out once and remembered

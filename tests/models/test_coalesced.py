@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from says import Says
+from scripted_model import ScriptedModel
 
 from groundjudge import Case, Judge, ModelError, Reply, Request, Usage, load
 from groundjudge.models.coalesced import KEPT, shared
@@ -17,11 +17,11 @@ JUDGE: Judge = load("groundedness", model="offline")
 
 
 def request(query: str = "q") -> Request:
-    return JUDGE.ask(Case(query=query, context="c", response="r"))
+    return JUDGE.rubric.ask(Case(query=query, context="c", response="r"))
 
 
 async def test_a_reply_serves_each_of_the_two_once() -> None:
-    model = Says("a", "b", "c")
+    model = ScriptedModel("a", "b", "c")
     one, other = shared(model)
     assert one.complete(request()).text == "a"
     assert (await other.acomplete(request())).text == "a"
@@ -29,23 +29,23 @@ async def test_a_reply_serves_each_of_the_two_once() -> None:
     assert one.complete(request()).text == "b"
     assert [one.complete(request("x")).text, one.complete(request("y")).text] == ["c", "c"]
     assert len(model.asked) == 4
-    assert one.name == other.name == "says"
+    assert one.name == other.name == "scripted"
 
 
 def test_the_tokens_of_a_call_are_counted_once() -> None:
-    one, other = shared(Says(Reply("a", usage=Usage(prompt_tokens=7, completion_tokens=1))))
+    one, other = shared(ScriptedModel(Reply("a", usage=Usage(prompt_tokens=7, completion_tokens=1))))
     assert one.complete(request()).usage == Usage(prompt_tokens=7, completion_tokens=1)
     assert other.complete(request()).usage == Usage()
 
 
 def test_an_error_is_not_kept() -> None:
-    one, other = shared(Says(ModelError("server", "gone"), "a"))
+    one, other = shared(ScriptedModel(ModelError("server", "gone"), "a"))
     with pytest.raises(ModelError, match="gone"):
         one.complete(request())
     assert other.complete(request()).text == one.complete(request()).text == "a"
 
 
-class Slow(Says):
+class Slow(ScriptedModel):
     """Answers when it is let."""
 
     def __init__(self, *replies: Any) -> None:
@@ -106,7 +106,7 @@ async def test_a_sync_call_does_not_wait_for_its_own_thread() -> None:
 
 
 def test_what_nobody_fetches_is_dropped() -> None:
-    model = Says("a")
+    model = ScriptedModel("a")
     one, other = shared(model)
     for number in range(KEPT + 1):
         one.complete(request(str(number)))

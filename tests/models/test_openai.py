@@ -1,4 +1,4 @@
-"""What the model behind an OpenAI-compatible endpoint does with everything such an endpoint can say."""
+"""OpenAIModel against a local HTTP server: replies, errors, retries, parameters, clients and event loops."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ import openai
 import pytest
 from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
 
+from groundjudge import Model, Reply, Request
 from groundjudge.errors import ModelError
-from groundjudge.model import Model, Reply, Request, as_model
+from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.verdict import Usage
 
@@ -31,9 +32,9 @@ QUOTA = Status(429, "You exceeded your current quota", "insufficient_quota", ret
 
 
 def request(text: str = "x", **parameters: Any) -> Request:
-    nobody = cast("Any", None)
+    unused = cast("Any", None)
     messages = ({"role": "user", "content": text},)
-    return Request(messages=messages, parameters=parameters or PARAMETERS, judge=nobody, case=nobody)
+    return Request(messages=messages, parameters=parameters or PARAMETERS, rubric=unused, case=unused)
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
@@ -46,12 +47,12 @@ def ask_async(model: OpenAIModel, asked: Request | None = None) -> Reply:
 
 @pytest.fixture(params=[ask_sync, ask_async])
 def ask(request: pytest.FixtureRequest) -> Callable[..., Reply]:
-    """A way to ask: each test that takes it is run for both."""
+    """Every test with this fixture runs once with complete() and once with acomplete()."""
     return cast("Callable[..., Reply]", request.param)
 
 
 @pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_openai_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -67,7 +68,7 @@ def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
     return caught.value
 
 
-# What an answer is read as
+# Replies
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
         pytest.param(
             Text(message={"reasoning_content": "hm", "content": "a"}, usage=None),
             Reply("a", "stop", None, "stand-in"),
-            id="reasoning is no part of the reply",
+            id="reasoning is not part of the reply",
         ),
         pytest.param(
             Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in"), id="any language"
@@ -109,12 +110,12 @@ def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
         ),
     ],
 )
-def test_answer_is_read(ask: Callable[..., Reply], answer: Answer, reply: Reply) -> None:
+def test_completion_is_read_as_a_reply(ask: Callable[..., Reply], answer: Answer, reply: Reply) -> None:
     with StandIn([answer]) as server:
         assert ask(model_at(server)) == reply
 
 
-def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
+def test_request_is_sent_unchanged(ask: Callable[..., Reply]) -> None:
     with StandIn() as server:
         ask(model_at(server, api_key="k"), request("grüße", temperature=0, top_k=3))
     seen = server.requests[0]
@@ -123,7 +124,7 @@ def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
     assert seen.headers["Authorization"] == "Bearer k"
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -144,8 +145,8 @@ def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
             Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}', id="any other shape"
         ),
         pytest.param(Raw(b"<html>"), "server", "<html>", id="not JSON"),
-        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "no chat completion", id="not text"),
-        pytest.param(Raw(b"[" * 100_000), "server", "no chat completion", id="too deep"),
+        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "not a chat completion", id="not text"),
+        pytest.param(Raw(b"[" * 100_000), "server", "not a chat completion", id="too deep"),
         pytest.param(Raw(b"{}"), "server", "{}", id="no choices"),
         pytest.param(Raw(b'{"choices": []}'), "server", "choices", id="empty choices"),
         pytest.param(Raw(b'{"choices": [{"message": null}]}'), "server", "choices", id="no message"),
@@ -154,7 +155,7 @@ def test_request_is_sent_as_it_is(ask: Callable[..., Reply]) -> None:
         ),
     ],
 )
-def test_error_that_no_second_try_helps(
+def test_permanent_error_is_not_retried(
     ask: Callable[..., Reply], answer: Answer, code: str, words: str
 ) -> None:
     with StandIn([answer, "fine"]) as server:
@@ -175,7 +176,7 @@ def test_error_that_no_second_try_helps(
         pytest.param(Status(409, retry_after=SOON), "server", id="409"),
     ],
 )
-def test_transient_error_is_tried_again_as_often_as_told(
+def test_transient_error_is_retried_max_retries_times(
     ask: Callable[..., Reply], answer: Answer, code: str
 ) -> None:
     with StandIn([answer, "fine"]) as server:
@@ -190,31 +191,29 @@ def test_transient_error_is_tried_again_as_often_as_told(
         assert len(server.requests) == 1
 
 
-def test_retry_after_is_a_floor(ask: Callable[..., Reply]) -> None:
+def test_wait_is_not_shorter_than_retry_after(ask: Callable[..., Reply]) -> None:
     with StandIn([Status(429, retry_after=0.2), "fine"]) as server:
         start = time.monotonic()
         ask(model_at(server))
     assert time.monotonic() - start >= 0.2
 
 
-def test_wait_that_is_asked_for_may_be_too_long_to_be_waited_for(ask: Callable[..., Reply]) -> None:
+def test_retry_after_of_more_than_a_minute_is_not_waited_for(ask: Callable[..., Reply]) -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True)
-    for told in (300, date):
-        with StandIn([Status(429, retry_after=told)]) as server:
+    for retry_after in (300, date):
+        with StandIn([Status(429, retry_after=retry_after)]) as server:
             error = error_of(ask, model_at(server))
         assert error.retry_after == pytest.approx(300, abs=5)
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("told", [0, -5, "nan", "inf", "soon", ""])
-def test_retry_after_that_says_nothing_is_passed_over(told: float | str) -> None:
-    with StandIn([Status(500, retry_after=told)]) as server:
+@pytest.mark.parametrize("retry_after", [0, -5, "nan", "inf", "soon", ""])
+def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
+    with StandIn([Status(500, retry_after=retry_after)]) as server:
         assert not error_of(ask_sync, model_at(server, max_retries=0)).retry_after
 
 
-def test_wait_grows_where_the_endpoint_names_none(
-    ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_doubles_without_retry_after(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", 0.05)
     with StandIn([Status(500), Status(500), "fine"]) as server:
         start = time.monotonic()
@@ -225,10 +224,10 @@ def test_wait_grows_where_the_endpoint_names_none(
 def test_retry_after_survives_pickling() -> None:
     with StandIn([Status(429, retry_after=2)]) as server:
         error = error_of(ask_sync, model_at(server, max_retries=0))
-    assert pickle.loads(pickle.dumps(error)).retry_after == 2  # noqa: S301  it was made here
+    assert pickle.loads(pickle.dumps(error)).retry_after == 2  # noqa: S301  pickled here
 
 
-def test_cut_connection(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cut_connection_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
     with StandIn([Cut(), "fine"]) as server:
         assert ask(model_at(server)).text == "fine"
@@ -237,7 +236,7 @@ def test_cut_connection(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPat
         assert len(server.requests) == 3
 
 
-def test_refused_connection(ask: Callable[..., Reply]) -> None:
+def test_refused_connection_is_a_connection_error(ask: Callable[..., Reply]) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
@@ -246,33 +245,29 @@ def test_refused_connection(ask: Callable[..., Reply]) -> None:
     assert "base_url" in error.message
 
 
-def test_endpoint_that_never_answers(ask: Callable[..., Reply]) -> None:
+def test_endpoint_that_never_responds_is_a_timeout(ask: Callable[..., Reply]) -> None:
     with StandIn([Hang()]) as server:
-        start = time.monotonic()
         error = error_of(ask, model_at(server, timeout=0.2, max_retries=0))
-        assert time.monotonic() - start < 2
     assert error.code == "timeout"
 
 
-def test_slow_answer_is_tried_again(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
     with StandIn([Hang(), "fine"]) as server:
         assert ask(model_at(server, timeout=0.5)).text == "fine"
 
 
-def test_what_cannot_be_sent(ask: Callable[..., Reply]) -> None:
+def test_parameters_that_are_not_json_are_an_error(ask: Callable[..., Reply]) -> None:
     with StandIn() as server, pytest.raises(ModelError, match=r"failed: .*JSON"):
         ask(model_at(server), request(stop={"a set"}))
 
 
 async def test_cancelled_call_ends_at_once() -> None:
     with StandIn([Hang()]) as server:
-        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=10, max_retries=0)
-        for model in (model_at(server), OpenAIModel("m", client=given)):
-            start = time.monotonic()
-            with pytest.raises(TimeoutError):
+        given = openai.OpenAI(base_url=server.url, api_key="k", timeout=1000, max_retries=0)
+        for model in (model_at(server, timeout=1000), OpenAIModel("m", client=given)):
+            with pytest.raises(TimeoutError):  # and not after 1000 s: pytest's timeout is shorter
                 await asyncio.wait_for(model.acomplete(request()), 0.1)
-            assert time.monotonic() - start < 2
 
 
 # Parameters that a model refuses
@@ -293,7 +288,9 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
             id="renamed",
         ),
         pytest.param(
-            [refuses("max_tokens")], {"temperature": 0, "top_p": 1}, id="left out if no new name is said"
+            [refuses("max_tokens")],
+            {"temperature": 0, "top_p": 1},
+            id="left out without a new name",
         ),
         pytest.param(
             [refuses("max_tokens", "max_completion_tokens"), refuses("temperature")],
@@ -303,16 +300,18 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
         pytest.param(
             [refuses("max_tokens", "max_completion_tokens"), refuses("max_completion_tokens")],
             {"temperature": 0, "top_p": 1},
-            id="the new name as well",
+            id="the new name too",
         ),
         pytest.param([ANTHROPIC], {"temperature": 0, "max_tokens": 100}, id="not both"),
-        pytest.param([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}, id="said in a list"),
         pytest.param(
-            [Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}, id="said as details"
+            [Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}, id="message in a list"
+        ),
+        pytest.param(
+            [Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}, id="message in details"
         ),
     ],
 )
-def test_refused_parameter_is_found_out_once(
+def test_refused_parameter_is_learned_once(
     ask: Callable[..., Reply], refusals: list[Answer], sent: dict[str, Any]
 ) -> None:
     with StandIn([*refusals, "fine"]) as server:
@@ -327,14 +326,14 @@ def test_refused_parameter_is_found_out_once(
 
 
 def test_refused_response_format_is_left_out(ask: Callable[..., Reply]) -> None:
-    complaint = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
-    with StandIn([complaint, "fine"]) as server:
+    refusal = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
+    with StandIn([refusal, "fine"]) as server:
         ask(model_at(server), request(response_format={"type": "json_object"}))
     assert "response_format" not in server.bodies[-1]
 
 
 @pytest.mark.parametrize(
-    "complaint",
+    "answer",
     [
         pytest.param(Status(400, VLLM), id="too many tokens for this row"),
         pytest.param(
@@ -344,8 +343,8 @@ def test_refused_response_format_is_left_out(ask: Callable[..., Reply]) -> None:
         pytest.param(Status(400, "images are not supported", param="messages"), id="about something else"),
     ],
 )
-def test_other_complaint_changes_no_parameter(ask: Callable[..., Reply], complaint: Answer) -> None:
-    with StandIn([complaint, "fine"]) as server:
+def test_other_bad_request_changes_no_parameter(ask: Callable[..., Reply], answer: Answer) -> None:
+    with StandIn([answer, "fine"]) as server:
         model = model_at(server)
         assert error_of(ask, model).code == "bad_request"
         assert len(server.requests) == 1
@@ -353,22 +352,22 @@ def test_other_complaint_changes_no_parameter(ask: Callable[..., Reply], complai
     assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
 
 
-def test_complaint_that_does_not_end_is_no_loop(ask: Callable[..., Reply]) -> None:
+def test_parameter_refused_even_when_left_out_is_an_error(ask: Callable[..., Reply]) -> None:
     with StandIn([refuses("temperature")]) as server:
         model = model_at(server)
         assert error_of(ask, model).code == "bad_request"
         assert len(server.requests) == 2
         server.script = ["fine"]
         ask(model)
-    assert server.bodies[-1]["temperature"] == 0, "what did not help is not remembered"
+    assert server.bodies[-1]["temperature"] == 0, "a refusal is remembered only if it helped"
 
 
-def picky(body: dict[str, Any]) -> Answer:
+def refuses_temperature(body: dict[str, Any]) -> Answer:
     return refuses("temperature") if "temperature" in body else "fine"
 
 
-async def test_concurrent_first_calls_all_find_out() -> None:
-    with StandIn(picky, latency=0.05) as server:
+async def test_concurrent_first_calls_all_learn_the_refusal() -> None:
+    with StandIn(refuses_temperature, latency=0.05) as server:
         model = model_at(server)
         replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(10)))
         assert [reply.text for reply in replies] == ["fine"] * 10
@@ -378,7 +377,7 @@ async def test_concurrent_first_calls_all_find_out() -> None:
 
 
 def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    with StandIn(picky) as server, caplog.at_level(logging.WARNING, "groundjudge"):
+    with StandIn(refuses_temperature) as server, caplog.at_level(logging.WARNING, "groundjudge"):
         model = model_at(server)
         ask_sync(model)
         ask_sync(model)
@@ -390,7 +389,7 @@ def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 # Where the endpoint is
 
 
-def test_nothing_is_needed_to_build_a_model_and_the_first_request_says_what_is_missing(
+def test_missing_endpoint_is_an_error_only_at_the_first_request(
     ask: Callable[..., Reply],
 ) -> None:
     error = error_of(ask, OpenAIModel("m"))
@@ -421,7 +420,7 @@ def test_local_endpoint_needs_no_key(ask: Callable[..., Reply], monkeypatch: pyt
     ("url", "code"),
     [("127.0.0.1:1/v1", "connection"), ("http://here:port", "no_endpoint"), ("nowhere", "connection")],
 )
-def test_base_url_that_is_none(ask: Callable[..., Reply], url: str, code: str) -> None:
+def test_invalid_base_url_is_named_in_the_error(ask: Callable[..., Reply], url: str, code: str) -> None:
     error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == code
     assert "base_url=" in error.message
@@ -436,7 +435,7 @@ def test_names_and_clients_are_models() -> None:
         assert as_model((client, "m")).name == "m"
 
 
-# Clients handed in
+# Clients passed by the user
 
 
 def clients_at(server: StandIn) -> dict[str, openai.OpenAI | openai.AsyncOpenAI]:
@@ -451,19 +450,19 @@ def clients_at(server: StandIn) -> dict[str, openai.OpenAI | openai.AsyncOpenAI]
 
 
 @pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
-def test_client_handed_in_serves_sync_and_async_calls_and_every_loop(kind: str) -> None:
+def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> None:
     with StandIn() as server:
         client = clients_at(server)[kind]
         model = OpenAIModel("m", client=client)
 
-        async def at_home() -> Reply:
+        async def in_first_loop() -> Reply:
             reply = await model.acomplete(request())
             await (
                 client.close() if isinstance(client, openai.AsyncOpenAI) else asyncio.to_thread(client.close)
             )
             return reply
 
-        replies = [asyncio.run(at_home())]
+        replies = [asyncio.run(in_first_loop())]
         model = OpenAIModel("m", client=clients_at(server)[kind]) if "Async" not in kind else model
         replies += [ask_sync(model), ask_async(model), ask_async(model), ask_sync(model)]
     assert [reply.text for reply in replies] == ["fine"] * 5
@@ -474,7 +473,7 @@ def test_client_handed_in_serves_sync_and_async_calls_and_every_loop(kind: str) 
         assert seen.headers["api-key" if azure else "Authorization"] == ("k" if azure else "Bearer k")
 
 
-async def test_client_handed_in_keeps_its_own_retries() -> None:
+async def test_passed_client_keeps_its_own_max_retries() -> None:
     with StandIn([Status(500, retry_after=SOON)]) as server:
         async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=1) as client:
             with pytest.raises(ModelError):
@@ -488,7 +487,7 @@ async def test_client_handed_in_keeps_its_own_retries() -> None:
         assert len(server.requests) == 3
 
 
-async def test_async_client_handed_in_is_used_itself_and_left_open() -> None:
+async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
     with StandIn() as server:
         hooked: list[object] = []
 
@@ -505,18 +504,18 @@ async def test_async_client_handed_in_is_used_itself_and_left_open() -> None:
             assert not client.is_closed()
 
 
-async def test_sync_client_serves_many_async_calls_at_a_time() -> None:
+async def test_sync_client_serves_many_async_calls_concurrently() -> None:
     with StandIn(latency=0.5) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
         model = OpenAIModel("m", client=client)
         await asyncio.gather(*(model.acomplete(request()) for _ in range(64)))
-    assert server.most_in_flight > 32, "more than asyncio's own threads would do"
+    assert server.most_in_flight > 32, "more than asyncio's default thread pool allows"
 
 
 @pytest.mark.parametrize(
     "arguments",
     [{"client": "http://here"}, {"client": object()}, {"base_url": "http://here"}, {"api_key": "k"}],
 )
-def test_client_that_is_none_or_contradicted(arguments: dict[str, Any]) -> None:
+def test_client_of_another_type_or_with_an_endpoint_is_an_error(arguments: dict[str, Any]) -> None:
     with openai.OpenAI(api_key="k") as client, pytest.raises(ModelError, match="unknown_model"):
         OpenAIModel("m", **cast("Any", {"client": client} | arguments))
 
@@ -533,7 +532,7 @@ async def test_sync_call_inside_a_running_loop() -> None:
         assert given.complete(request()).text == "fine"
 
 
-def test_a_loop_keeps_one_client_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[openai.AsyncOpenAI] = []
 
     class Counted(openai.AsyncOpenAI):
@@ -558,7 +557,7 @@ def test_a_loop_keeps_one_client_and_closes_it(monkeypatch: pytest.MonkeyPatch) 
         assert built[1].is_closed()
 
 
-def test_many_loops_in_many_threads() -> None:
+def test_many_loops_in_many_threads_get_their_own_replies() -> None:
     with StandIn(lambda body: body["messages"][0]["content"], latency=0.02) as server:
         model = model_at(server)
 
@@ -570,7 +569,7 @@ def test_many_loops_in_many_threads() -> None:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
 
 
-def test_ended_loops_are_let_go() -> None:
+def test_clients_of_ended_loops_are_dropped() -> None:
     with StandIn() as server:
         model = model_at(server)
         for _ in range(5):
@@ -578,7 +577,7 @@ def test_ended_loops_are_let_go() -> None:
         assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
-async def test_model_that_is_dropped_closes_its_client_in_the_loop_that_goes_on() -> None:
+async def test_garbage_collected_model_closes_its_client_in_the_running_loop() -> None:
     with StandIn() as server:
         model = model_at(server)
         await model.acomplete(request())
@@ -586,12 +585,12 @@ async def test_model_that_is_dropped_closes_its_client_in_the_loop_that_goes_on(
         assert not client.is_closed()
         del model
         gc.collect()
-        await asyncio.sleep(0.1)
-        assert client.is_closed()
+        while not client.is_closed():  # noqa: ASYNC110  a client sets no event
+            await asyncio.sleep(0)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_loop_that_was_closed_without_ceremony_leaves_no_complaint(caplog: pytest.LogCaptureFixture) -> None:
+def test_loop_closed_without_shutdown_causes_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     with StandIn() as server:
         model = model_at(server)
         for _ in range(3):

@@ -519,10 +519,10 @@ def test_no_text_is_too_odd(name: str, text: str) -> None:
     case = Case(**case_of(name, text, text, text), answers=[text])
     request_case = Case(**case_of(name, "x", "x", "x"))
     judge = JUDGES[name]
-    request = judge.ask(request_case)
-    reply = judge.model.complete(type(request)(request.messages, request.parameters, judge, case))
-    if text.strip() or not isinstance(judge.format, Scorecard):
-        judge.read(reply, case)
+    request = judge.rubric.ask(request_case)
+    reply = judge.model.complete(type(request)(request.messages, request.parameters, judge.rubric, case))
+    if text.strip() or not isinstance(judge.rubric.format, Scorecard):
+        judge.rubric.read(reply, case)
 
 
 def test_numbers_of_any_length_are_no_error() -> None:

@@ -1,4 +1,4 @@
-"""The bundled prompts are what they were measured as, and a new judge is one new file."""
+"""The bundled prompts match their recorded hashes and rules, and a new judge is one new file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from says import Says
+from scripted_model import ScriptedModel
 
+from groundjudge import Rubric, load, load_rubric, names
 from groundjudge.case import ALIASES
-from groundjudge.judge import PROMPTS, Judge, load, names
 from groundjudge.prompt import Prompt
 from groundjudge.replies import FORMATS
+from groundjudge.rubric import PROMPTS
 from groundjudge.verdict import Scale
 
 ROOT = Path(__file__).parents[2]
 
-# A prompt's text decides what its scores mean: whoever edits one raises its version, and both go here.
+# A prompt's text decides what its scores mean. If you edit one, raise its version and record both here.
 GOLDEN: Mapping[str, tuple[str, str]] = {
     "confidence_grounding": (
         "1.0.0",
@@ -45,7 +46,7 @@ GOLDEN: Mapping[str, tuple[str, str]] = {
     ),
 }
 
-# The inputs: "!" must be given and hold text, "?" must be given and may be empty, "-" may be left out.
+# The inputs: "!" is required and not blank, "?" is required but may be blank, "-" is optional.
 INPUTS: Mapping[str, Mapping[str, str]] = {
     "groundedness": {"query": "!", "context": "?", "response": "!"},
     "confidence_grounding": {"query": "!", "context": "?", "response": "!"},
@@ -60,7 +61,7 @@ INPUTS: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-# The reply format, the scale, the labels by their highest value, and what is not applicable.
+# The reply format, the scale, the labels by their highest value, and the values that are not applicable.
 RULES: Mapping[str, tuple[str, Scale, Mapping[float, str], tuple[float, ...]]] = {
     "groundedness": (
         "tags",
@@ -79,42 +80,42 @@ RULES: Mapping[str, tuple[str, Scale, Mapping[float, str], tuple[float, ...]]] =
     ),
 }
 
-JUDGES: Mapping[str, Judge] = {name: load(name, model=Says("")) for name in names()}
+RUBRICS: Mapping[str, Rubric] = {name: load_rubric(name) for name in names()}
 
 
 def system_of(name: str) -> str:
-    (role, (text,)), *_ = JUDGES[name].prompt.sections
+    (role, (text,)), *_ = RUBRICS[name].prompt.sections
     assert role == "system"
     return text
 
 
 def examples_of(name: str) -> list[str]:
-    """The replies that a prompt gives as examples."""
+    """The example replies in a prompt."""
     return re.findall(
         r"^Reply:\s(.+?)(?=\n\n(?!Statement Sentence))", system_of(name), re.DOTALL | re.MULTILINE
     )
 
 
-def test_names_are_the_five_judges() -> None:
+def test_names_lists_the_five_bundled_judges() -> None:
     assert names() == sorted(GOLDEN) == sorted(INPUTS) == sorted(RULES)
 
 
 @pytest.mark.parametrize("name", names())
-def test_edited_prompt_has_a_new_version(name: str) -> None:
-    prompt = JUDGES[name].prompt
+def test_edited_prompt_needs_a_new_version(name: str) -> None:
+    prompt = RUBRICS[name].prompt
     version, sha256 = GOLDEN[name]
-    now = f'"{name}": ("{prompt.version}", "{prompt.sha256}")'
+    entry = f'"{name}": ("{prompt.version}", "{prompt.sha256}")'
     assert prompt.sha256 == sha256 or prompt.version != version, (
-        f"{name}.prompty was edited: scores made with it are another measurement. Raise its version "
-        "(major: scores change their meaning; minor: scores may differ; patch: they should not), "
-        f"and write both into GOLDEN: {now}"
+        f"{name}.prompty was edited, so scores may not be comparable with earlier ones. Raise its version "
+        "(major: the meaning of scores changes; minor: scores may differ; patch: they should not), "
+        f"and write version and hash into GOLDEN: {entry}"
     )
-    assert (prompt.version, prompt.sha256) == (version, sha256), f"write the new version into GOLDEN: {now}"
+    assert (prompt.version, prompt.sha256) == (version, sha256), f"write the new version into GOLDEN: {entry}"
 
 
 @pytest.mark.parametrize("name", names())
 def test_prompt_is_described_and_versioned(name: str) -> None:
-    prompt = JUDGES[name].prompt
+    prompt = RUBRICS[name].prompt
     assert prompt.name == name
     assert re.fullmatch(r"[A-Z].{20,}\.", prompt.description)
     assert re.fullmatch(r"\d+\.\d+\.\d+", prompt.version)
@@ -126,7 +127,7 @@ def test_prompt_is_described_and_versioned(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_inputs_are_the_specified_ones(name: str) -> None:
-    inputs = JUDGES[name].prompt.inputs
+    inputs = RUBRICS[name].prompt.inputs
     signs = {each.name: ("?" if each.may_be_empty else "!") if each.required else "-" for each in inputs}
     assert signs == INPUTS[name]
     assert set(signs) <= set(ALIASES)
@@ -134,32 +135,32 @@ def test_inputs_are_the_specified_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_rules_are_the_specified_ones(name: str) -> None:
-    judge = JUDGES[name]
-    told, scale, levels, not_applicable = RULES[name]
-    assert isinstance(judge.format, FORMATS[told])
-    assert (judge.scale, judge.levels, judge.not_applicable) == (scale, levels, not_applicable)
+    rubric = RUBRICS[name]
+    format_name, scale, levels, not_applicable = RULES[name]
+    assert isinstance(rubric.format, FORMATS[format_name])
+    assert (rubric.scale, rubric.levels, rubric.not_applicable) == (scale, levels, not_applicable)
 
 
 @pytest.mark.parametrize("name", names())
-def test_rubric_comes_first_and_holds_no_placeholder(name: str) -> None:
-    (first, pieces), (second, _) = JUDGES[name].prompt.sections
+def test_system_section_comes_first_and_has_no_placeholder(name: str) -> None:
+    (first, pieces), (second, _) = RUBRICS[name].prompt.sections
     assert (first, second) == ("system", "user")
     assert len(pieces) == 1
     assert "{{" not in pieces[0]
 
 
 @pytest.mark.parametrize("name", names())
-def test_one_sentence_says_that_what_is_fenced_is_no_instruction(name: str) -> None:
-    (told,) = re.findall(r"[^.\n]*<data-\.\.\.> tags[^\n]*", system_of(name))
-    assert "never an instruction" in told
+def test_one_sentence_says_that_fenced_text_is_never_an_instruction(name: str) -> None:
+    (sentence,) = re.findall(r"[^.\n]*<data-\.\.\.> tags[^\n]*", system_of(name))
+    assert "never an instruction" in sentence
 
 
 @pytest.mark.parametrize("name", names())
 def test_example_reply_is_read_as_its_value(name: str) -> None:
-    judge = JUDGES[name]
-    example = judge.prompt.example_reply
+    rubric = RUBRICS[name]
+    example = rubric.prompt.example_reply
     assert example is not None
-    verdict = judge.read(example.text)
+    verdict = rubric.read(example.text)
     match example.value:
         case float():
             assert verdict.value == example.value
@@ -171,29 +172,29 @@ def test_example_reply_is_read_as_its_value(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_replies_of_the_examples_are_read_without_a_warning(name: str) -> None:
+def test_example_replies_in_the_text_are_read_without_warnings(name: str) -> None:
     examples = examples_of(name)
     assert len(examples) >= 2
     for example in examples:
-        assert set(JUDGES[name].read(example).warnings) <= {"evidence_unchecked"}
+        assert set(RUBRICS[name].read(example).warnings) <= {"evidence_unchecked"}
 
 
 @pytest.mark.parametrize("name", [name for name in names() if RULES[name][2]])
 def test_every_level_is_explained_with_its_label(name: str) -> None:
     text = system_of(name)
-    for value, label in JUDGES[name].levels.items():
+    for value, label in RUBRICS[name].levels.items():
         explained = rf"^{value:g} \({label}\): \S|^{label}, [^:]*\b{value:g}[:;] ?\S"
         assert re.search(explained, text, re.MULTILINE), label
 
 
-def test_groundedness_shows_every_level_and_the_frequent_ones_twice() -> None:
-    text, judge = system_of("groundedness"), JUDGES["groundedness"]
-    shown = re.findall(r"^Level (\d)[^\n]*\n(.+?)\nReply:\n(.+?)\n\n", text, re.DOTALL | re.MULTILINE)
-    assert [int(level) for level, _, _ in shown] == [judge.read(reply).value for _, _, reply in shown]
-    counted = Counter(int(level) for level, _, _ in shown)
-    assert set(counted) == {1, 2, 3, 4, 5}
-    assert min(counted[1], counted[2]) >= 2
-    assert any('Query: [{"role"' in case and 'Response: [{"role"' in case for _, case, _ in shown)
+def test_groundedness_has_an_example_of_every_level_and_two_of_the_lowest() -> None:
+    text, rubric = system_of("groundedness"), RUBRICS["groundedness"]
+    examples = re.findall(r"^Level (\d)[^\n]*\n(.+?)\nReply:\n(.+?)\n\n", text, re.DOTALL | re.MULTILINE)
+    assert [int(level) for level, _, _ in examples] == [rubric.read(reply).value for _, _, reply in examples]
+    counts = Counter(int(level) for level, _, _ in examples)
+    assert set(counts) == {1, 2, 3, 4, 5}
+    assert min(counts[1], counts[2]) >= 2
+    assert any('Query: [{"role"' in case and 'Response: [{"role"' in case for _, case, _ in examples)
 
 
 # --- a new judge ------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def test_groundedness_shows_every_level_and_the_frequent_ones_twice() -> None:
 SIXTH = """\
 ---
 name: sixth
-description: Says whether a response is polite.
+description: ScriptedModel whether a response is polite.
 version: 0.1.0
 inputs:
   - {name: response, type: text}
@@ -218,16 +219,17 @@ user:
 """
 
 
-def test_judge_of_ones_own_is_a_file_anywhere(tmp_path: Path) -> None:
+def test_prompt_file_anywhere_is_a_judge(tmp_path: Path) -> None:
     path = tmp_path / "polite.prompty"
     path.write_text(SIXTH, encoding="utf-8")
-    for place in (path, str(path)):
-        verdict = load(place, model=Says('{"reasoning": "r", "score": 0.25}')).judge({"answer": "Go away."})
+    for prompt in (path, str(path)):
+        judge = load(prompt, model=ScriptedModel('{"reasoning": "r", "score": 0.25}'))
+        verdict = judge.judge({"answer": "Go away."})
         assert (verdict.judge, verdict.score, verdict.passed) == ("sixth", 0.25, False)
         assert verdict.prompt == Prompt.read(path).id
 
 
-def test_file_in_the_folder_of_prompts_is_a_judge_by_name(tmp_path: Path) -> None:
+def test_file_in_the_prompts_folder_is_a_judge_by_name(tmp_path: Path) -> None:
     for folder in ("src", "prompts", "adapters"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True, ignore=ignored)
@@ -237,7 +239,7 @@ def test_file_in_the_folder_of_prompts_is_a_judge_by_name(tmp_path: Path) -> Non
         "judge = g.load('sixth', model=lambda request: {'reasoning': 'r', 'score': 0.75})\n"
         "print(g.__file__, *g.names(), judge.judge({'response': 'Thank you.'}).score, sep='\\n')"
     )
-    done = subprocess.run(  # noqa: S603  the copy has to be imported by a process of its own
+    done = subprocess.run(  # noqa: S603  only a new process can import the copy
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
@@ -251,5 +253,5 @@ def test_file_in_the_folder_of_prompts_is_a_judge_by_name(tmp_path: Path) -> Non
     assert score == "0.75"
 
 
-def test_folder_of_prompts_holds_prompts_alone() -> None:
+def test_prompts_folder_holds_only_prompts() -> None:
     assert {file.suffix for file in PROMPTS.iterdir()} == {".prompty"}

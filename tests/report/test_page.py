@@ -13,7 +13,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
-from rated import error, verdict
+from make_verdicts import error, verdict
 
 from groundjudge import Case, Evidence, Part
 from groundjudge.analysis.agreement import agree

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, Invoke
-from says import Says
+from scripted_model import ScriptedModel
 
-from groundjudge import Reply, Request, Usage, load, names, run, summarise
+from groundjudge import Reply, Request, Usage, load, load_rubric, names, run, summarise
 from groundjudge.runs.cost import Prices, estimate, prompt_tokens
 
 
@@ -27,7 +27,7 @@ def nobody(_: Request) -> str:
 def test_a_token_is_four_bytes(contents: list[str], tokens: int) -> None:
     judge = load("groundedness", model=nobody)
     messages = tuple({"role": "user", "content": content} for content in contents)
-    asked = Request(messages, {}, judge, judge.ask(ROW).case)
+    asked = Request(messages, {}, judge.rubric, judge.rubric.ask(ROW).case)
     assert prompt_tokens(asked) == tokens
 
 
@@ -44,14 +44,15 @@ def test_an_estimate_counts_what_a_run_would_ask_for() -> None:
     first, second = estimate(judges, rows)
     assert (first.judge, first.n_calls, first.n_free, first.n_error) == ("groundedness", 2, 1, 2)
     assert (second.n_calls, second.n_free, second.n_error) == (1, 1, 2)
-    assert first.prompt_tokens == 2 * prompt_tokens(judges[0].ask(ROW))
+    assert first.prompt_tokens == 2 * prompt_tokens(judges[0].rubric.ask(ROW))
     assert first.completion_tokens == 2 * 2000
     assert estimate(load("groundedness", model=nobody), [])[0].n_calls == 0
 
 
 def test_a_reply_that_nothing_limits() -> None:
-    judge = replace(load("groundedness", model=nobody), parameters={})
-    assert estimate(judge, [ROW])[0].completion_tokens is None
+    rubric = load_rubric("groundedness")
+    unlimited = replace(rubric, prompt=rubric.prompt.model_copy(update={"parameters": {}}))
+    assert estimate(unlimited, [ROW])[0].completion_tokens is None
 
 
 def test_estimate_asks_nobody(invoke: Invoke, file_of: Callable[..., Path]) -> None:
@@ -83,10 +84,10 @@ def test_one_price_alone_says_nothing(invoke: Invoke, file_of: Callable[..., Pat
 
 def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     used = Usage(prompt_tokens=1000, completion_tokens=50)
-    model = Says(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
+    model = ScriptedModel(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
     prices = ["--price-in", "0.5", "--price-out", "2"]
-    result = invoke("run", file_of(ROW, ROW), *options, *prices, says=model)
+    result = invoke("run", file_of(ROW, ROW), *options, *prices, model=model)
     assert result.stderr.splitlines()[-1] == (
         "tokens: 3,000 prompt, 150 completion, 1,575 a verdict, cost: 0.0018"
     )
@@ -96,10 +97,12 @@ def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable
 
 def test_a_summary_has_the_tokens_of_its_judge() -> None:
     used = Usage(prompt_tokens=10, completion_tokens=5)
-    judge = load("groundedness", model=Says(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD)))
+    judge = load(
+        "groundedness", model=ScriptedModel(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD))
+    )
     (summary,) = summarise(run(judge, [ROW, ROW, ROW]))
     assert summary.usage == used + used
-    assert summarise(run(load("groundedness", model=Says(GOOD)), [ROW]))[0].usage is None
+    assert summarise(run(load("groundedness", model=ScriptedModel(GOOD)), [ROW]))[0].usage is None
 
 
 def test_prices_are_per_million() -> None:

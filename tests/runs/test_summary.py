@@ -1,4 +1,4 @@
-"""A summary says what the mean is worth."""
+"""Summaries: means, coverage, bounds and counts per judge."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verd
                 "n_missing": 2,
                 "errors": {},
             },
-            id="a missing input is no error",
+            id="a missing input is not an error",
         ),
         pytest.param(
             [error("missing_field"), nothing("empty_response")],
             {"mean": None, "coverage": 1.0, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
-            id="nothing to score is wholly covered",
+            id="nothing to score is full coverage",
         ),
         pytest.param(
             [ok(0.0), nothing("nothing_to_ground", passed=True)],
             {"mean": 0.0, "pass_rate": 0.0, "n_not_applicable": 1, "labels": {"nothing_to_ground": 1}},
-            id="not applicable stays out of mean and pass rate",
+            id="not applicable counts neither for the mean nor for the pass rate",
         ),
         pytest.param(
             [ok(1, "grounded"), ok(0.25, "incorrect"), ok(1, "grounded"), ok(0, "ungrounded")],
@@ -74,16 +74,16 @@ def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verd
             {"errors": {"timeout": 2, "server": 1}},
             id="error codes by frequency",
         ),
-        pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="the verdict knows its threshold"),
+        pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="the verdict decides whether it passed"),
     ],
 )
-def test_summary(verdicts: list[Verdict], expected: dict[str, Any]) -> None:
+def test_verdicts_are_summarised(verdicts: list[Verdict], expected: dict[str, Any]) -> None:
     (summary,) = summarise(verdicts)
     assert {name: getattr(summary, name) for name in expected} == expected
     assert summary.n == len(verdicts)
 
 
-def test_one_summary_per_judge_by_name_and_unreadable_rows_on_their_own() -> None:
+def test_summaries_are_sorted_by_judge_and_unreadable_rows_have_their_own() -> None:
     verdicts = [ok(1, judge="b"), ok(0, judge="a"), ok(0.5, judge="b"), error("unreadable_row", judge="")]
     assert [(s.judge, s.mean, s.n) for s in summarise(verdicts)] == [
         ("", None, 1),
@@ -92,15 +92,15 @@ def test_one_summary_per_judge_by_name_and_unreadable_rows_on_their_own() -> Non
     ]
 
 
-def test_judges_named_at_first_keep_their_order_and_are_there_without_a_verdict() -> None:
+def test_judges_named_at_the_start_come_first_in_order_even_without_verdicts() -> None:
     tally = Tally(["z", "b", "a"])
     for verdict in (ok(1, judge="c"), ok(1, judge="a"), ok(1, judge="0")):
         tally.add(verdict)
     assert [(s.judge, s.n) for s in tally.summaries()] == [("z", 0), ("b", 0), ("a", 1), ("0", 1), ("c", 1)]
 
 
-def test_order_does_not_matter() -> None:
-    noise = random.Random(7)  # noqa: S311  no secret
+def test_order_of_verdicts_does_not_matter() -> None:
+    noise = random.Random(7)  # noqa: S311  not a secret
     verdicts = [ok(noise.random(), f"l{number % 3}") for number in range(200)]
     verdicts += [error(), error("server"), nothing("empty_response")]
     expected = summarise(verdicts)
@@ -109,11 +109,11 @@ def test_order_does_not_matter() -> None:
         assert summarise(verdicts) == expected
 
 
-def test_ten_times_a_tenth_is_a_tenth() -> None:
+def test_mean_of_ten_tenths_is_exactly_a_tenth() -> None:
     assert summarise(itertools.repeat(ok(0.1), 10))[0].mean == 0.1
 
 
-def test_no_verdicts_no_summaries() -> None:
+def test_no_verdicts_give_no_summaries() -> None:
     assert summarise([]) == []
 
 

@@ -69,7 +69,7 @@ def judges() -> list[Judge]:
     echo: Model = Echo()
     return [
         load("groundedness", model="offline"),
-        load("groundedness", model="openai:gpt-4o-mini", threshold=0.75, reasks=2),
+        load("groundedness", model="openai:gpt-4o-mini", threshold=0.75, max_reasks=2),
         load("groundedness", model=a_model, parameters={"temperature": 0.2}),
         load("groundedness", model=an_async_model),
         load("groundedness", model=echo),
@@ -106,8 +106,8 @@ CASES = [
 
 
 def one(judge: Judge, case: Case | Mapping[str, Any]) -> Verdict:
-    assert_type(judge.ask(case), Request)
-    assert_type(judge.read("<S2>4</S2>", case), Verdict)
+    assert_type(judge.rubric.ask(case), Request)
+    assert_type(judge.rubric.read("<S2>4</S2>", case), Verdict)
     try:
         return judge.judge(case)
     except (CaseError, ModelError, ReplyError) as error:
@@ -127,7 +127,7 @@ async def many(judge: Judge) -> list[Summary]:
             deadline=60,
             max_calls=10,
             max_tokens=10_000,
-            earlier=lambda judge, case: there.get(judge.key(case)),
+            previous=lambda judge, case: there.get(judge.key(case)),
         )
     )
     return summarise(verdicts)

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from groundjudge.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
-from groundjudge.judge import Judge, load, names
-from groundjudge.replies import Adjacent, Scorecard
+from groundjudge.replies import PartReading, Reading
+from groundjudge.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import id_of
 from groundjudge.runs.summary import MISSING
@@ -213,29 +213,24 @@ def label_of(told: object, judge: str, about: str) -> float | None:
     return _on_own_scale(value, _known(judge), about) if judge in names() else number_of(value, about)
 
 
-def _on_own_scale(value: object, judge: Judge, about: str) -> float | None:
+def _on_own_scale(value: object, rubric: Rubric, about: str) -> float | None:
     parts = list(value.values()) if is_mapping(value) else list(value) if is_list(value) else [value]
     numbers = [number_of(part, about) for part in parts]
     given = [number for number in numbers if number is not None]
-    if not given or len(given) < len(numbers) or not all(map(judge.scale.holds, given)):
-        _unreadable(value, f"{about}, {judge.name} (scale {judge.scale})")
-    if given[0] in judge.not_applicable:
+    if not given or len(given) < len(numbers) or not all(map(rubric.scale.holds, given)):
+        _unreadable(value, f"{about}, {rubric.name} (scale {rubric.scale})")
+    if given[0] in rubric.not_applicable:
         return None
-    scores = [judge.scale.score(number) for number in given]
-    in_parts = isinstance(judge.format, Adjacent | Scorecard)
-    if not in_parts and len(scores) > 1:
-        _unreadable(value, f"{about}, {judge.name} (a single value)")
-    return judge.format.headline(scores) if isinstance(judge.format, Adjacent | Scorecard) else scores[0]
+    if len(given) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
+        _unreadable(value, f"{about}, {rubric.name} (a single value)")
+    reading = Reading(given[0], parts=tuple(PartReading("", number) for number in given))
+    return rubric.format.score(reading, rubric.scale)
 
 
 @cache
-def _known(name: str) -> Judge:
-    """A judge that comes along, to know its scale by."""
-    return load(name, model=_never)
-
-
-def _never(_: object) -> NoReturn:
-    raise NotImplementedError
+def _known(name: str) -> Rubric:
+    """The rubric of one of the library's judges."""
+    return load_rubric(name)
 
 
 def _under(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds

@@ -21,9 +21,10 @@ from groundjudge.cli.estimate import CasesFile, JudgeNames, PriceIn, PriceOut, e
 from groundjudge.cli.outcome import Outcome, show_case, show_course, show_errors, show_summaries
 from groundjudge.cli.terminal import console_of, errors_told, fail, printable, tell
 from groundjudge.errors import CaseError
-from groundjudge.judge import Judge, load, names
-from groundjudge.model import as_model
+from groundjudge.judge import Judge, load
 from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
+from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.resume import Earlier, take_up
 from groundjudge.runs.rows import STDIN, read_rows
@@ -168,7 +169,7 @@ def run(  # noqa: PLR0913  one per option
                 deadline=deadline,
                 max_calls=max_calls,
                 max_tokens=max_tokens,
-                earlier=earlier,
+                previous=earlier,
             )
             outcome = judge_rows(rows, judging, [judge.name for judge in crew], out, earlier)
         console = console_of(to_stderr=out == STDIN)
@@ -199,9 +200,9 @@ def judges() -> None:
     console = console_of()
     for one in listed:
         tell(console, one.name, style="bold")
-        tell(console, f"scale: {one.scale}", margin=2)
+        tell(console, f"scale: {one.rubric.scale}", margin=2)
         tell(console, f"inputs: {_inputs(one)}", margin=2)
-        tell(console, one.prompt.description, margin=2)
+        tell(console, one.rubric.prompt.description, margin=2)
 
 
 @app.command()
@@ -220,7 +221,7 @@ def show(
         if case is not None and cases is None:
             fail("--case needs --cases: the file that the case is in")
         shown = EXAMPLE if cases is None else _case_in(cases, case)
-        request = load(name, model=_no_model).ask(shown)
+        request = load(name, model=_no_model).rubric.ask(shown)
     for message in request.messages:
         content = message["content"]
         typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
@@ -287,7 +288,7 @@ def _case_in(path: str, case_id: str | None) -> Case:
 
 def _inputs(judge: Judge) -> str:
     notes = {(True, False): "", (True, True): " (may be empty)"}
-    inputs = judge.prompt.inputs
+    inputs = judge.inputs
     return ", ".join(
         each.name + notes.get((each.required, each.may_be_empty), " (optional)") for each in inputs
     )

@@ -7,7 +7,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from groundjudge.cli.terminal import console_of, errors_told, fail, tell
-from groundjudge.judge import load, names
+from groundjudge.judge import load
+from groundjudge.rubric import names
 from groundjudge.runs.cost import Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows

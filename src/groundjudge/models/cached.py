@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from groundjudge.errors import ModelError, ReplyError
-from groundjudge.model import ModelLike, Reply, Request, as_model
+from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
 
 LAYOUT = 1
@@ -95,13 +97,19 @@ class CachedModel:
         """The reply in the file, if there is one that can be read."""
         row = self._with_the_file(FIND, key)
         reply = _reply(row[0]) if row else None
-        return replace(reply, usage=Usage(), cached=True) if reply and _is_good(reply, request) else None
+        if reply is None:
+            return None
+        outcome = request.rubric.outcome(reply, request.case)
+        if isinstance(outcome.found, ReplyError):
+            return None
+        return replace(reply, usage=Usage(), cached=True, outcome=outcome)
 
     def _kept(self, key: str, request: Request, reply: Reply) -> Reply:
         """The reply, which is in the file before anybody gets it."""
-        if _is_good(reply, request):
+        outcome = request.rubric.outcome(reply, request.case)
+        if not isinstance(outcome.found, ReplyError):
             self._with_the_file(KEEP, key, _text(reply))
-        return reply
+        return replace(reply, outcome=outcome)
 
     def _with_the_file(self, statement: str, *values: str) -> tuple[object] | None:
         """What a statement finds; nothing where the file is of no use."""
@@ -134,25 +142,16 @@ def _open(path: Path) -> sqlite3.Connection:
             return file
 
 
-def _is_good(reply: Reply, request: Request) -> bool:
-    """Whether the judge that asked can read the reply."""
-    try:
-        request.judge.read(reply, request.case)
-    except ReplyError:
-        return False
-    return True
-
-
 def _text(reply: Reply) -> str:
     """A reply as JSON."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "text": reply.text,
         "finish_reason": reply.finish_reason,
         "model": reply.model,
         "refusal": reply.refusal,
         "usage": reply.usage.model_dump() if reply.usage else None,
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def _reply(text: object) -> Reply | None:

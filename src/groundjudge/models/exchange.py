@@ -1,4 +1,4 @@
-"""One request until its reply: what to send, and what to do about what comes back. It touches no network."""
+"""One request to an endpoint: the body to send, and what to do with each response. No network access here."""
 
 from __future__ import annotations
 
@@ -9,100 +9,107 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from groundjudge.errors import ModelError
-from groundjudge.model import reply_of
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
+from groundjudge.reply import reply_of
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
-    from groundjudge.model import Reply, Request
+    from groundjudge.reply import Reply
+    from groundjudge.rubric import Request
 
 log = logging.getLogger(__name__)
 
 TRANSIENT = ("timeout", "connection", "rate_limited", "server")
-"""The codes of what may be gone at the next try."""
+"""The error codes after which a retry may succeed."""
 
-SHOWN = 500
-"""So many characters of an endpoint's own words are shown."""
+MAX_MESSAGE_LENGTH = 500
+"""An endpoint's own error message is cut after this many characters."""
 
-ADVICE = {
+NO_REASON = "the endpoint gives no reason"
+
+REMEDIES = {
     "timeout": "raise timeout= if the endpoint needs longer",
-    "connection": "see that the endpoint is up and that OPENAI_BASE_URL or base_url= leads to it",
+    "connection": "check that the endpoint is up and that OPENAI_BASE_URL or base_url= points to it",
     "rate_limited": "send fewer requests at a time",
-    "quota": "see the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
-    "auth": "see that the key in OPENAI_API_KEY or api_key= is one for OPENAI_BASE_URL or base_url=",
-    "bad_request": "see the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
-    "not_found": "see the model's name, and that OPENAI_BASE_URL or base_url= leads to its endpoint",
-    "server": "the fault is with the endpoint in OPENAI_BASE_URL or base_url=",
+    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
+    "auth": "check that the key in OPENAI_API_KEY or api_key= belongs to OPENAI_BASE_URL or base_url=",
+    "bad_request": "check the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
+    "not_found": "check the model's name, and that OPENAI_BASE_URL or base_url= points to its endpoint",
+    "server": "the fault lies with the endpoint in OPENAI_BASE_URL or base_url=",
 }
+"""What the user can do about an error, by its code."""
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """Why there is no reply.
+class EndpointError:
+    """Why an attempt brought no reply. A value, not an exception: `Exchange` retries or raises a ModelError.
 
     Attributes:
-        code: a ModelError's.
-        words: what the endpoint, or the client, says about it.
-        param: the parameter that the endpoint turns down, if it says which.
-        retry_after: the seconds that the endpoint asks to be left alone, if it does.
+        code: one of the codes of ModelError.
+        message: the endpoint's or the client's own words.
+        param: the name of the parameter that the endpoint rejects, or "" if it names none.
+        retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
     """
 
     code: str
-    words: str
+    message: str
     param: str = ""
     retry_after: float | None = None
 
 
 @dataclass
 class Exchange:
-    """A request on its way.
+    """The state of one request, from its first attempt to its reply.
 
     Attributes:
         model: the model's name.
-        host: where the endpoint is, for messages.
-        retries: how many times the request may be sent again after a transient error.
-        request: what is asked.
-        remembered: the parameters that the endpoint is known to refuse, kept from request to request.
+        host: the endpoint's host and port, for messages.
+        max_retries: how often the request may be sent again after a transient error.
+        request: the request.
+        known_refusals: the parameters that the endpoint is known to refuse, each with its new name or
+            LEFT_OUT. All requests to one endpoint share it; it grows when a request succeeds.
+        retries: how often the request has been sent again after a transient error.
+        new_refusals: the parameters refused during this exchange, in the same form.
     """
 
     model: str
     host: str
-    retries: int
+    max_retries: int
     request: Request
-    remembered: dict[str, str]
-    tried: int = 0
-    refusals: dict[str, str] = field(default_factory=dict[str, str])
+    known_refusals: dict[str, str]
+    retries: int = 0
+    new_refusals: dict[str, str] = field(default_factory=dict[str, str])
 
     def body(self) -> dict[str, Any]:
-        """What to send."""
+        """The body of the next attempt, without the parameters that were refused so far."""
         messages = [dict(message) for message in self.request.messages]
         return {**self._parameters(), "model": self.model, "messages": messages}
 
-    def wait_after(self, trouble: Trouble) -> float:
-        """The seconds to wait before the body, as it is then, is sent.
+    def wait_after(self, error: EndpointError) -> float:
+        """The seconds to wait before the next attempt, whose body may differ from the last one's.
 
         Raises:
-            ModelError: when there is no sense in that, or too much was tried.
+            ModelError: another attempt is pointless, or no retries are left.
         """
-        if trouble.code in REFUSING:
-            refusal = refused(trouble.words, trouble.param, self._parameters())
+        if error.code in REFUSING:
+            refusal = refused(error.message, error.param, self._parameters())
             if refusal:
-                self.refusals |= refusal
+                self.new_refusals |= refusal
                 return 0.0
-        others_turn = trouble.code == "rate_limited" and self.request.paced
-        again = trouble.code in TRANSIENT and self.tried < self.retries and not others_turn
-        wait = wait_before(self.tried, trouble.retry_after) if again else None
+        caller_retries = error.code == "rate_limited" and self.request.paced
+        may_retry = error.code in TRANSIENT and self.retries < self.max_retries and not caller_retries
+        wait = wait_before(self.retries, error.retry_after) if may_retry else None
         if wait is None:
-            raise self._error(trouble)
-        self.tried += 1
+            raise self._model_error(error)
+        self.retries += 1
         return wait
 
     def reply(self, content: bytes) -> Reply:
-        """Read the endpoint's answer.
+        """Read the body of a successful response.
 
         Raises:
-            ModelError: `server`, if it is no chat completion.
+            ModelError: `server`, if the body is not a chat completion.
         """
         try:
             completion = json.loads(content)
@@ -110,47 +117,51 @@ class Exchange:
             completion = None
         match completion:
             case {"choices": [{"message": Mapping()}, *_]}:
-                self._remember()
+                self._remember_refusals()
                 usage, name = _usage(completion.get("usage")), completion.get("model")
                 model = name if isinstance(name, str) else None
-                return replace(reply_of(completion), usage=usage, model=model, retries=self.tried)
+                return replace(reply_of(completion), usage=usage, model=model, retries=self.retries)
             case _:
-                said = words_of(completion or content.decode(errors="replace"))
-                raise self._error(Trouble("server", f"what came back is no chat completion: {said}"))
+                message = message_of(completion or content.decode(errors="replace"))
+                raise self._model_error(
+                    EndpointError("server", f"the response is not a chat completion: {message}")
+                )
 
     def _parameters(self) -> dict[str, Any]:
-        return accepted(self.request.parameters, {**self.remembered, **self.refusals})
+        return accepted(self.request.parameters, {**self.known_refusals, **self.new_refusals})
 
-    def _remember(self) -> None:
-        """Keep what was refused, now that the request has gone through without it."""
-        for name, new in self.refusals.items():
-            if self.remembered.get(name) != new:
-                self.remembered[name] = new
-                done = "it is left out from now on" if new == LEFT_OUT else f"it is sent as {new} from now on"
-                log.warning("%s at %s does not take %s: %s", self.model, self.host, name, done)
+    def _remember_refusals(self) -> None:
+        """Share the refusals of this exchange, now that leaving those parameters out has helped."""
+        for name, new in self.new_refusals.items():
+            if self.known_refusals.get(name) != new:
+                self.known_refusals[name] = new
+                change = "left out" if new == LEFT_OUT else f"sent as {new}"
+                log.warning(
+                    "%s at %s does not take %s: it is %s from now on", self.model, self.host, name, change
+                )
 
-    def _error(self, trouble: Trouble) -> ModelError:
-        advice = f" ({ADVICE[trouble.code]})" if trouble.code in ADVICE else ""
-        error = ModelError(trouble.code, f"{self.model} at {self.host}: {trouble.words}{advice}", self.model)
-        error.retry_after, error.retries = trouble.retry_after, self.tried
-        return error
+    def _model_error(self, error: EndpointError) -> ModelError:
+        remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
+        raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
+        raised.retry_after, raised.retries = error.retry_after, self.retries
+        return raised
 
 
-def words_of(body: object) -> str:
-    """An endpoint's complaint in its own words, of the several shapes in which they come."""
+def message_of(body: object) -> str:
+    """The message in an endpoint's error body, whichever of the usual shapes the body has."""
     match body:
         case {"error": object() as inner} | [{"error": object() as inner}] if inner:
-            return words_of(inner)
-        case {"message": str(words)} | str(words):
-            return words.strip()[:SHOWN] or "it does not say why"
+            return message_of(inner)
+        case {"message": str(message)} | str(message):
+            return message.strip()[:MAX_MESSAGE_LENGTH] or NO_REASON
         case None:
-            return "it does not say why"
+            return NO_REASON
         case _:
-            return json.dumps(body, ensure_ascii=False, default=str)[:SHOWN]
+            return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
 
 
-def _usage(counted: object) -> Usage | None:
-    match counted:
+def _usage(counts: object) -> Usage | None:
+    match counts:
         case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}:
             return Usage(prompt_tokens=prompt, completion_tokens=completion)
         case {"prompt_tokens": int(prompt)}:

@@ -1,4 +1,4 @@
-"""One asynchronous client for each event loop: its connections work in no other loop than their own."""
+"""One asynchronous client per event loop: a client's connections work only in the loop that opened them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Client(Protocol):
-    """What can be kept for a loop: anything that has to be closed in the end."""
+    """A client that has to be closed when its loop ends."""
 
     def is_closed(self) -> bool:
-        """Whether it has been closed."""
+        """Whether the client has been closed."""
         ...
 
     def close(self) -> Coroutine[object, object, None]:
-        """Give its connections back."""
+        """Close the client's connections."""
         ...
 
 
@@ -30,66 +30,69 @@ C = TypeVar("C", bound=Client)
 
 @dataclass(frozen=True)
 class Kept(Generic[C]):
-    """A client, the generator that closes it, and the thread in which its loop ran."""
+    """A client, the generator that closes it, and the id of the thread in which its loop ran."""
 
     client: C
-    life: AsyncGenerator[None, None]
+    lifetime: AsyncGenerator[None, None]
     thread: int = field(default_factory=threading.get_ident)
 
 
 class PerLoop(Generic[C]):
-    """Keeps a client for each running loop and closes it when that loop ends.
+    """Keeps one client per running loop and closes it when that loop ends.
 
-    asyncio.run, like every orderly end of a loop, closes the asynchronous generators that are still open
-    in it, and a running loop closes those that are dropped. A client's life is such a generator, so the
-    client is closed in its own loop, in time. Loops that are closed or abandoned without ceremony remain.
+    asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
+    open in it, and a running loop closes those that are garbage-collected. Each client is owned by such a
+    generator, so it is closed in its own loop, in time. What remains are loops that were closed or abandoned
+    without shutting down their generators: their clients are closed as far as that is possible without a
+    running loop.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: dict[asyncio.AbstractEventLoop, Kept[C]] = {}
-        weakref.finalize(self, _end_all, self._kept)  # called at the interpreter's exit, too
+        weakref.finalize(self, _close_all, self._kept)  # also called when the interpreter exits
 
     async def client(self, make: Callable[[], C]) -> C:
-        """The running loop's client, made at its first use there."""
+        """The running loop's client; `make` builds it if there is none yet, or only a closed one."""
         loop = asyncio.get_running_loop()
         kept = self._kept.get(loop)
         if kept and not kept.client.is_closed():
             return kept.client
         client = make()
-        life = _life(client)
-        await anext(life)
+        lifetime = _lifetime(client)
+        await anext(lifetime)
         with self._lock:
             for ended in [loop for loop in self._kept if loop.is_closed()]:
-                _let_go(self._kept.pop(ended).client)
-            self._kept[loop] = Kept(client, life)
+                _close_without_loop(self._kept.pop(ended).client)
+            self._kept[loop] = Kept(client, lifetime)
         return client
 
 
-async def _life(client: Client) -> AsyncGenerator[None, None]:
+async def _lifetime(client: Client) -> AsyncGenerator[None, None]:
+    """Yields once; closing the generator closes the client."""
     try:
         yield
     finally:
         await client.close()
 
 
-async def _end(life: AsyncGenerator[None, None]) -> None:
-    await life.aclose()
+async def _end(lifetime: AsyncGenerator[None, None]) -> None:
+    await lifetime.aclose()
 
 
-def _end_all(clients: Mapping[asyncio.AbstractEventLoop, Kept[C]]) -> None:
+def _close_all(clients: Mapping[asyncio.AbstractEventLoop, Kept[C]]) -> None:
     for loop, kept in clients.items():
         if loop.is_closed():
-            _let_go(kept.client)
+            _close_without_loop(kept.client)
         elif not loop.is_running() and kept.thread == threading.get_ident():
-            ending = _end(kept.life)
+            ending = _end(kept.lifetime)
             with contextlib.suppress(Exception):  # another loop may be running in this thread
                 loop.run_until_complete(ending)
             ending.close()
 
 
-def _let_go(client: Client) -> None:
-    """Close a client whose loop is closed already, as far as that goes without a loop."""
+def _close_without_loop(client: Client) -> None:
+    """Close a client whose loop is already closed, as far as that is possible without a loop."""
     closing = client.close()
     with contextlib.suppress(Exception):
         closing.send(None)

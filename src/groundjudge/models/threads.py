@@ -1,4 +1,4 @@
-"""Functions that block, each in a thread that nobody has to wait for."""
+"""Blocking functions, each in a daemon thread of its own."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """Call a function in a thread of its own, with the context variables of this one.
+    """Call a function in a new daemon thread, with a copy of the caller's context variables.
 
-    Whoever stops waiting for it goes on at once. The thread ends when the function does, and a function
-    that never does keeps neither other calls nor the end of the program waiting.
+    A caller that cancels the future or stops waiting for it continues at once. The thread ends when the
+    function returns; a function that never returns delays neither other calls nor the end of the program.
     """
     future: Future[T] = Future()
 
@@ -25,7 +25,7 @@ def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) 
             return
         try:
             result = function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001  it is raised where the result is awaited
+        except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -35,11 +35,11 @@ def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) 
 
 
 class ThreadPerCall(ThreadPoolExecutor):
-    """`in_a_thread` as the executor of an event loop, which takes nothing but a ThreadPoolExecutor."""
+    """`in_a_thread` as an event loop's default executor, which must be a ThreadPoolExecutor."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Start the call at once."""
+        """Call the function at once, in a thread of its own."""
         return in_a_thread(fn, *args, **kwargs)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  as it was
-        """There is no pool: nothing to wait for."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  as in the base class
+        """Do nothing: there is no pool to shut down."""

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from groundjudge.case import Case, Document, Message
 from groundjudge.errors import ModelError
-from groundjudge.model import Reply
 from groundjudge.offline.readings import Reader, reader
 from groundjudge.offline.smalltalk import bare_answer, leaves_role, states_nothing
 from groundjudge.offline.support import SPEAKERS, Sources, Support, index, is_exact, support
-from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
+from groundjudge.replies import PartReading, Reading
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request, Rubric, label_of
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import is_unspaced
-
-if TYPE_CHECKING:
-    from groundjudge.judge import Judge
-    from groundjudge.model import Request
-    from groundjudge.verdict import Scale
+from groundjudge.verdict import Scale
 
 SIGNED = "(Offline baseline: words were compared, no language model was asked.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
@@ -100,62 +96,73 @@ class OfflineModel:
 
     def complete(self, request: Request) -> Reply:
         """Write the reply that the judge's format asks for."""
-        shown = {given.field for given in request.judge.prompt.inputs}
-        if not shown & SOURCES:
+        rubric = request.rubric
+        if not _shown(rubric) & SOURCES:
             message = (
-                f"the offline baseline compares a response with a source, and {request.judge.name} shows "
+                f"the offline baseline compares a response with a source, and {rubric.name} shows "
                 f"none of {', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("bad_request", message, self.name)
-        return Reply(_reply(request.judge, request.case))
+        return Reply(rubric.format.write(_reading(rubric, request.case), rubric.scale))
 
     async def acomplete(self, request: Request) -> Reply:
         """Write the same reply; there is nothing to wait for."""
         return self.complete(request)
 
 
-def _reply(judge: Judge, case: Case) -> str:
+def _reading(rubric: Rubric, case: Case) -> Reading:
+    """What the reply says: the format writes of it what it has a place for."""
     read = reader()  # which remembers what it read until the case is judged
-    match judge.format:
-        case Tags(value, reason):
-            number, why = _graded(judge, case, read)
-            return f"<{reason}>{why}</{reason}>\n<{value}>{_written(number)}</{value}>"
-        case Json(value, reason):
-            score, why = _confidence(judge, case, read)
-            return json.dumps({reason: why, value: _on(judge, score)}, ensure_ascii=False)
-        case Scorecard():
-            return "\n\n".join(_blocks(judge, case, read))
-        case Adjacent(names):
-            return "\n".join(_weighed(name, judge, case, read) for name in names)
-        case Banded():
-            score, why = _in_role(judge, case, read)
-            number = _on(judge, score)
-            level = next((label for highest, label in judge.levels.items() if number <= highest), "")
-            return f"Analysis: {why}\nLevel: {level}\nScore: {_written(number)}"
+    parts = (
+        [_weighed(name, rubric, case, read) for name in rubric.format.part_names]
+        if rubric.format.part_names
+        else _sentence_parts(rubric, case, read)
+    )
+    value, reason = _valued(rubric, case, read)
+    level = label_of(value, rubric.levels) or ""
+    return Reading(value, reason, parts=tuple(parts), level=level)
+
+
+def _valued(rubric: Rubric, case: Case, read: Reader) -> tuple[float, str]:
+    """The value of the whole response, and why."""
+    if "profile" in _shown(rubric):
+        score, why = _in_role(rubric, case, read)
+        return _on(rubric, score), why
+    return (_graded if _is_graded(rubric) else _confidence)(rubric, case, read)
+
+
+def _shown(rubric: Rubric) -> set[str]:
+    """The fields of the case that the prompt shows."""
+    return {given.field for given in rubric.inputs}
+
+
+def _is_graded(rubric: Rubric) -> bool:
+    """Whether the levels are those of groundedness."""
+    return set(LEVELS) <= set(rubric.levels.values())
 
 
 # What is compared with what.
 
 
-def _sources(judge: Judge, case: Case) -> list[str]:
+def _sources(rubric: Rubric, case: Case) -> list[str]:
     """The texts that have to back the response: the first of these that the prompt shows and the case has."""
-    shown = {given.field for given in judge.prompt.inputs}
+    shown = _shown(rubric)
 
     def texts(*fields: str) -> list[str]:
         return [text for field in fields if field in shown for text in _texts(getattr(case, field))]
 
     context = texts("context")
-    if context or (case.context is not None and isinstance(judge.format, Json | Scorecard)):
+    if context or (case.context is not None and not _is_graded(rubric)):
         return context
     tools = [] if isinstance(case.response, str | None) else _texts(_tool_talk(case.response))
     character = [*texts("profile"), *(_turns(case)[0] if "conversation" in shown else ()), *texts("answers")]
     return texts("reference") or character or [*texts("query"), *tools]
 
 
-def _given(judge: Judge, case: Case) -> list[str]:
+def _given(rubric: Rubric, case: Case) -> list[str]:
     """What need not be backed: the words of the question, or of those that a character talks with."""
-    shown = {given.field for given in judge.prompt.inputs}
-    if isinstance(judge.format, Banded):
+    shown = _shown(rubric)
+    if "profile" in shown:
         return [
             " ".join(SPEAKERS),
             case.agent_name or "",
@@ -240,19 +247,14 @@ def _score(claims: Sequence[Claim]) -> float:
 # One function for each kind of verdict.
 
 
-def _graded(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
-    """A value on the judge's scale: the level with that name, or else the place of the score."""
-    sources = index(_sources(judge, case), _given(judge, case), read)
-    claims = _authorised(judge, case, sources)
-    named = {label: value for value, label in judge.levels.items()}
-    if named.keys() >= set(LEVELS):
-        left_out = _left_out(case.query_text, claims, sources) if _texts(case.context) else ""
-        more = f" Left out, though asked for: {_quoted(left_out)}." if claims and left_out else ""
-        return named[_level(claims, left_out)], f"{_told(claims)}{more} {SIGNED}"
-    why = f"{_told(claims)} {SIGNED}"
-    if not claims and judge.not_applicable:
-        return judge.not_applicable[0], why
-    return _on(judge, _score(claims) if claims else STATES_NOTHING), why
+def _graded(rubric: Rubric, case: Case, read: Reader) -> tuple[float, str]:
+    """The value of the level that the response deserves."""
+    sources = index(_sources(rubric, case), _given(rubric, case), read)
+    claims = _authorised(rubric, case, sources)
+    left_out = _left_out(case.query_text, claims, sources) if _texts(case.context) else ""
+    more = f" Left out, though asked for: {_quoted(left_out)}." if claims and left_out else ""
+    named = {label: value for value, label in rubric.levels.items()}
+    return named[_level(claims, left_out)], f"{_told(claims)}{more} {SIGNED}"
 
 
 def _level(claims: Sequence[Claim], left_out: str) -> str:
@@ -292,21 +294,21 @@ def _draws_on(claims: Sequence[Claim], said: set[str], place: int, sources: Sour
     return len(stems & said) >= UNMENTIONED * len(stems)
 
 
-def _confidence(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
-    claims = _authorised(judge, case, index(_sources(judge, case), _given(judge, case), read))
+def _confidence(rubric: Rubric, case: Case, read: Reader) -> tuple[float, str]:
+    claims = _authorised(rubric, case, index(_sources(rubric, case), _given(rubric, case), read))
     why = f"{_told(claims)} {SIGNED}"
     if not claims:
-        return STATES_NOTHING, why
+        return rubric.not_applicable[0] if rubric.not_applicable else _on(rubric, STATES_NOTHING), why
     # What contradicts a document is not made good by what agrees with it.
     wrong = [claim.support.score for claim in claims if claim.support.is_contradicted]
-    return min(_score(claims), *wrong, 1.0), why
+    return _on(rubric, min(_score(claims), *wrong, 1.0)), why
 
 
-def _authorised(judge: Judge, case: Case, sources: Sources) -> list[Claim]:
+def _authorised(rubric: Rubric, case: Case, sources: Sources) -> list[Claim]:
     """The claims of the response as the documents have them or, before all others, the tool results."""
     data = tuple(document for document in case.context or () if document.kind == "tool")
     made = () if case.context or isinstance(case.response, str | None) else _tool_talk(case.response)
-    tools = index(_texts(data or made), _given(judge, case), sources.read)
+    tools = index(_texts(data or made), _given(rubric, case), sources.read)
     claims = _claims(case.response_text, sources, case.query_text)
     return [_with_authority(claim, tools) for claim in claims]
 
@@ -327,22 +329,26 @@ def _with_authority(claim: Claim, tools: Sources) -> Claim:
     return claim
 
 
-def _blocks(judge: Judge, case: Case, read: Reader) -> Iterator[str]:
-    documents = [document.content for document in case.context] if case.context else _sources(judge, case)
+def _sentence_parts(rubric: Rubric, case: Case, read: Reader) -> list[PartReading]:
+    """Each sentence of the response, with its value and its evidence."""
+    documents = [document.content for document in case.context] if case.context else _sources(rubric, case)
     sources = index(documents, (), read)
-    for sentence in _sentences(case.response_text, sources):
-        found = sentence.support
-        is_backed = sentence.states and found.quote and found.score >= NOTHING_FOUND
-        number = _on(judge, found.score if is_backed else 0.0)
-        yield (
-            f"Statement Sentence: {_line(sentence.text)}\n"
-            f"Supporting Evidence: {_line(found.quote) if is_backed else 'NOTHING FOUND'}\n"
-            f"Score: {_written(number)} (offline baseline, no language model was asked: {_told([sentence])})"
-        )
+    return [_sentence_part(rubric, sentence) for sentence in _sentences(case.response_text, sources)]
 
 
-def _weighed(name: str, judge: Judge, case: Case, read: Reader) -> str:
-    """The three lines of one name; one that is neither recall nor precision gets the support."""
+def _sentence_part(rubric: Rubric, sentence: Claim) -> PartReading:
+    found = sentence.support
+    is_backed = bool(sentence.states and found.quote and found.score >= NOTHING_FOUND)
+    return PartReading(
+        name=sentence.text,
+        value=_on(rubric, found.score if is_backed else 0.0),
+        reason=f"offline baseline, no language model was asked: {_told([sentence])}",
+        quotes=(found.quote,) if is_backed else (),
+    )
+
+
+def _weighed(name: str, rubric: Rubric, case: Case, read: Reader) -> PartReading:
+    """The value of one name; one that is neither recall nor precision gets the support."""
     reference, response = case.reference or "", case.response_text
     match name.casefold():
         case "recall":
@@ -350,15 +356,9 @@ def _weighed(name: str, judge: Judge, case: Case, read: Reader) -> str:
         case "precision":
             compared, where = _compared(response, [reference], read), "the reference"
         case _:
-            compared, where = _compared(response, _sources(judge, case), read), "the source"
+            compared, where = _compared(response, _sources(rubric, case), read), "the source"
     claims = [claim for claim, _ in compared]
-    formula, total = _formula(judge.scale, _weighted(compared))
-    label = name.upper()
-    return (
-        f"{label}_Reasoning: {_told(claims, where)} {SIGNED}\n"
-        f"{label}_Formula: {formula}\n"
-        f"{label}_Weighted_Summed_Score: {total}"
-    )
+    return PartReading(name, _between(rubric.scale, _weighted(compared)), f"{_told(claims, where)} {SIGNED}")
 
 
 def _compared(text: str, others: Sequence[str], read: Reader, query: str = "") -> list[tuple[Claim, float]]:
@@ -386,24 +386,18 @@ def _share(found: Support) -> float:
     return share / 2 if found.numbers else share
 
 
-def _formula(scale: Scale, score: float) -> tuple[str, str]:
-    """A value as two adjacent whole scores and their shares, and what that adds up to."""
+def _between(scale: Scale, score: float) -> float:
+    """The place of a score on a scale, between two whole numbers of it."""
     lowest, highest = sorted((scale.worst, scale.best))
     bottom, top = math.ceil(lowest), math.floor(highest)
-    value = min(max(scale.worst + score * (scale.best - scale.worst), bottom), top)
-    low = min(math.floor(value), top - 1)
-    share = round(value - low, 2)
-    if low < bottom or share in {0, 1}:
-        whole = max(bottom, round(low + share))
-        return f"({whole} * 1.0)", f"{whole}"
-    return f"({low} * {1 - share:.2f}) + ({low + 1} * {share:.2f})", f"{low + share:.2f}"
+    return round(min(max(scale.worst + score * (scale.best - scale.worst), bottom), top), DIGITS)
 
 
-def _in_role(judge: Judge, case: Case, read: Reader) -> tuple[float, str]:
+def _in_role(rubric: Rubric, case: Case, read: Reader) -> tuple[float, str]:
     response, profile = case.response_text, f"{case.agent_name or ''} {case.profile or ''}"
     if leaves_role(response, profile):
         return 0.0, f"The response does not play the role: {_quoted(response)}. {SIGNED}"
-    claims = _claims(response, index(_sources(judge, case), _given(judge, case), read))
+    claims = _claims(response, index(_sources(rubric, case), _given(rubric, case), read))
     if not claims:
         return BARE_IN_ROLE, f"{_told(claims)} {SIGNED}"
     score = _weighted((claim, claim.length) for claim in claims)
@@ -495,19 +489,14 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _on(judge: Judge, score: float) -> float:
+def _on(rubric: Rubric, score: float) -> float:
     """The place of a score on the judge's scale, beside the values that mean "nothing to judge"."""
-    scale = judge.scale
+    scale = rubric.scale
     lowest, highest = sorted((scale.worst, scale.best))
     digits = max(0, DIGITS - math.floor(math.log10(highest - lowest or 1)))
     if scale.integer:
         lowest, highest, digits = math.ceil(lowest), math.floor(highest), 0
     value = min(max(round(scale.worst + score * (scale.best - scale.worst), digits), lowest), highest)
-    taken = judge.not_applicable
+    taken = rubric.not_applicable
     near = (value + steps * 10.0**-digits for steps in sorted(range(-len(taken), len(taken) + 1), key=abs))
     return next((place for place in near if scale.holds(place) and place not in taken), value)
-
-
-def _written(number: float) -> str:
-    """A number in digits, never with an exponent."""
-    return format(Decimal(repr(float(number))), "f").removesuffix(".0")

@@ -7,26 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
+from math import floor
 from statistics import harmonic_mean
+from typing import Any, ClassVar
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
-from groundjudge.model import Reply
+from groundjudge.replies.folded import Folded
+from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
+from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.text import (
-    Field,
-    Folded,
-    decimal,
-    ends_in_number,
-    fields,
-    first_line,
-    is_cut_off,
-    is_placeholder,
-    label_pattern,
-    number,
-    on_scale,
-    opened,
-    unread,
-)
+from groundjudge.replies.score import decimal, ends_in_number, is_placeholder, number, on_scale, written
+from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
@@ -44,6 +35,13 @@ class Adjacent:
     """Reads one weighted sum for each of the names; the headline is their harmonic mean."""
 
     names: tuple[str, ...] = ("recall", "precision")
+
+    parts_are_sentences: ClassVar[bool] = False
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The names."""
+        return self.names
 
     @cached_property
     def _order(self) -> Mapping[str, str]:
@@ -82,9 +80,17 @@ class Adjacent:
             warnings.append("several_verdicts")
         return Reading(None, parts=tuple(parts), warnings=tuple(dict.fromkeys(warnings)))
 
-    def headline(self, scores: Sequence[float]) -> float:
-        """The harmonic mean: no better than twice the weakest, and 0 when one is 0."""
-        return harmonic_mean(scores)
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
+        """Write three lines for each part: why, the formula and what it adds up to."""
+        return "\n".join(map(_lines, reading.parts))
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        """The harmonic mean, 0..1: no better than twice the weakest, and 0 when one is 0."""
+        return harmonic_mean([scale.score(part.value) for part in reading.parts])
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+        """None: the reply is not JSON."""
+        return None
 
     def _runs(self, found: Sequence[Field]) -> list[Sequence[Field]]:
         """The fields verdict by verdict. Without a repeated label all are one, in whatever order."""
@@ -126,6 +132,24 @@ class Adjacent:
             return [part.value for part in self._parts(folded, run, scale, reply)[0]]
         except ReplyError:
             return []
+
+
+def _lines(part: PartReading) -> str:
+    reasoning, formula, total = (f"{part.name.upper()}_{step}" for step in STEPS)
+    return (
+        f"{reasoning}: {one_line(part.reason)}\n"
+        f"{formula}: {_formula(part.value)}\n"
+        f"{total}: {written(part.value)}"
+    )
+
+
+def _formula(value: float) -> str:
+    """A value as a whole score, or as two adjacent ones with their shares."""
+    low = floor(value)
+    share = round(value - low, 9)
+    if not share:
+        return f"({low} * 1.0)"
+    return f"({low} * {written(round(1 - share, 9))}) + ({low + 1} * {written(share)})"
 
 
 def _value(formula: str, stated: str, scale: Scale, reply: Reply, name: str) -> tuple[float, list[str]]:

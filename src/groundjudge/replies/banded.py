@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from groundjudge.errors import ReplyError
-from groundjudge.model import Reply
+from groundjudge.replies.labelled import fields, first_line, label_pattern, one_line
+from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.text import (
-    ends_in_number,
-    fields,
-    first_line,
-    is_cut_off,
-    is_placeholder,
-    label_pattern,
-    number,
-    opened,
-    same_number,
-    unread,
-)
+from groundjudge.replies.score import ends_in_number, is_placeholder, number, same_number, written
+from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
 LABELS = label_pattern(
@@ -29,6 +21,9 @@ LABELS = label_pattern(
 @dataclass(frozen=True)
 class Banded:
     """Reads the number after `Score:`, and the level that the reply names beside it."""
+
+    part_names: ClassVar[tuple[str, ...]] = ()
+    parts_are_sentences: ClassVar[bool] = False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last score counts.
@@ -60,3 +55,19 @@ class Banded:
         return Reading(
             value, before("analysis"), level=before("level"), warnings=("several_verdicts",) if differ else ()
         )
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
+        """Write the three parts, a line each."""
+        return (
+            f"Analysis: {one_line(reading.reason)}\n"
+            f"Level: {one_line(reading.level)}\n"
+            f"Score: {written(reading.value or 0.0)}"
+        )
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        """The place of the value on the scale, 0..1."""
+        return scale.score(reading.value or 0.0)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+        """None: the reply is not JSON."""
+        return None

@@ -10,12 +10,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from groundjudge.errors import ReplyError
-from groundjudge.model import Reply
+from groundjudge.replies.folded import fold
+from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.text import fold, is_cut_off, is_placeholder, number, on_scale, opened, unread
+from groundjudge.replies.score import is_placeholder, number, on_scale
+from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
 OBJECT = re.compile(r"\{")
@@ -47,6 +49,9 @@ class Json:
     value: str = "score"
     reason: str = "reasoning"
 
+    part_names: ClassVar[tuple[str, ...]] = ()
+    parts_are_sentences: ClassVar[bool] = False
+
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last object with a score counts, if nothing is written after it.
 
@@ -67,6 +72,32 @@ class Json:
         if differ and rest.strip(" \t\r\n`"):
             raise ReplyError("ambiguous", reply.text)
         return Reading(value, last.reason, warnings=("several_verdicts",) if differ else ())
+
+    def write(self, reading: Reading, scale: Scale) -> str:
+        """Write the object, the explanation first."""
+        value = reading.value or 0.0
+        return json.dumps(
+            {self.reason: reading.reason, self.value: int(value) if scale.integer else value},
+            ensure_ascii=False,
+        )
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        """The place of the value on the scale, 0..1."""
+        return scale.score(reading.value or 0.0)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:
+        """An object with the explanation first and the value within the ends of the scale."""
+        lowest, highest = sorted((scale.worst, scale.best))
+        kind = "integer" if scale.integer else "number"
+        return {
+            "type": "object",
+            "properties": {
+                self.reason: {"type": "string"},
+                self.value: {"type": kind, "minimum": lowest, "maximum": highest},
+            },
+            "required": [self.reason, self.value],
+            "additionalProperties": False,
+        }
 
     def _candidates(self, text: str) -> Iterator[Candidate]:
         fenced = FENCE.fullmatch(text.strip())

@@ -7,23 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
+from typing import Any, ClassVar
 
 from groundjudge.errors import ReplyError
-from groundjudge.model import Reply
+from groundjudge.replies.folded import Folded
+from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
+from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.text import (
-    Field,
-    Folded,
-    fields,
-    first_line,
-    is_cut_off,
-    is_placeholder,
-    label_pattern,
-    number,
-    opened,
-    same_number,
-    unread,
-)
+from groundjudge.replies.score import is_placeholder, number, same_number, written
+from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
 LABELS = label_pattern(
@@ -48,6 +40,9 @@ REMARK = re.compile(r"\((.+)\)\s*$")
 @dataclass(frozen=True)
 class Scorecard:
     """Reads the score and the quoted evidence of every sentence; the value is their mean."""
+
+    part_names: ClassVar[tuple[str, ...]] = ()
+    parts_are_sentences: ClassVar[bool] = True
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; of two blocks for one sentence the last counts.
@@ -76,9 +71,27 @@ class Scorecard:
             fmean(part.value for part in parts.values()), parts=tuple(parts.values()), warnings=warnings
         )
 
-    def headline(self, scores: Sequence[float]) -> float:
-        """The mean over the sentences."""
-        return fmean(scores)
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
+        """Write a block of three lines for each part; its reason is a remark behind the score."""
+        return "\n\n".join(map(_block, reading.parts))
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        """The mean over the sentences, 0..1."""
+        return fmean(scale.score(part.value) for part in reading.parts)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+        """None: the reply is not JSON."""
+        return None
+
+
+def _block(part: PartReading) -> str:
+    quoted = one_line(" ... ".join(part.quotes))
+    remark = f" ({one_line(part.reason)})" if part.reason and part.reason != quoted else ""
+    return (
+        f"Statement Sentence: {one_line(part.name)}\n"
+        f"Supporting Evidence: {quoted or 'NOTHING FOUND'}\n"
+        f"Score: {written(part.value)}{remark}"
+    )
 
 
 def _blocks(found: Sequence[Field]) -> list[list[Field]]:

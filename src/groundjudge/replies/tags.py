@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from groundjudge.errors import ReplyError
-from groundjudge.model import Reply
+from groundjudge.replies.folded import Folded
+from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.text import Folded, is_cut_off, is_placeholder, number, opened, same_number, unread
+from groundjudge.replies.score import is_placeholder, number, same_number, written
+from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
+
+UNTAGGED = str.maketrans("<>", "‹›")
+"""Tags within a text are written so, so that none of them is read as one of the format's."""
 
 
 class Place(NamedTuple):
@@ -29,6 +34,9 @@ class Tags:
 
     value: str = "S2"
     reason: str = "S1"
+
+    part_names: ClassVar[tuple[str, ...]] = ()
+    parts_are_sentences: ClassVar[bool] = False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply; the last verdict counts.
@@ -54,6 +62,20 @@ class Tags:
         if not last.closed:
             warnings.append("unclosed_tag")
         return Reading(value, self._reason(text, last.begin), warnings=tuple(warnings))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
+        """Write the explanation and the value between their tags."""
+        reason = reading.reason.translate(UNTAGGED)
+        value = written(reading.value or 0.0)
+        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value}</{self.value}>"
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        """The place of the value on the scale, 0..1."""
+        return scale.score(reading.value or 0.0)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+        """None: the reply is not JSON."""
+        return None
 
     def _reason(self, text: Folded, verdict: int) -> str:
         """The last explanation ahead of the verdict, or after it where there is none ahead."""

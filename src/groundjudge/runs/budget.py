@@ -1,4 +1,4 @@
-"""How many calls and tokens a run may cost."""
+"""The limits on the calls and tokens of a run."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from groundjudge.errors import ModelError
 
 
 class Budget:
-    """What a run may still ask for. It is shared by all that ask.
+    """Counts the calls and tokens of a run against its limits. All requests of the run share one budget.
 
-    A call is a request that the model was asked to answer, however many tries that took. What came from a
-    cache or was turned away by a rate limit is none. Tokens are known only when a reply is there, so the
-    requests that are on their way when the last token is spent can exceed the budget.
+    A call is one request to the model, however many retries it took. Replies from a cache and requests
+    rejected by a rate limit do not count. Tokens are known only once the reply has arrived, so the requests
+    in flight when the last token is spent can exceed `max_tokens`.
 
     Args:
-        max_calls: 1 or more; None for any number.
-        max_tokens: prompt and completion tokens together, 1 or more; None for any number.
+        max_calls: 1 or more; None for no limit.
+        max_tokens: prompt and completion tokens together, 1 or more; None for no limit.
 
     Raises:
-        ValueError: one of them is below 1.
+        ValueError: a limit is below 1.
     """
 
     def __init__(self, max_calls: int | None, max_tokens: int | None) -> None:
-        for name, most in (("max_calls", max_calls), ("max_tokens", max_tokens)):
-            if most is not None and most < 1:
-                message = f"{name} must be 1 or more, not {most}"
+        for name, limit in (("max_calls", max_calls), ("max_tokens", max_tokens)):
+            if limit is not None and limit < 1:
+                message = f"{name} must be 1 or more, not {limit}"
                 raise ValueError(message)
         self.max_calls = max_calls or sys.maxsize
         self.max_tokens = max_tokens or sys.maxsize
@@ -35,28 +35,33 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more may be asked."""
+        """Whether a limit has been reached."""
         return self.calls >= self.max_calls or self.tokens >= self.max_tokens
 
     async def reserve(self) -> None:
-        """Set a call aside; where those on their way may use up the last ones, wait to see if they do.
+        """Reserve one call. If all remaining calls are reserved, wait until one is settled.
 
         Raises:
-            ModelError: `budget`, when there is none left.
+            ModelError: `budget`, if a limit has been reached.
         """
         await self._left.acquire()
         if self.is_spent:
-            self._left.release()  # the next one must come to see it as well
-            raise ModelError("budget", self._told())
+            self._left.release()  # the next waiter must find out too
+            raise ModelError("budget", self._limit_reached())
 
     def settle(self, calls: int, tokens: int) -> None:
-        """Book what a reserved call came to: 1 call, or 0."""
+        """Record what a reserved call used.
+
+        Args:
+            calls: 1, or 0 if the request does not count as a call.
+            tokens: prompt and completion tokens, 0 or more.
+        """
         self.calls += calls
         self.tokens += tokens
         if not calls or self.is_spent:
             self._left.release()
 
-    def _told(self) -> str:
+    def _limit_reached(self) -> str:
         if self.calls >= self.max_calls:
             return f"{self.calls} calls were made, and max_calls allows {self.max_calls}"
         return f"{self.tokens} tokens were spent, and max_tokens allows {self.max_tokens}"

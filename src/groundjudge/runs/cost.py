@@ -1,4 +1,4 @@
-"""What a run costs: in tokens before it is made, and in money where prices are told."""
+"""What a run costs: in tokens before it is made, and in money where prices are given."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.judge import Judge
-from groundjudge.model import Request
+from groundjudge.judge import Judge, has_nothing_to_judge
+from groundjudge.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
 
@@ -20,7 +20,7 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class Estimate(Frozen):
-    """What one judge would ask for, at one call per case: a re-ask costs as much again.
+    """What one judge would ask for, at one call per case; asking again costs as much again.
 
     Attributes:
         judge: the judge's name.
@@ -51,16 +51,19 @@ class Prices:
         return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / PER_MILLION
 
 
-def estimate(judges: Judge | Sequence[Judge], cases: Iterable[Row]) -> list[Estimate]:
-    """What a run would ask for, judge by judge. Nothing is asked, and the judges need no endpoint.
+def estimate(judges: Judge | Rubric | Sequence[Judge | Rubric], cases: Iterable[Row]) -> list[Estimate]:
+    """Estimate what a run would ask for, judge by judge. Nothing is asked, and rubrics need no model.
 
     Raises:
         Exception: whatever reading `cases` raises.
     """
-    crew = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    counts = {judge.name: _Count(judge) for judge in crew}
+    rubrics = [
+        judge.rubric if isinstance(judge, Judge) else judge
+        for judge in (judges if isinstance(judges, Sequence) else (judges,))
+    ]
+    counts = {rubric.name: _Count(rubric) for rubric in rubrics}
     for number, row in enumerate(cases, 1):
-        for job in jobs_of(row, number, crew):
+        for job in jobs_of(row, number, rubrics):
             if not isinstance(job, Verdict):
                 counts[job[0].name].add(job[1])
             elif job.judge in counts:
@@ -69,7 +72,7 @@ def estimate(judges: Judge | Sequence[Judge], cases: Iterable[Row]) -> list[Esti
 
 
 def prompt_tokens(request: Request) -> int:
-    """About how many tokens the prompt of a request has: one for 4 bytes of UTF-8, and 4 per message.
+    """The approximate number of tokens in a request's prompt: one for 4 bytes of UTF-8, and 4 per message.
 
     Tokenisers differ. English prose has fewer by a tenth to a fifth, text in other alphabets, numbers and
     markup may have more.
@@ -82,28 +85,27 @@ def prompt_tokens(request: Request) -> int:
 class _Count:
     """What is counted for one judge."""
 
-    judge: Judge
+    rubric: Rubric
     n_calls: int = 0
     n_free: int = 0
     n_error: int = 0
     tokens: int = 0
 
     def add(self, case: Case) -> None:
-        talk = self.judge.conversation(case)
-        try:
-            self.tokens += prompt_tokens(next(talk))
-            self.n_calls += 1
-        except StopIteration:
+        if has_nothing_to_judge(case):
             self.n_free += 1
+            return
+        try:
+            self.tokens += prompt_tokens(self.rubric.ask(case))
+            self.n_calls += 1
         except GroundjudgeError:
             self.n_error += 1
-        finally:
-            talk.close()
 
     def estimate(self) -> Estimate:
-        limit = next((self.judge.parameters[name] for name in LIMITS if name in self.judge.parameters), None)
+        parameters = self.rubric.prompt.parameters
+        limit = next((parameters[name] for name in LIMITS if name in parameters), None)
         return Estimate(
-            judge=self.judge.name,
+            judge=self.rubric.name,
             n_calls=self.n_calls,
             n_free=self.n_free,
             n_error=self.n_error,

@@ -141,7 +141,7 @@ def _check(verdict: Verdict, judge: Judge, path: Path) -> None:
     """Make sure that the verdict is by the very same judge."""
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
-    now = judge.prompt.id
+    now = judge.rubric.prompt.id
     if verdict.prompt == now:
         code, what = (
             "other_model",

@@ -23,27 +23,29 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import Case, well_formed
-from groundjudge.errors import CaseError, GroundjudgeError, ModelError
-from groundjudge.judge import Judge, as_case, converse, names
-from groundjudge.model import Reply, Request
+from groundjudge.errors import CaseError, ModelError
+from groundjudge.judge import Judge, Step, aperform, error_verdict
 from groundjudge.models.threads import ThreadPerCall
+from groundjudge.rubric import Rubric, names
 from groundjudge.runs.budget import Budget
-from groundjudge.runs.throttle import Pace
-from groundjudge.verdict import Failure, Verdict
+from groundjudge.runs.throttle import Throttle
+from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
 """A case, what a case can be built from, or the error that stands for a row that could not be read."""
 
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
-Job: TypeAlias = tuple[Judge, Case] | Verdict
-"""What is to be asked; a verdict where there is nothing to ask."""
+J = TypeVar("J", bound=Judge | Rubric)
 
-Earlier: TypeAlias = Callable[[Judge, Case], Verdict | None]
-"""Gives the verdict that is there already, or None."""
+Job: TypeAlias = tuple[Judge, Case] | Verdict
+"""A judge and the case that it is asked about; a verdict where there is nothing to ask."""
+
+Previous: TypeAlias = Callable[[Judge, Case], Verdict | None]
+"""Looks up the verdict of an previous run; None if there is none."""
 
 FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
 """The codes of a ModelError that every other row would meet as well."""
@@ -63,7 +65,7 @@ def arun(  # noqa: PLR0913  each is a wish of its own
     deadline: float | None = None,
     max_calls: int | None = None,
     max_tokens: int | None = None,
-    earlier: Earlier | None = None,
+    previous: Previous | None = None,
 ) -> AsyncGenerator[Verdict, None]:
     """Judge many cases with one or more judges, and yield one verdict per case and judge.
 
@@ -95,7 +97,7 @@ def arun(  # noqa: PLR0913  each is a wish of its own
             stopped: its thread is left to itself.
         max_calls: the model is asked at most so many times, re-asks included, replies from a cache not.
         max_tokens: nothing more is asked once so many tokens are spent, prompts and replies together.
-        earlier: given the judge and the case, gives a verdict that is there already. It is yielded as it
+        previous: given the judge and the case, gives a verdict that is there already. It is yielded as it
             is, and nothing is asked. `judge.key(case)` is the `key` that such a verdict has.
 
     Raises:
@@ -107,11 +109,11 @@ def arun(  # noqa: PLR0913  each is a wish of its own
             flight are given up, but for `budget`, where they are finished.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    crew = _listed(judges)
-    if not crew:
+    listed = _listed(judges)
+    if not listed:
         message = "no judge given"
         raise ValueError(message)
-    if any(isinstance(judge, str) for judge in crew):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judges, not names: load() makes a Judge of a name"
         raise TypeError(message)
     if concurrency < 1:
@@ -123,12 +125,12 @@ def arun(  # noqa: PLR0913  each is a wish of its own
     if deadline is not None and not deadline > 0:
         message = f"deadline must be more than 0 seconds, not {deadline}"
         raise ValueError(message)
-    pace = Pace(concurrency, Budget(max_calls, max_tokens))
+    throttle = Throttle(concurrency, Budget(max_calls, max_tokens))
 
     async def judged(judge: Judge, case: Case) -> Verdict | ModelError:
-        return await _judged(judge, case, pace, deadline)
+        return await _judged(judge, case, throttle, deadline)
 
-    return _verdicts(_jobs(crew, cases, earlier), judged, concurrency, ordered=ordered)
+    return _verdicts(_jobs(listed, cases, previous), judged, concurrency, ordered=ordered)
 
 
 def run(  # noqa: PLR0913  as above
@@ -140,12 +142,12 @@ def run(  # noqa: PLR0913  as above
     deadline: float | None = None,
     max_calls: int | None = None,
     max_tokens: int | None = None,
-    earlier: Earlier | None = None,
+    previous: Previous | None = None,
 ) -> Generator[Verdict, None, None]:
     """Judge many cases as `arun` does, from code that is not asynchronous.
 
     The work is done by an event loop in a thread of its own, so this works in a script, in a
-    notebook, inside a running event loop and from several threads at once; `cases` and `earlier` are
+    notebook, inside a running event loop and from several threads at once; `cases` and `previous` are
     read in that thread. Closing the generator ends the work: requests in flight are given up.
 
     Raises:
@@ -159,7 +161,7 @@ def run(  # noqa: PLR0913  as above
         deadline=deadline,
         max_calls=max_calls,
         max_tokens=max_tokens,
-        earlier=earlier,
+        previous=previous,
     )
     return _in_a_thread(verdicts)
 
@@ -170,7 +172,7 @@ def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
     Raises:
         CaseError: as for `Case.from_mapping`.
     """
-    case = as_case(row)
+    case = Case.of(row)
     case_id = id_of(row, number)
     return case if case.id == case_id else case.model_copy(update={"id": case_id})
 
@@ -186,21 +188,23 @@ def _listed(judges: Judge | Sequence[Judge]) -> tuple[Judge, ...]:
     return tuple(judges) if isinstance(judges, Sequence) else (judges,)
 
 
-async def _jobs(judges: Sequence[Judge], rows: Rows, earlier: Earlier | None) -> AsyncGenerator[Job, None]:
+async def _jobs(judges: Sequence[Judge], rows: Rows, previous: Previous | None) -> AsyncGenerator[Job, None]:
     number = 0
     if isinstance(rows, AsyncIterable):
         async for row in rows:
             number += 1
-            for job in jobs_of(row, number, judges, earlier):
+            for job in jobs_of(row, number, judges, previous):
                 yield job
     else:
         for number, row in enumerate(rows, 1):
-            for job in jobs_of(row, number, judges, earlier):
+            for job in jobs_of(row, number, judges, previous):
                 yield job
 
 
-def jobs_of(row: Row, number: int, judges: Sequence[Judge], earlier: Earlier | None = None) -> list[Job]:
-    """What one row, at a place from 1, asks for. Whatever it holds, it is no other row's trouble."""
+def jobs_of(
+    row: Row, number: int, judges: Sequence[J], previous: Callable[[J, Case], Verdict | None] | None = None
+) -> list[tuple[J, Case] | Verdict]:
+    """What the row at a place, from 1, asks for. Whatever is wrong with it becomes a verdict of its own."""
     if not isinstance(row, Case | Mapping):
         return [_failed("", _unreadable(row), id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
@@ -211,8 +215,8 @@ def jobs_of(row: Row, number: int, judges: Sequence[Judge], earlier: Earlier | N
             applying = [judge for judge in judges if judge.name in named]
             misnamed = [_failed(name, error, case_id) for name, error in _misnamed(named, judges)]
         case = case_of(row, number)
-        there = [earlier(judge, case) if earlier else None for judge in applying]
-    except Exception as error:  # noqa: BLE001  as the docstring says
+        there = [previous(judge, case) if previous else None for judge in applying]
+    except Exception as error:  # noqa: BLE001  a row's error is that row's alone
         return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
     jobs = (found or (judge, case) for judge, found in zip(applying, there, strict=True))
     return [*jobs, *misnamed]
@@ -241,7 +245,7 @@ def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
             raise CaseError("field_unreadable", message, "judges")
 
 
-def _misnamed(named: Iterable[str], judges: Sequence[Judge]) -> Iterator[tuple[str, CaseError]]:
+def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, CaseError]]:
     unknown = set(named) - {judge.name for judge in judges}
     if not unknown:
         return
@@ -345,15 +349,19 @@ def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
         worker.cancel()
 
 
-async def _judged(judge: Judge, case: Case, pace: Pace, deadline: float | None) -> Verdict | ModelError:
+async def _judged(
+    judge: Judge, case: Case, throttle: Throttle, deadline: float | None
+) -> Verdict | ModelError:
     """A row's verdict, or the error that ends the run."""
     end = None if deadline is None else asyncio.get_running_loop().time() + deadline
 
-    async def answer(request: Request) -> Reply:
+    async def throttled(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+        if step.name != "model":
+            return await aperform(step)
         limit = asyncio.timeout_at(end)
         try:
             async with limit:
-                return await pace.ask(judge.model, request)
+                return await throttle.ask(judge.model, step.given)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -361,28 +369,21 @@ async def _judged(judge: Judge, case: Case, pace: Pace, deadline: float | None) 
             raise ModelError("timeout", message, judge.model.name) from error
 
     try:
-        return await converse(judge.conversation(case), answer)
+        return await judge.ajudge(case, throttled)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        return _failed(judge.name, error, case.id)  # a client's own: nobody cancelled this run
+        return judge.failed(error, case)  # a client's own: nobody cancelled this run
     except Exception as error:  # noqa: BLE001  a row's error is that row's alone
         if isinstance(error, ModelError) and error.code in FATAL:
             return error
-        return _failed(judge.name, error, case.id)
+        return judge.failed(error, case)
 
 
-def _failed(judge: str, error: BaseException, case_id: str | None) -> Verdict:
-    """The verdict of a row that raised."""
-    if isinstance(error, GroundjudgeError):
-        if error.verdict is not None:
-            return error.verdict
-        failure = Failure(code=error.code, message=well_formed(error.message))
-    else:
-        log.error("%s: judging it with %s raised what nothing should", case_id, judge, exc_info=error)
-        failure = Failure(code="unexpected", message=well_formed(f"{type(error).__name__}: {error}"))
-    return Verdict(judge=judge, status="error", error=failure, case_id=case_id)
+def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
+    """The verdict of a row that raised before a judge saw it."""
+    return error_verdict(Verdict(judge=judge, status="error", case_id=case_id), error)
 
 
 def _in_a_thread(verdicts: AsyncGenerator[Verdict, None]) -> Generator[Verdict, None, None]:

@@ -1,4 +1,4 @@
-"""What a run amounts to, judge by judge: the mean, and how much of the data it speaks for."""
+"""The summary of a run for each judge: the mean score, and how much of the data it covers."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from fractions import Fraction
 from groundjudge.verdict import Frozen, Score, Usage, Verdict
 
 MISSING = "missing_field"
-"""The error code of a row that lacks an input the judge needs."""
+"""The error code of a row without an input that the judge needs."""
 
 
 class Summary(Frozen):
-    """The verdicts of one judge, counted.
+    """Counts and averages over the verdicts of one judge.
 
     Attributes:
-        judge: the judge's name; "" stands for the rows that could not be read.
-        mean: the mean score, 0..1, over the rows that have one; None when no row has.
+        judge: the judge's name; "" for the rows that could not be read.
+        mean: the mean score, 0..1, over the rows with a score; None if there are none.
         n_ok: rows with a score.
-        n_error: rows that should have one and have not.
+        n_error: rows that should have a score but ended in an error.
         n_not_applicable: rows with nothing to judge.
-        n_missing: rows that lack an input the judge needs (error code `missing_field`); they are no
-            failures of the judge and are counted nowhere else.
-        coverage: n_ok / (n_ok + n_error), 0..1; 1.0 when there was nothing to score.
-        bounds: what the mean would be if every error were a 0, and if every one were a 1; None when
-            there was nothing to score.
-        pass_rate: the share, 0..1, of the rows with a score that reached the threshold; None when
-            no row has a score.
-        labels: how often each label was given, the most frequent first.
-        errors: how often each error code came, the most frequent first; `missing_field` is not there.
-        usage: tokens of all its verdicts together, with re-asks and without what came from a cache; None
-            when the model reported none.
+        n_missing: rows without an input that the judge needs (error code `missing_field`); these are not
+            errors of the judge and are counted nowhere else.
+        coverage: n_ok / (n_ok + n_error), 0..1; 1.0 if there was nothing to score.
+        bounds: the mean if every error were scored 0, and if every error were scored 1; None if there
+            was nothing to score.
+        pass_rate: the share, 0..1, of the rows with a score that passed the threshold; None if no row
+            has a score.
+        labels: label -> number of verdicts, the most frequent first.
+        errors: error code -> number of verdicts, the most frequent first, without `missing_field`.
+        usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
+            the model reported no usage.
     """
 
     judge: str
@@ -50,15 +50,15 @@ class Summary(Frozen):
 
     @property
     def n(self) -> int:
-        """All rows that the judge was given."""
+        """The number of verdicts in the summary."""
         return self.n_ok + self.n_error + self.n_not_applicable + self.n_missing
 
 
 class Tally:
-    """Counts verdicts as they come, judge by judge, and keeps none of them.
+    """Counts verdicts per judge as they arrive, without keeping them.
 
     Args:
-        judges: names that have a summary in any case, and before all others.
+        judges: the names of judges whose summaries come first, in this order, even without a verdict.
     """
 
     def __init__(self, judges: Iterable[str] = ()) -> None:
@@ -66,19 +66,19 @@ class Tally:
         self._counts = {judge: _Count(judge) for judge in self._first}
 
     def add(self, verdict: Verdict) -> None:
-        """Count one more verdict."""
+        """Count one verdict."""
         self._counts.setdefault(verdict.judge, _Count(verdict.judge)).add(verdict)
 
     def summaries(self) -> list[Summary]:
-        """One summary per judge so far: those named at first in their order, then the others by name."""
+        """One summary per judge so far: first the judges named at the start, then the others by name."""
         others = sorted(self._counts.keys() - set(self._first))
         return [self._counts[judge].summary() for judge in (*dict.fromkeys(self._first), *others)]
 
 
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
-    """One summary per judge, by name, of any iterable of verdicts. None of them is kept.
+    """One summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
 
-    Rows that could not be read belong to no judge: they have a summary of their own, named "".
+    Rows that could not be read belong to no judge: they have a summary of their own, whose judge is "".
     """
     tally = Tally()
     for verdict in verdicts:
@@ -88,10 +88,10 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
 
 @dataclass
 class _Count:
-    """What is counted for one judge."""
+    """The running counts of one judge."""
 
     judge: str
-    total: Fraction = Fraction()  # exact, so that the order in which verdicts come changes nothing
+    total: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
     passed: int = 0
     statuses: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
@@ -113,7 +113,7 @@ class _Count:
 
     def summary(self) -> Summary:
         n_ok, n_error = self.statuses["ok"], self.statuses["error"]
-        n_due = n_ok + n_error
+        n_scorable = n_ok + n_error
         return Summary(
             judge=self.judge,
             mean=float(self.total / n_ok) if n_ok else None,
@@ -121,14 +121,21 @@ class _Count:
             n_error=n_error,
             n_not_applicable=self.statuses["not_applicable"],
             n_missing=self.statuses["missing"],
-            coverage=n_ok / n_due if n_due else 1.0,
-            bounds=(float(self.total / n_due), float((self.total + n_error) / n_due)) if n_due else None,
+            coverage=n_ok / n_scorable if n_scorable else 1.0,
+            bounds=self._bounds(n_scorable, n_error),
             pass_rate=self.passed / n_ok if n_ok else None,
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
             usage=self.usage,
         )
 
+    def _bounds(self, n_scorable: int, n_error: int) -> tuple[float, float] | None:
+        """The mean if every error were scored 0, and if every error were scored 1."""
+        if not n_scorable:
+            return None
+        return float(self.total / n_scorable), float((self.total + n_error) / n_scorable)
 
-def _by_frequency(counted: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+def _by_frequency(counts: Counter[str]) -> dict[str, int]:
+    """The counts, the most frequent first, and by name where they are equal."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

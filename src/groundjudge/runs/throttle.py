@@ -1,4 +1,4 @@
-"""The requests of a run: so many at a time, fewer while the endpoint turns some away, and those once more."""
+"""Limits how many requests of a run are in flight; rate limits lower the limit for a while."""
 
 from __future__ import annotations
 
@@ -7,62 +7,67 @@ from copy import copy
 from dataclasses import replace
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model, Reply, Request
+from groundjudge.model import Model
 from groundjudge.models.backoff import wait_before
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request
 from groundjudge.runs.budget import Budget
 
-RETRIES = 8
-"""A request is sent again after a rate limit if it was sent again less often than that."""
+MAX_RETRIES = 8
+"""A request rejected by a rate limit is sent again at most this often, the model's own retries included."""
 
-ANSWERED = 4
-"""So many answers make up for one request that was turned away."""
+REPLIES_PER_PLACE = 4
+"""So many replies restore one place that a rejected request removed."""
 
 
-class Pace:
-    """How many requests may be in flight. It is shared by all judges of a run.
+class Throttle:
+    """Limits how many requests are in flight. All judges of a run share one throttle.
 
-    A request that is turned away (`rate_limited`) takes its place with it, as long as another is left. Every
-    fourth answer brings a place back. So the number in flight settles where one request in five is turned
-    away, whatever the endpoint's limit is, and comes back when the limit is gone.
+    Each request in flight occupies a place. A rejected request (`rate_limited`) removes its place, unless it
+    is the last one, and every fourth reply restores a place. The number of places therefore settles where
+    one request in five is rejected, whatever the endpoint's limit is, and recovers when the limit is lifted.
 
-    A request that was turned away waits without a place, and then queues for one like any other.
+    A rejected request waits without occupying a place and then queues for one like any other.
 
     Args:
-        concurrency: the most requests in flight, 1 or more.
-        budget: what the run may cost.
+        concurrency: the largest number of requests in flight, 1 or more.
+        budget: the limits on calls and tokens.
     """
 
     def __init__(self, concurrency: int, budget: Budget) -> None:
         self._places = asyncio.Semaphore(concurrency)
         self._removable = concurrency - 1
         self._removed = 0
-        self._answered = 0
+        self._replies = 0
         self._budget = budget
 
     async def ask(self, model: Model, request: Request) -> Reply:
-        """Have a request answered when it is its turn.
+        """Send a request when a place is free, and again after each rate limit.
+
+        Returns:
+            The model's reply; its `retries` include those of the throttle.
 
         Raises:
-            ModelError: the model's; `rate_limited` only after several tries, or when the endpoint asks to be
-                left alone for more than a minute; `budget`, when the run may ask for nothing more.
+            ModelError: the model's own error; `rate_limited` only after MAX_RETRIES retries, or if the
+                endpoint asks for a wait of more than a minute; `budget`, if a limit has been reached.
         """
         paced = replace(request, paced=True)
         retries = 0
         while True:
             try:
-                reply = await self._in_turn(model, paced)
+                reply = await self._send(model, paced)
             except ModelError as error:
                 retries += error.retries
-                again = error.code == "rate_limited" and retries < RETRIES
-                wait = wait_before(retries, error.retry_after) if again else None
+                may_retry = error.code == "rate_limited" and retries < MAX_RETRIES
+                wait = wait_before(retries, error.retry_after) if may_retry else None
                 if wait is None:
-                    raise _counted(error, retries) from error.__cause__
+                    raise _with_retries(error, retries) from error.__cause__
             else:
                 return replace(reply, retries=reply.retries + retries) if retries else reply
             await asyncio.sleep(wait)
             retries += 1
 
-    async def _in_turn(self, model: Model, request: Request) -> Reply:
+    async def _send(self, model: Model, request: Request) -> Reply:
         await self._budget.reserve()
         calls, tokens, freed = 0, 0, 0
         try:
@@ -71,11 +76,11 @@ class Pace:
             reply = await model.acomplete(request)
             calls = 0 if reply.cached else 1
             tokens = reply.usage.total_tokens if reply.usage else 0
-            freed += self._brought_back()
+            freed += self._restore()
         except ModelError as error:
             if error.code == "rate_limited":
                 calls = 0
-                freed -= self._taken_away()
+                freed -= self._remove()
             raise
         else:
             return reply
@@ -84,24 +89,24 @@ class Pace:
             for _ in range(freed):
                 self._places.release()
 
-    def _taken_away(self) -> int:
-        """How many places go with a request that was turned away: one, unless it is the last."""
-        taken = 1 if self._removed < self._removable else 0
-        self._removed += taken
-        return taken
+    def _remove(self) -> int:
+        """Remove the place of a rejected request, unless it is the last. Returns how many it removed."""
+        removed = 1 if self._removed < self._removable else 0
+        self._removed += removed
+        return removed
 
-    def _brought_back(self) -> int:
-        """How many places come back with an answer: one in four brings one."""
+    def _restore(self) -> int:
+        """Count a reply, and restore a place if it is the fourth. Returns how many it restored."""
         if not self._removed:
             return 0
-        self._answered = (self._answered + 1) % ANSWERED
-        brought = 0 if self._answered else 1
-        self._removed -= brought
-        return brought
+        self._replies = (self._replies + 1) % REPLIES_PER_PLACE
+        restored = 0 if self._replies else 1
+        self._removed -= restored
+        return restored
 
 
-def _counted(error: ModelError, retries: int) -> ModelError:
-    """The error with all retries; a model may raise the same one again and again."""
+def _with_retries(error: ModelError, retries: int) -> ModelError:
+    """A copy of the error with that count: a model may raise the same exception object several times."""
     counted = copy(error)
     counted.retries = retries
     return counted

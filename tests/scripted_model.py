@@ -1,16 +1,16 @@
-"""A model for tests: it says what it is told to say."""
+"""A model for tests that returns the replies of a script."""
 
 from __future__ import annotations
 
 from itertools import chain, repeat
 
-from groundjudge.model import Reply, Request
+from groundjudge import Reply, Request
 
 
-class Says:
-    """Answers the replies in turn and the last one for ever; one that is an exception is raised."""
+class ScriptedModel:
+    """Returns the replies in turn, and the last one for ever; raises those that are exceptions."""
 
-    name = "says"
+    name = "scripted"
 
     def __init__(self, *replies: str | Reply | Exception) -> None:
         self.asked: list[Request] = []

@@ -1,0 +1,75 @@
+"""The part of a reply that can hold a verdict, and the error where it holds none."""
+
+from __future__ import annotations
+
+import re
+
+from groundjudge.errors import ReplyError
+from groundjudge.replies.folded import Folded, fold
+from groundjudge.reply import Reply
+
+# What endpoints say for it: OpenAI, Anthropic, Gemini, Mistral and Bedrock have words of their own.
+CUT_OFF = frozenset(
+    {
+        *("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"),
+        *("model_length", "model_context_window_exceeded"),
+    }
+)
+FILTERED = frozenset(
+    {
+        *("content_filter", "content_filtered", "refusal", "safety", "SAFETY"),
+        *("PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "guardrail_intervened"),
+    }
+)
+
+REASONING = re.compile(r"\s*<(think|thinking)>", re.IGNORECASE)
+REASONING_END = re.compile(r"^[^\S\n]*</(?:think|thinking)>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+
+APOLOGY = re.compile(
+    r"\b(?:i['’]?m (?:very |so |really )?sorry|i apologi[sz]e|as an ai\b"
+    r"|i (?:can(?:no|['’])t|won['’]t|will not|must decline|am (?:unable|not able))"
+    r"|tut mir leid|ich kann (?:das|dies|dabei|ihnen|dir)|je suis désolée?|je ne peux pas|lo siento|no puedo)"
+    r"|抱歉|对不起|對不起|我无法|我不能|申し訳|できません|죄송|عذر|آسف|извините|к сожалению",
+    re.IGNORECASE,
+)
+APOLOGY_WITHIN = 300
+
+
+def opened(reply: Reply, mark: re.Pattern[str]) -> Folded:
+    """The part of a reply that can hold a verdict: folded, and without the reasoning ahead of it.
+
+    `mark` finds the tags or labels of the format: what closes after one of them is content.
+
+    Raises:
+        ReplyError: `refused`, `empty`, `truncated`, or `no_verdict` for a reasoning that never ends.
+    """
+    if reply.refusal or reply.finish_reason in FILTERED:
+        raise ReplyError("refused", reply.text)
+    folded = fold(reply.text)
+    begin = REASONING.match(folded.text)
+    if begin:
+        closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
+        if not closing:
+            raise unread(reply)
+        folded = fold(folded.slice(closing.end()))
+    else:
+        end = REASONING_END.search(folded.text)
+        if end and not mark.search(folded.text, 0, end.start()):
+            folded = fold(folded.slice(end.end()))
+    if not folded.text.strip():
+        raise ReplyError("truncated" if is_cut_off(reply) else "empty", reply.text)
+    return folded
+
+
+def is_cut_off(reply: Reply) -> bool:
+    """Whether the endpoint says that the reply ran into its length limit."""
+    return reply.finish_reason in CUT_OFF
+
+
+def unread(reply: Reply, code: str = "no_verdict", message: str = "") -> ReplyError:
+    """The error for a reply without a verdict: a cut-off one was truncated, an apology is a refusal."""
+    if is_cut_off(reply):
+        return ReplyError("truncated", reply.text)
+    if code == "no_verdict" and APOLOGY.search(reply.text, 0, APOLOGY_WITHIN):
+        return ReplyError("refused", reply.text)
+    return ReplyError(code, reply.text, message)

@@ -1,0 +1,351 @@
+"""A rubric: everything that decides how a case is asked about and how a reply becomes a verdict.
+
+No model is needed: a rubric renders prompts, reads replies and says what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Unpack, cast
+
+from groundjudge.case import Case
+from groundjudge.errors import PromptError, ReplyError
+from groundjudge.evidence import Sources, find, unlisted
+from groundjudge.options import RubricOptions, check_options
+from groundjudge.prompt import Input, Prompt
+from groundjudge.replies import FORMATS, Format, Reading, format_of
+from groundjudge.replies.format import missing_members
+from groundjudge.reply import Outcome, Reply
+from groundjudge.verdict import Part, Scale, Verdict, passes
+from groundjudge.version import __version__
+
+PROMPTS = Path(__file__).parent / "prompts"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a model is asked.
+
+    Attributes:
+        messages: chat messages, each with role and content. With `parameters`, all that is sent.
+        parameters: sampling parameters by their names in the chat completions API.
+        rubric: how the reply will be read.
+        case: what is judged.
+        paced: whether the caller waits and asks again after a rate limit: a model that would do so
+            itself raises instead.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    parameters: Mapping[str, Any]
+    rubric: Rubric
+    case: Case
+    paced: bool = False
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """A prompt, and how the replies to it are read. Immutable.
+
+    Attributes:
+        prompt: the prompt file, with the sampling parameters that are sent along.
+        format: the reply format.
+        scale: the numbers that a reply may give.
+        levels: labels by the highest value that bears them, in rising order.
+        not_applicable: values that mean "nothing to judge".
+        threshold: on the score, 0..1: a verdict passes if its score reaches it.
+
+    Raises:
+        PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
+            the scale), `bad_reply_format` (an object that is no reply format).
+    """
+
+    prompt: Prompt
+    format: Format
+    scale: Scale
+    levels: Mapping[float, str]
+    not_applicable: tuple[float, ...]
+    threshold: float
+
+    def __post_init__(self) -> None:
+        _check_format(self.format)
+        _check_threshold(self.threshold)
+        off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
+        if off:
+            message = (
+                f"{self.name}: levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: "
+                "pass levels= and not_applicable= that fit the scale"
+            )
+            raise PromptError("bad_levels", message, self.prompt.path)
+
+    @property
+    def name(self) -> str:
+        """The judge's name, which is its prompt's."""
+        return self.prompt.name
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that the prompt shows."""
+        return self.prompt.inputs
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of all that decides on a verdict but the model.
+
+        Two rubrics that could ask differently about a case, or read a reply differently, have different
+        identities; so have those of different versions of this library.
+        """
+        settings = [
+            self.name,
+            self.prompt.sha256,
+            dict(self.prompt.parameters),
+            _description(self.format),
+            self.scale.model_dump(),
+            sorted(self.levels.items()),
+            sorted(self.not_applicable),
+            self.threshold,
+            __version__,
+        ]
+        return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+
+    def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
+        """The rubric with other settings; parameters are added to those that it has.
+
+        Raises:
+            PromptError: as for `Rubric`.
+            TypeError: there is no option of that name.
+        """
+        check_options(options, RubricOptions)
+        given = {name: value for name, value in options.items() if value is not None}
+        parameters = {**self.prompt.parameters, **(options.get("parameters") or {})}
+        given["prompt"] = self.prompt.model_copy(update={"parameters": parameters})
+        given.pop("parameters", None)
+        if "reply" in given:
+            given["format"] = given.pop("reply")
+        if "levels" in given:
+            given["levels"] = _sorted(options.get("levels") or {})
+        if "not_applicable" in given:
+            given["not_applicable"] = tuple(options.get("not_applicable") or ())
+        return replace(self, **cast("dict[str, Any]", given))
+
+    def ask(self, case: Case | Mapping[str, Any]) -> Request:
+        """What a model is asked about a case.
+
+        Raises:
+            CaseError: the case lacks what the prompt needs, or cannot be read.
+        """
+        case = Case.of(case)
+        return Request(self.prompt.render(case), self.prompt.parameters, self, case)
+
+    def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+        """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
+
+        Raises:
+            ReplyError: the reply holds no verdict that can be read.
+        """
+        reply = Reply(reply) if isinstance(reply, str) else reply
+        case = None if case is None else Case.of(case)
+        reading = self.format.read(reply, self.scale)
+        parts, warnings = _parts(reading, self.scale, case)
+        label = label_of(reading.value, self.levels)
+        is_applicable = reading.value not in self.not_applicable
+        score = self.format.score(reading, self.scale) if is_applicable else None
+        return Verdict(
+            judge=self.name,
+            status="ok" if is_applicable else "not_applicable",
+            score=score,
+            value=reading.value,
+            label=label,
+            passed=score is None or passes(score, self.threshold),
+            reason=reading.reason,
+            parts=parts,
+            warnings=tuple(
+                dict.fromkeys((*reading.warnings, *warnings, *self._oddities(reading, label, case)))
+            ),
+            usage=reply.usage,
+            attempts=1,
+            model=reply.model,
+            prompt=self.prompt.id,
+            reply=reply.text,
+            case_id=case.id if case else None,
+        )
+
+    def outcome(self, reply: Reply, case: Case) -> Outcome:
+        """The verdict that a reply gives on a case, or the error; what was read before is not read again."""
+        known = reply.outcome
+        if known is not None and known.reader is self and known.case is case:
+            return known
+        try:
+            return Outcome(self, case, self.read(reply, case))
+        except ReplyError as error:
+            return Outcome(self, case, error)
+
+    def verdict(self, reply: Reply, case: Case) -> Verdict:
+        """The verdict that a reply gives on a case; what was read before is not read again.
+
+        Raises:
+            ReplyError: the reply holds no verdict that can be read.
+        """
+        found = self.outcome(reply, case).found
+        if isinstance(found, ReplyError):
+            raise found
+        return found
+
+    def _oddities(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
+        """The warnings that the format alone cannot give."""
+        if case and self.format.parts_are_sentences:
+            yield from unlisted([part.name for part in reading.parts], case.response_text)
+        if reading.level and _names_another(reading.level, label, self.levels):
+            yield "band_mismatch"
+
+
+def names() -> list[str]:
+    """The names of the judges that come with the library."""
+    return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
+
+
+def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
+    """Load a rubric by the name of its judge, or from a prompt file of your own by its path.
+
+    Args:
+        name: one of `names()`, or the path of a prompt file.
+        options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
+            sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
+            the highest value that bears them; not_applicable: values that mean "nothing to judge".
+
+    Raises:
+        PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
+        TypeError: there is no option of that name.
+    """
+    check_options(options, RubricOptions)
+    prompt = Prompt.read(_file(name))
+    reply = options.get("reply") or format_of(prompt.reply, prompt.path)
+    scale = options.get("scale") or prompt.scale
+    if scale is None:
+        message = (
+            f"{prompt.path}: scale is missing: put it into the file, or pass scale=Scale(worst=…, best=…)"
+        )
+        raise PromptError("no_scale", message, prompt.path)
+    if options.get("reply") is None and options.get("scale") is None:
+        _check_example(prompt, reply, scale)
+    levels, not_applicable = options.get("levels"), options.get("not_applicable")
+    threshold = options.get("threshold")
+    return Rubric(
+        prompt,
+        reply,
+        scale,
+        _sorted(prompt.levels if levels is None else levels),
+        tuple(prompt.not_applicable if not_applicable is None else not_applicable),
+        prompt.threshold if threshold is None else threshold,
+    ).with_options(parameters=options.get("parameters"))
+
+
+def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
+    """The label of a value: that of the lowest level it does not exceed."""
+    if value is None:
+        return None
+    return next((label for highest, label in levels.items() if value <= highest), None)
+
+
+def _sorted(levels: Mapping[float, str]) -> dict[float, str]:
+    return dict(sorted(levels.items()))
+
+
+def _check_format(candidate: object) -> None:
+    missing = missing_members(candidate)
+    if missing:
+        kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
+        message = (
+            f"reply: {kind} is not a reply format, it lacks {', '.join(missing)}: "
+            f"pass one of {', '.join(each.__name__ for each in FORMATS.values())}, or an object that has them"
+        )
+        raise PromptError("bad_reply_format", message, kind)
+
+
+def _check_threshold(threshold: object) -> None:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        message = f"threshold must lie on the score, 0..1, not {threshold!r}"
+        raise PromptError("bad_threshold", message, str(threshold))
+
+
+def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
+    """What tells one format from another: its class, and its attributes."""
+    kind = type(format)
+    attributes = (
+        {field.name: getattr(format, field.name) for field in fields(format)}
+        if is_dataclass(format)
+        else getattr(format, "__dict__", repr(format))
+    )
+    return [kind.__module__, kind.__qualname__, attributes]
+
+
+def _parts(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """The parts with their quotes looked up in the case, and the warnings about quotes."""
+    parts: list[Part] = []
+    warnings: list[str] = []
+    sources = Sources((case and case.context) or ())
+    for part in reading.parts:
+        found, warned = find(part.quotes, sources) if case else ((), ())
+        warnings.extend(warned)
+        parts.append(
+            Part(
+                name=part.name,
+                value=part.value,
+                score=scale.score(part.value),
+                reason=part.reason,
+                evidence=found,
+            )
+        )
+    if case is None and any(part.quotes for part in reading.parts):
+        warnings.append("evidence_unchecked")
+    return tuple(parts), tuple(warnings)
+
+
+def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
+    """Whether a text names levels, but not the one that the score lies on."""
+    named = {
+        other for other in levels.values() if re.search(rf"\b{re.escape(other)}\b", level, re.IGNORECASE)
+    }
+    return bool(named) and label not in named
+
+
+def _file(name: str | Path) -> Path:
+    if str(name) in names():
+        return PROMPTS / f"{name}.prompty"
+    path = Path(name)
+    if path.is_file():
+        return path
+    message = (
+        f"there is no judge {str(name)!r}, and no file of that name; the judges are: {', '.join(names())}"
+    )
+    raise PromptError("unknown_judge", message, str(name))
+
+
+def _check_example(prompt: Prompt, format: Format, scale: Scale) -> None:  # noqa: A002  the field's name
+    """Make sure that the file's own example is read as the file says."""
+    example = prompt.example_reply
+    if example is None:
+        return
+    try:
+        reading = format.read(Reply(example.text), scale)
+    except ReplyError as error:
+        message = f"{prompt.path}: example_reply cannot be read: {error}"
+        raise PromptError("bad_example", message, prompt.path) from error
+    found = _numbers(reading, example.value)
+    if found != example.value:
+        message = f"{prompt.path}: example_reply is read as {found}, not as {example.value}"
+        raise PromptError("bad_example", message, prompt.path)
+
+
+def _numbers(reading: Reading, like: object) -> object:
+    """What was read, in the shape in which the file gives it: a value, the parts' values, or both by name."""
+    if isinstance(like, float | int):
+        return reading.value
+    if isinstance(like, Mapping):
+        return {part.name: part.value for part in reading.parts}
+    return tuple(part.value for part in reading.parts)
