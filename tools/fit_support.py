@@ -55,7 +55,6 @@ LIKELY: Bound = (-2.0, -2.0)
 BOUNDS = {
     "covered": RISING,
     "together": RISING,
-    "missing": FALLING,
     "names": FALLING,
     "unknown": FALLING,
     "speaker": FALLING,

@@ -119,8 +119,9 @@ def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> boo
         if known and not is_denied(known):
             return True
     return any(
-        stems[0] in one.stems and not any(stems[0] in other.stems for other in others if other is not denying)
+        stem in one.stems and not any(stem in other.stems for other in others if other is not denying)
         for denying, stems in theirs
+        for stem in stems
     )
 
 

@@ -22,6 +22,9 @@ however i if in into is it its just longer may me meanwhile might more most must
 or other our out over own please same shall she should so some such than that the their them then there
 therefore these they this those though through thus to too under until up us very was we well were what when
 where which while who whom whose why will with would yeah yes yet you your
+aber als am auch auf aus bei bis das dass dem den der des die durch ein eine einem einen einer eines er es für haben
+hatte ich ihr im ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über
+um und unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
 """
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
@@ -57,6 +60,8 @@ FUNCTION_WEIGHT = 0.4
 MOST_KEPT = 1 << 14
 """Words whose stems are kept: most words of a text are those of all texts."""
 LONGEST_KEPT = 40
+LONGEST_STEM = 7
+"""Letters that two words must share at least, to be forms of one: verlängert, Verlängerung."""
 
 _UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
@@ -76,6 +81,7 @@ MONTHS = (
 )
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
+_CLOCK = re.compile(r"\b([01]?\d|2[0-3])\.([0-5]\d)(?=\s?(?:Uhr|h\b|[ap]\.?\s?m\b))", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 
@@ -121,7 +127,7 @@ def without_numbers(text: str, found: Iterable[Number]) -> str:
 
 def spelled(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    text = _HOUR.sub(r" \1m", _PER_CENT.sub("%", text))
+    text = _HOUR.sub(r" \1m", _CLOCK.sub(r"\1:\2", _PER_CENT.sub("%", text)))
     return _DATE.sub(_dated, text) if _DATE.search(text) else text
 
 
@@ -156,7 +162,7 @@ def _signs(run: str, start: int) -> Iterator[Word]:
 
 
 def _stemmed(word: str) -> str:
-    """A word in small letters without its ending (Snowball's for English), in American spelling.
+    """A word in small letters and American spelling without its ending (Snowball's for English), cut short.
 
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
@@ -164,11 +170,8 @@ def _stemmed(word: str) -> str:
     if not hasattr(_STEMMERS, "english"):
         _STEMMERS.english = snowball.Stemmer("english")  # each thread has its own: they must not be shared
     word = word.removesuffix("'s").removesuffix("’s")
-    return str(
-        _STEMMERS.english.stemWord(
-            SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _regular(word)
-        )
-    )
+    word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _regular(word)
+    return str(_STEMMERS.english.stemWord(word))[:LONGEST_STEM]
 
 
 def _regular(word: str) -> str:
