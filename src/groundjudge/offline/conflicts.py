@@ -17,8 +17,6 @@ CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it by a negation or a unit."""
 SAME = 0.75
 """The same for another word or name in the place of one, or two things that changed places."""
-ALIKE = 0.85
-"""The same for another number in the place of one."""
 
 IsDenied = Callable[[str], bool]
 
@@ -69,7 +67,7 @@ def conflict(
         *(each for _, each in apart),
     )
     return Conflict(
-        contested=_first(map(_recounted, others if held >= ALIKE else ())),
+        contested=_contested(reading, given, held),
         renamed=_first(_renamed(change) for change, each in apart if not each),
         denied=_denies(reading, given, is_denied) or _is_negated(changed),
         clashes=tuple(dict.fromkeys(filter(None, clashes))),
@@ -91,14 +89,15 @@ def _added(change: Difference, missing: AbstractSet[int]) -> Sequence[str]:
     return [token.text for token in mine if token.start in missing] if is_word or not theirs else []
 
 
-def _recounted(change: Difference) -> Pair | None:
-    """A number in the place of another one of its length that the sentence has nowhere."""
-    if len(change.mine) != 1 or len(change.theirs) != 1:
-        return None
-    (mine,), (theirs,) = change.mine, change.theirs
-    is_gone = all(token.key != theirs.key for token in change.said)
-    is_other = mine.is_number and theirs.is_number and len(mine.key) == len(theirs.key)
-    return (mine.text, theirs.text) if is_gone and is_other else None
+def _contested(reading: Reading, given: Sequence[Reading], held: float) -> Pair | None:
+    """Another number of the same length, a year for a year, where a sentence's should stand."""
+    backed = frozenset[str]().union(*(each.backs for each in given))
+    theirs = sorted(backed.difference(reading.numbers))
+    for number in reading.numbers:
+        other = next((other for other in theirs if len(other) == len(number)), None)
+        if other and number not in backed and held >= SAME:
+            return number, other
+    return None
 
 
 def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> bool:

@@ -12,8 +12,6 @@ from groundjudge.text.words import ARTICLES, is_unspaced
 
 COORDINATING = frozenset(("and", "or", "nor", "but", *"和与與及或跟但"))
 """Words that join two of a kind, so that it does not matter which comes first."""
-DIRECTED = frozenset(("before", "after", "because", "than", "until", "since", *"因后後前再比"))
-"""Words that tell apart what stands on their two sides, as the order of events or the cause."""
 PASSIVE = frozenset(("by", "被"))
 """Words that turn doer and done to around."""
 
@@ -40,8 +38,8 @@ def exchanged(changed: Sequence[Difference], pairs: Sequence[Turned]) -> Pair | 
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     between = first.said[first.end : last.start]
     is_one_clause = first.mine[0].clause == last.mine[0].clause and not any(map(_coordinates, between))
-    is_directed = any(token.low in DIRECTED for token in between)
-    if not _things((first, last)) or _is_list(first, last) or not (is_one or is_one_clause or is_directed):
+    are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
+    if not _things((first, last)) or _is_list(first, last) or not (are_things or is_one_clause):
         return None
     return _joined(first.mine), _joined(last.mine)
 
@@ -80,10 +78,18 @@ def _things(pair: Turned) -> int:
     return min(sum(token.is_content for token in each.mine) for each in pair)
 
 
+def _is_phrase(tokens: Sequence[Token]) -> bool:
+    """Whether tokens begin with a word that ties them to the sentence."""
+    said = (token for token in tokens if token.low not in COORDINATING | ARTICLES)
+    return not next(said, tokens[0]).is_content
+
+
 def _is_list(first: Difference, last: Difference) -> bool:
     """Whether two things are items of a list: between them, there are fewer others than joints."""
-    between = first.said[first.end : last.start]
-    items = sum(not _coordinates(token) and token.low not in ARTICLES for token in between)
+    said, between = first.said, first.said[first.end : last.start]
+    beside = (*said[max(0, first.start - 1) : first.start], *said[last.end : last.end + 1])
+    shared = {token.low for token in beside} | ARTICLES  # "every Monday and every Friday"
+    items = sum(token.low not in COORDINATING | shared for token in between)
     joints = sum(map(_coordinates, between)) + last.mine[0].clause - first.mine[0].clause
     return items < joints
 

@@ -289,7 +289,8 @@ def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range
     if found != Conflict():
         return rival, found
     best = _best(search.pieces, by_all, sources)
-    return best, _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
+    found = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
+    return best, found._replace(contested=None)
 
 
 def _conflict(
