@@ -42,27 +42,27 @@ class Conflict(NamedTuple):
 
 
 def conflict(
-    reading: Reading, missing: AbstractSet[int], given: Sequence[Reading], held: float, is_denied: IsDenied
+    reading: Reading, missing: AbstractSet[int], given: Reading, held: float, is_denied: IsDenied
 ) -> Conflict:
-    """In what a sentence differs from passages that hold this share of it.
+    """In what a sentence differs from a passage that holds this share of it.
 
     Args:
         reading: the sentence.
         missing: where its words begin that no document has.
-        given: the passages.
-        held: the weighted share of the sentence that stands in them, 0..1.
+        given: the passage.
+        held: the weighted share of the sentence that stands in it, 0..1.
         is_denied: whether any passage of the documents denies a word.
     """
     if held < CLOSE:
         return Conflict()
-    tokens = [token for each in given for token in on_topic(each.tokens, reading.tokens)]
+    tokens = on_topic(given.tokens, reading.tokens)
     changed = differences(reading.tokens, tokens) if held >= SAME else []
     pairs = turned(changed)
     settled = {id(change) for pair in pairs for change in pair}
     others = [change for change in changed if id(change) not in settled]
     apart = [(change, clash(change.my_words, change.their_words)) for change in others]
     clashes = (
-        *remeasured(reading.units, [each.units for each in given]),
+        *remeasured(reading.units, given.units),
         _overstated(others),
         *(each for _, each in apart),
     )
@@ -89,38 +89,31 @@ def _added(change: Difference, missing: AbstractSet[int]) -> Sequence[str]:
     return [token.text for token in mine if token.start in missing] if is_word or not theirs else []
 
 
-def _contested(reading: Reading, given: Sequence[Reading], held: float) -> Pair | None:
+def _contested(reading: Reading, given: Reading, held: float) -> Pair | None:
     """Another number of the same length, a year for a year, where a sentence's should stand."""
-    backed = frozenset[str]().union(*(each.backs for each in given))
-    theirs = sorted(backed.difference(reading.numbers))
+    theirs = sorted(given.backs.difference(reading.numbers))
     for number in reading.numbers:
         other = next((other for other in theirs if len(other) == len(number)), None)
-        if other and number not in backed and held >= SAME:
+        if other and number not in given.backs and held >= SAME:
             return number, other
     return None
 
 
-def _denies(one: Reading, others: Sequence[Reading], is_denied: IsDenied) -> bool:
+def _denies(one: Reading, other: Reading, is_denied: IsDenied) -> bool:
     """Whether one of two texts denies what the other affirms."""
-    theirs = [(other, stems) for other in others for stems in other.denials]
-    is_balanced = len(one.negated) == sum(len(other.negated) for other in others)
-    if is_balanced and is_unspaced(one.text.strip()[:1]):
+    if len(one.negated) == len(other.negated) and is_unspaced(one.text.strip()[:1]):
         return False  # where a negation stands before what is only a part of what it denies
     mine: list[Sequence[str]] = []
+    theirs = [*other.denials]
     for stems in one.denials:
-        same = next((each for each in theirs if stems[0] == each[1][0]), None)
-        if same:
-            theirs.remove(same)
+        alike = [each for each in theirs if not set(stems).isdisjoint(each)]
+        if alike:
+            theirs.remove(min(alike, key=lambda each: each[0] != stems[0]))
         else:
             mine.append(stems)
-    for stems in mine:
-        known = next((stem for stem in stems if any(stem in other.stems for other in others)), None)
-        if known and not is_denied(known):
-            return True
-    return any(
-        stem in one.stems and not any(stem in other.stems for other in others if other is not denying)
-        for denying, stems in theirs
-        for stem in stems
+    known = (next((stem for stem in stems if stem in other.stems), None) for stems in mine)
+    return any(stem and not is_denied(stem) for stem in known) or any(
+        not one.stems.isdisjoint(stems) for stems in theirs
     )
 
 

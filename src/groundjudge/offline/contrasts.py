@@ -91,10 +91,10 @@ def _unit(text: str, start: int, end: int) -> str:
     return next((behind[:size] for size in sizes if behind[:size] in MEMBERS), "")
 
 
-def remeasured(said: Units, given: Sequence[Units]) -> Iterator[Pair]:
+def remeasured(said: Units, given: Units) -> Iterator[Pair]:
     """Units of numbers that have another unit in the source."""
     for value, mine in said.items():
-        theirs = {place: unit for each in given for place, unit in each.get(value, {}).items()}
+        theirs = given.get(value, {})
         if mine and theirs and not mine.keys() & theirs.keys():
             yield next(iter(mine.values())), next(iter(theirs.values()))
 

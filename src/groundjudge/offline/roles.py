@@ -10,7 +10,7 @@ from groundjudge.offline.differences import Difference
 from groundjudge.offline.readings import Token
 from groundjudge.text.words import ARTICLES, is_unspaced
 
-COORDINATING = frozenset(("and", "or", "nor", "but", *"和与與及或跟但"))
+COORDINATING = frozenset(("and", "or", "nor", "but", "und", "oder", *"和与與及或跟但"))
 """Words that join two of a kind, so that it does not matter which comes first."""
 PASSIVE = frozenset(("by", "被"))
 """Words that turn doer and done to around."""
@@ -32,7 +32,7 @@ def exchanged(changed: Sequence[Difference], pairs: Sequence[Turned]) -> Pair | 
     voice = next(filter(_is_voice, changed), None)
     if voice and not any(token.is_content for change in changed for token in (*change.mine, *change.theirs)):
         return _beside(voice)
-    if not pairs or _have_moved(changed, pairs):
+    if not pairs:
         return None
     first, last = max(pairs, key=_things)
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
@@ -55,15 +55,6 @@ def _beside(change: Difference) -> Pair | None:
     before = [token.text for token in change.said[: change.start] if token.is_content]
     behind = [token.text for token in change.said[change.end :] if token.is_content]
     return (before[0], behind[0]) if before and behind else None
-
-
-def _have_moved(changed: Sequence[Difference], pairs: Sequence[Turned]) -> bool:
-    """Whether anything else of the sentence stands in another place too."""
-    settled = {id(each) for pair in pairs for each in pair}
-    others = [change for change in changed if id(change) not in settled]
-    mine = {token.key for change in others for token in change.mine}
-    theirs = {token.key for change in others for token in change.theirs}
-    return not mine & theirs <= ARTICLES
 
 
 def _is_turned(first: Difference, last: Difference) -> bool:

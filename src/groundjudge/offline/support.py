@@ -27,8 +27,6 @@ LONGEST_PASSAGE = 400
 """Characters of a passage where a document has no sentences, as JSON has none."""
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
-PAIR_GAIN = 0.1
-"""The share of a sentence that a second passage must add to be quoted with the first."""
 COEFFICIENTS = "support.json"
 _CUT = re.compile(r"[ ,，、](?!\d)")
 
@@ -216,15 +214,15 @@ def support(sentence: str, sources: Sources) -> Support:
     search = _search(reading, sources)
     best, conflict = _compared(reading, search, sources)
     signals = _signals(search, best, conflict)
-    quoted = {number for place in best for number in sources.readings[place].backs}
-    first, last = (sources.passages[best[0]], sources.passages[best[-1]]) if best else (None, None)
+    document, start, end = (None, 0, 0) if best is None else sources.passages[best]
+    quoted = frozenset[str]() if best is None else sources.readings[best].backs
     missing = dict.fromkeys(word.text for word in search.content if word.start in search.missing)
     return Support(
         score=score(signals),
-        quote=sources.documents[first.document][first.start : last.end] if first and last else "",
-        document=first.document if first else None,
-        start=first.start if first else 0,
-        end=last.end if last else 0,
+        quote="" if document is None else sources.documents[document][start:end],
+        document=document,
+        start=start,
+        end=end,
         matched=tuple(dict.fromkeys(word.text for word in search.content if word.text not in missing)),
         missing=tuple(missing),
         numbers=tuple(number for number in search.numbers if number not in quoted),
@@ -277,8 +275,8 @@ def _without_seams(reading: Reading, places: Mapping[str, Sequence[int]]) -> Ite
             yield word
 
 
-def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range, Conflict]:
-    """The passages that a sentence is best compared with, and in what it differs from them.
+def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[int | None, Conflict]:
+    """The passage that a sentence is best compared with, and in what it differs from it.
 
     What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
     several passages say the same in all words.
@@ -288,28 +286,30 @@ def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range
     found = _conflict(reading, search.missing, _held(search.worded, rival), rival, sources)
     if found != Conflict():
         return rival, found
-    best = _best(search.pieces, by_all, sources)
+    best = _fullest(by_all, by_all)
     found = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
     return best, found._replace(contested=None)
 
 
 def _conflict(
-    reading: Reading, missing: AbstractSet[int], held: float, where: range, sources: Sources
+    reading: Reading, missing: AbstractSet[int], held: float, place: int | None, sources: Sources
 ) -> Conflict:
-    """What speaks against a sentence in the passages that say nearly the same."""
+    """What speaks against a sentence in a passage that says nearly the same."""
 
     def is_denied(stem: str) -> bool:
         return any(stem == stems[0] for each in sources.readings for stems in each.denials)
 
-    return conflict(reading, missing, [sources.readings[place] for place in where], held, is_denied)
+    if place is None:
+        return Conflict()
+    return conflict(reading, missing, sources.readings[place], held, is_denied)
 
 
-def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
+def _signals(search: Search, best: int | None, conflict: Conflict) -> Signals:
     """What the score is computed from."""
     names = [word for word in search.content if word.is_name]
     return Signals(
         covered=_held(search.pieces),
-        together=_held(search.pieces, best),
+        together=_held(search.pieces, best) if best is not None else 0.0,
         names=sum(word.start in search.missing for word in names) / (len(names) or 1),
         unknown=float(not conflict.contested and not all(map(search.places.get, search.numbers))),
         speaker=float(_speaks_of_itself(search)),
@@ -340,37 +340,16 @@ def _by_place(pieces: Iterable[Piece]) -> dict[int, float]:
     return held
 
 
-def _fullest(held: Mapping[int, float], also: Mapping[int, float]) -> range:
-    """The passage that holds most of a sentence, of several the one that `also` has most of; or none."""
-    best = min(held, key=lambda place: (-held[place], -also[place], place), default=-1)
-    return range(best, best + 1) if held else range(0)
+def _fullest(held: Mapping[int, float], also: Mapping[int, float]) -> int | None:
+    """The passage that holds most of a sentence, of several the one that `also` has most of, if any."""
+    return min(held, key=lambda place: (-held[place], -also[place], place), default=None)
 
 
-def _best(pieces: Sequence[Piece], held: Mapping[int, float], sources: Sources) -> range:
-    """The fullest passage, or two neighbours if they hold clearly more."""
-    best = _fullest(held, held)
-    most = _held(pieces, best) + PAIR_GAIN
-    enough = most * sum(piece.weight for piece in pieces)
-    for first in sorted(held):
-        # Together they hold at most the sum of what each holds, so that few pairs need to be looked at.
-        if held[first] + held.get(first + 1, 0) > enough and _has_neighbour(first, sources):
-            both = _held(pieces, range(first, first + 2))
-            if both > most:
-                best, most = range(first, first + 2), both
-    return best
-
-
-def _has_neighbour(place: int, sources: Sources) -> bool:
-    """Whether a passage is followed by another one of the same document."""
-    passages = sources.passages
-    return place < len(passages) - 1 and passages[place].document == passages[place + 1].document
-
-
-def _held(pieces: Iterable[Piece], where: range | None = None) -> float:
-    """The weighted share of a sentence that was found: anywhere, or in certain passages."""
+def _held(pieces: Iterable[Piece], where: int | None = None) -> float:
+    """The weighted share of a sentence that was found: anywhere, or in one passage."""
     total = held = 0.0
     for weight, places in pieces:
         total += weight
-        if places if where is None else any(place in places for place in where):
+        if places if where is None else where in places:
             held += weight
     return held / total if total else 0.0

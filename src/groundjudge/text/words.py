@@ -22,8 +22,8 @@ however i if in into is it its just longer may me meanwhile might more most must
 or other our out over own please same shall she should so some such than that the their them then there
 therefore these they this those though through thus to too under until up us very was we well were what when
 where which while who whom whose why will with would yeah yes yet you your
-aber als am auch auf aus bei bis das dass dem den der des die durch ein eine einem einen einer eines er es für haben
-hatte ich ihr im ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über
+aber als am auch auf aus bei bis das dass dem den der des die durch ein eine einem einen einer eines er es für
+haben hat hatte ich ihr im ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über
 um und unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
 """
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
