@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
@@ -18,32 +18,21 @@ CLOSE = 0.65
 SAME = 0.75
 """The same for another word or name in the place of one, or two things that changed places."""
 
-IsDenied = Callable[[str], bool]
-
 
 class Conflict(NamedTuple):
-    """In what a sentence differs from a passage that says nearly the same.
+    """In what a sentence differs from a passage that says nearly the same. A pair is what each of the two says."""
 
-    Attributes:
-        contested: a number of it, and the one that the passage has instead.
-        renamed: a name of it, and the one that the passage has instead.
-        denied: whether one of the two denies what the other says.
-        clashes: units, days and quantities of it, and what the passage has instead.
-        exchanged: two things that have each other's place in the passage.
-        added: words that no document has, where the passage has nothing or a single other one.
-    """
-
-    contested: Pair | None = None
-    renamed: Pair | None = None
-    denied: bool = False
-    clashes: tuple[Pair, ...] = ()
-    exchanged: Pair | None = None
-    added: tuple[str, ...] = ()
+    contested: Pair | None = None  # another number
+    renamed: Pair | None = None  # another name
+    denied: bool = False  # one of the two denies what the other says
+    clashes: tuple[Pair, ...] = ()  # other units, days and quantities
+    exchanged: Pair | None = None  # two things of the sentence that have each other's place in the passage
+    added: tuple[
+        str, ...
+    ] = ()  # words that no document has, where the passage has nothing or a single other one
 
 
-def conflict(
-    reading: Reading, missing: AbstractSet[int], given: Reading, held: float, is_denied: IsDenied
-) -> Conflict:
+def conflict(reading: Reading, missing: AbstractSet[int], given: Reading, held: float) -> Conflict:
     """In what a sentence differs from a passage that holds this share of it.
 
     Args:
@@ -51,7 +40,6 @@ def conflict(
         missing: where its words begin that no document has.
         given: the passage.
         held: the weighted share of the sentence that stands in it, 0..1.
-        is_denied: whether any passage of the documents denies a word.
     """
     if held < CLOSE:
         return Conflict()
@@ -69,7 +57,7 @@ def conflict(
     return Conflict(
         contested=_contested(reading, given, held),
         renamed=_first(_renamed(change) for change, each in apart if not each),
-        denied=_denies(reading, given, is_denied) or _is_negated(changed),
+        denied=_denies(reading, given) or _is_negated(changed),
         clashes=tuple(dict.fromkeys(filter(None, clashes))),
         exchanged=exchanged(changed, pairs),
         added=tuple(word for change in others for word in _added(change, missing)),
@@ -99,7 +87,7 @@ def _contested(reading: Reading, given: Reading, held: float) -> Pair | None:
     return None
 
 
-def _denies(one: Reading, other: Reading, is_denied: IsDenied) -> bool:
+def _denies(one: Reading, other: Reading) -> bool:
     """Whether one of two texts denies what the other affirms."""
     if len(one.negated) == len(other.negated) and is_unspaced(one.text.strip()[:1]):
         return False  # where a negation stands before what is only a part of what it denies
@@ -111,8 +99,7 @@ def _denies(one: Reading, other: Reading, is_denied: IsDenied) -> bool:
             theirs.remove(min(alike, key=lambda each: each[0] != stems[0]))
         else:
             mine.append(stems)
-    known = (next((stem for stem in stems if stem in other.stems), None) for stems in mine)
-    return any(stem and not is_denied(stem) for stem in known) or any(
+    return any(not other.stems.isdisjoint(stems) for stems in mine) or any(
         not one.stems.isdisjoint(stems) for stems in theirs
     )
 

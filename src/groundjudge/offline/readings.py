@@ -29,22 +29,12 @@ SCOPE = 4
 
 
 class Token(NamedTuple):
-    """A word, a number or, in scripts without spaces, a sign.
+    """A word, a number or, in scripts without spaces, a sign."""
 
-    Attributes:
-        key: what it is compared by.
-        text: how it is written.
-        start: where it stands.
-        clause: which clause of its text that is.
-        weight: how much it counts.
-        is_negation: whether it denies something.
-        is_number: whether it is a number.
-    """
-
-    key: str
+    key: str  # what it is compared by
     text: str
     start: int
-    clause: int
+    clause: int  # which clause of its text it stands in
     weight: float = 1.0
     is_negation: bool = False
     is_number: bool = False
@@ -67,17 +57,11 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as it is compared, with dates and hours spelled in one way.
-
-    Attributes:
-        text: the text.
-        words: its words.
-        placed: its numbers with their places.
-    """
+    """A text as it is compared, with dates and hours spelled in one way."""
 
     text: str
     words: Sequence[Word]
-    placed: Sequence[Number]
+    placed: Sequence[Number]  # its numbers with their places
 
     @cached_property
     def numbers(self) -> Sequence[str]:
@@ -112,29 +96,20 @@ class Reading:
 
     @cached_property
     def denials(self) -> Sequence[Sequence[str]]:
-        """What each negation may deny, likeliest first: stems of the next content words in its clause.
-
-        Where none follows, as in "opens not", it is the last one before; in scripts without spaces one always
-        follows.
-        """
+        """What each negation may deny, likeliest first: stems of the next content words in its clause."""
         starts = [word.start for word in self.words]
         denied = (self._denied(offset, bisect_left(starts, offset)) for offset in self.negated)
         return [stems for stems in denied if stems]
 
     def _denied(self, offset: int, at: int) -> list[str]:
-        behind = self.words[at : at + SCOPE + 1]
-        before = () if is_unspaced(self.text[offset]) else self.words[max(0, at - SCOPE) : at][::-1]
-        for beside, most in ((behind, 2), (before, 1)):
-            stems = [
-                word.stem
-                for word in beside
-                if word.weight == 1
-                and word.start != offset
-                and not CLAUSE.search(self.text, *sorted((offset, word.start)))
-            ]
-            if stems:
-                return stems[:most]
-        return []
+        stems = [
+            word.stem
+            for word in self.words[at : at + SCOPE + 1]
+            if word.weight == 1
+            and word.start != offset
+            and not CLAUSE.search(self.text, *sorted((offset, word.start)))
+        ]
+        return stems[:2]
 
     def _tokens(self) -> Iterator[Token]:
         ends = [end.start() for end in CLAUSE.finditer(self.text)]

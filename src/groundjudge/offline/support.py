@@ -48,17 +48,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """What was found of a sentence.
+    """What was found of a sentence."""
 
-    Attributes:
-        words: its words, without those that say nothing beside what is found.
-        numbers: its numbers.
-        places: the passages that have each stem and each number.
-    """
-
-    words: Sequence[Word]
+    words: Sequence[Word]  # without those that say nothing beside what is found
     numbers: Sequence[str]
-    places: Mapping[str, Sequence[int]]
+    places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
 
     @cached_property
     def content(self) -> Sequence[Word]:
@@ -86,63 +80,39 @@ class Search:
 
 @dataclass(frozen=True)
 class Sources:
-    """Documents made ready for looking sentences up in them; `index` makes one.
-
-    Attributes:
-        documents: their texts.
-        passages: what they are cut into.
-        readings: what each passage says.
-        places: the passages that have each stem, and each number.
-        read: what reads texts.
-    """
+    """Documents made ready for looking sentences up in them; `index` makes one."""
 
     documents: Sequence[str]
     passages: Sequence[Passage]
-    readings: Sequence[Reading]
-    places: Mapping[str, Sequence[int]]
+    readings: Sequence[Reading]  # of each passage
+    places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
     read: Reader
 
 
 class Signals(NamedTuple):
     """What is known of a sentence and its sources: the score is computed from this and nothing else.
 
-    Attributes:
-        covered: weighted share of the sentence's words and numbers that stand anywhere in the documents.
-        together: the same, in the best passage alone.
-        names: share of the names (capital letters inside a sentence) that stand nowhere.
-        unknown: 1 if a number stands nowhere in the documents and no other one in its stead.
-        speaker: 1 if the sentence speaks of its speaker ("I", "my"), which no document does.
-        renamed: 1 if a passage says nearly the same with another name.
-        contested: 1 if a passage says nearly the same with another number.
-        denied: 1 if a passage says nearly the same, but one of the two denies it.
-        opposed: 1 if a passage says nearly the same with another unit, day or quantity.
-        exchanged: 1 if a passage says nearly the same with two things in each other's place.
+    The first three are shares, all others are 0 or 1; the last five speak of a passage that says nearly the same.
     """
 
-    covered: float
-    together: float
-    names: float
-    unknown: float
-    speaker: float
-    renamed: float
-    contested: float
-    denied: float
-    opposed: float
-    exchanged: float
+    covered: float  # of the words and numbers, weighted: what stands anywhere in the documents
+    together: float  # the same for the best passage alone
+    names: float  # of the names (capital letters inside a sentence): what stands nowhere
+    unknown: float  # a number stands nowhere in the documents, and no other one in its place
+    speaker: float  # the sentence speaks of its speaker ("I", "my"), which no document does
+    renamed: float  # with another name
+    contested: float  # with another number
+    denied: float  # but one of the two denies it
+    opposed: float  # with another unit, day or quantity
+    exchanged: float  # with two things in each other's place
 
 
 class Model(NamedTuple):
-    """What the signals are worth: the logistic of their weighted sum and the intercept is the score.
-
-    Attributes:
-        coefficients: the weight of each signal.
-        intercept: what is added to their sum.
-        exact: from this score on, a text is taken to have every detail from its source.
-    """
+    """What the signals are worth: the logistic of their weighted sum and the intercept is the score."""
 
     coefficients: Signals
     intercept: float
-    exact: float
+    exact: float  # from this score on, a text is taken to have every detail from its source
 
 
 @cache
@@ -154,30 +124,17 @@ def model() -> Model:
 
 @dataclass(frozen=True)
 class Support:
-    """How far a sentence is supported, and by what.
+    """How far a sentence is supported, and by what."""
 
-    Attributes:
-        score: 0..1; 0.5 separates the supported from the unsupported.
-        quote: the passage that has most of the sentence: `document[start:end]`, "" if none has any.
-        document: the index of the document that the quote stands in, None without a quote.
-        start: where the quote begins in it.
-        end: where it ends.
-        matched: the sentence's content words that stand in the documents.
-        missing: those that stand nowhere.
-        numbers: the sentence's numbers that the quote does not have.
-        conflict: in what the sentence differs from the quote, where the two say nearly the same.
-        signals: what the score was computed from.
-    """
-
-    score: float
-    quote: str
+    score: float  # 0..1; 0.5 separates the supported from the unsupported
+    quote: str  # the passage that has most of the sentence, `document[start:end]`, or ""
     document: int | None
     start: int
     end: int
-    matched: tuple[str, ...]
-    missing: tuple[str, ...]
-    numbers: tuple[str, ...]
-    conflict: Conflict
+    matched: tuple[str, ...]  # the sentence's content words that stand in the documents
+    missing: tuple[str, ...]  # those that stand nowhere
+    numbers: tuple[str, ...]  # the sentence's numbers that the quote does not have
+    conflict: Conflict  # in what the sentence differs from the quote
     signals: Signals
 
     @property
@@ -283,25 +240,14 @@ def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[int |
     """
     by_all = _by_place(search.pieces)
     rival = _fullest(_by_place(search.worded), by_all)
-    found = _conflict(reading, search.missing, _held(search.worded, rival), rival, sources)
+    best = _fullest(by_all, by_all)
+    if rival is None or best is None:
+        return best, Conflict()
+    found = conflict(reading, search.missing, sources.readings[rival], _held(search.worded, rival))
     if found != Conflict():
         return rival, found
-    best = _fullest(by_all, by_all)
-    found = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
+    found = conflict(reading, search.missing, sources.readings[best], _held(search.pieces, best))
     return best, found._replace(contested=None)
-
-
-def _conflict(
-    reading: Reading, missing: AbstractSet[int], held: float, place: int | None, sources: Sources
-) -> Conflict:
-    """What speaks against a sentence in a passage that says nearly the same."""
-
-    def is_denied(stem: str) -> bool:
-        return any(stem == stems[0] for each in sources.readings for stems in each.denials)
-
-    if place is None:
-        return Conflict()
-    return conflict(reading, missing, sources.readings[place], held, is_denied)
 
 
 def _signals(search: Search, best: int | None, conflict: Conflict) -> Signals:
