@@ -126,18 +126,15 @@ def _negates(change: Difference) -> bool:
 
 def _overstated(changed: Sequence[Difference]) -> Pair | None:
     """A word of quantity that makes more of something, wherever the source has the lesser one or a number."""
-    said = [word for change in changed for word in change.my_words]
-    given = [word for change in changed for word in change.their_words]
-    uncounted = [
-        change for change in changed if change.mine and not any(token.is_number for token in change.mine)
-    ]
-    counted = [
+    counted = (
         token.text
-        for change in uncounted
+        for change in changed
+        if change.mine and not any(token.is_number for token in change.mine)
         for token in change.theirs
         if token.is_number and all(token.key != other.key for other in change.said)
-    ]
-    return overstatement(said, given, counted)
+    )
+    mine, theirs = ([change.my_words for change in changed], [change.their_words for change in changed])
+    return overstatement(chain(*mine), chain(*theirs), counted)
 
 
 def _renamed(change: Difference) -> Pair | None:

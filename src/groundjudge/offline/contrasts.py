@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from types import MappingProxyType
 
 from groundjudge.text.numbers import Number
@@ -100,31 +101,32 @@ def remeasured(said: Units, given: Units) -> Iterator[Pair]:
 
 
 def clash(said: Iterable[str], instead: Iterable[str]) -> Pair | None:
-    """A word that excludes what the source has in its place, or makes more of it."""
-    others = [(word, *_known(word)) for word in instead]
-    for word in said:
-        rank, ours = _known(word)
-        for other, their_rank, theirs in others:
-            is_group = bool({group for group, _ in ours} & {group for group, _ in theirs})
-            if 0 <= their_rank < rank or (is_group and not set(ours) & set(theirs)):
-                return word, other
-    return None
+    """A word that excludes what the source has in its place."""
+    return next(filter(lambda pair: _exclude(*pair), product(said, instead)), None)
 
 
-def overstatement(said: Iterable[str], instead: Iterable[str], counted: Iterable[str]) -> Pair | None:
+def _exclude(one: str, other: str) -> bool:
+    """Whether two words stand in one group as different members."""
+    ours, theirs = _places(one), _places(other)
+    is_group = {group for group, _ in ours} & {group for group, _ in theirs}
+    return bool(is_group) and set(ours).isdisjoint(theirs)
+
+
+def _places(word: str) -> Sequence[Place]:
+    """The places of a word in the tables."""
+    found = MEMBERS.get(word.casefold()) or MEMBERS.get(word, ())  # May, not may, is a month
+    return found if len(word) > 1 else ()  # the m of p.m. is no metre
+
+
+def overstatement(said: Iterable[str], instead: Iterable[str], numbers: Iterable[str]) -> Pair | None:
     """A word of quantity that makes more of something than one of the source, or than a number of it."""
-    mine, theirs = ({word.casefold(): _known(word)[0] for word in words} for words in (said, instead))
-    more = [(rank, word) for word, rank in mine.items() if rank > 0 and word not in theirs]
-    less = [(rank, word) for word, rank in theirs.items() if rank >= 0 and word not in mine]
-    less.extend((0, number) for number in counted)
-    return (max(more)[1], min(less)[1]) if more and less and min(less)[0] < max(more)[0] else None
-
-
-def _known(word: str) -> tuple[int, Sequence[Place]]:
-    """The rank of a word of quantity, or else -1, and its places in the tables."""
-    low = word.casefold()
-    found = MEMBERS.get(low) or MEMBERS.get(word, ())  # May, not may, is a month
-    return RANKS.get(low, -1), found if len(low) > 1 else ()  # the m of p.m. is no metre
+    mine, theirs = ({word.casefold() for word in words} for words in (said, instead))
+    more = max(((RANKS[word], word) for word in mine - theirs if RANKS.get(word)), default=(0, ""))
+    less = [
+        *((RANKS[word], word) for word in theirs - mine if word in RANKS),
+        *((0, each) for each in numbers),
+    ]
+    return (more[1], min(less)[1]) if less and min(less)[0] < more[0] else None
 
 
 def _groups(tables: str) -> list[list[list[str]]]:

@@ -7,7 +7,7 @@ tests, and as the baseline that a language model has to beat. Its replies are re
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundjudge.case import Case
@@ -35,8 +35,6 @@ WORTH_OF_ANSWERS = 0.4
 """How much of the score of a character's response is its closeness to the nearest real answer."""
 BY_CHANCE = 0.2
 """The share of a sentence's words that stands in any other text of its language."""
-OFF_TOPIC = 0.25
-"""The weight of a sentence of the reference that has no word of the query."""
 NOTHING_FOUND = 0.05
 """Below this, a sentence has no more in common with the source than any other sentence has."""
 DIGITS = 2
@@ -145,12 +143,12 @@ def _in_role(case: Case, stated: Sequence[Claim], sources: Sources) -> Scored:
         return 0.0, f"The response does not play the role: {quoted(response)}."
     if not stated:
         return BARE_IN_ROLE, reason(stated)
-    score = _shared((claim, claim.length) for claim in stated)
+    score = _shared(stated)
     answers = [answer for answer in case.answers or () if answer.strip()]
     if not answers:
         return score, reason(stated)
     mine = index([response], sources.read)
-    closeness, nearest = max((_shared(_weighted(claims(answer, mine))), answer) for answer in answers)
+    closeness, nearest = max((_shared(claims(answer, mine)), answer) for answer in answers)
     why = f"{reason(stated)} It has {closeness:.0%} of the real answer {quoted(nearest)}."
     return (1 - WORTH_OF_ANSWERS) * score + WORTH_OF_ANSWERS * closeness, why
 
@@ -170,28 +168,17 @@ def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
 def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
     """The part of that name: what the response has of the reference for recall, else the other way round."""
     if name.casefold() == "recall":
-        asked = sources.read(case.query_text).stems
-        compared = claims(case.reference or "", index([case.response_text], sources.read))
-        where = "the returned passage"
+        mine = index([case.response_text], sources.read)
+        compared, where = claims(case.reference or "", mine), "the returned passage"
     else:
-        asked, compared, where = frozenset[str](), claims(case.response_text, sources), "the reference"
-    value = _on(rubric, _shared(_weighted(compared, asked)))
-    return PartReading(name, value, f"{reason(compared, where)} {SIGNED}")
+        compared, where = claims(case.response_text, sources), "the reference"
+    return PartReading(name, _on(rubric, _shared(compared)), f"{reason(compared, where)} {SIGNED}")
 
 
-def _weighted(compared: Sequence[Claim], asked: Collection[str] = ()) -> list[tuple[Claim, float]]:
-    """Sentences with their weights: those that have a word of what is asked weigh full, if any have one."""
-    on_topic = [not claim.reading.stems.isdisjoint(asked) for claim in compared]
-    return [
-        (claim, claim.length * (1 if is_on_topic or not any(on_topic) else OFF_TOPIC))
-        for claim, is_on_topic in zip(compared, on_topic, strict=True)
-    ]
-
-
-def _shared(weighted: Iterable[tuple[Claim, float]]) -> float:
-    """The share of sentences that the other text has."""
-    pairs = [(_share(claim.support), weight) for claim, weight in weighted]
-    return sum(share * weight for share, weight in pairs) / (sum(weight for _, weight in pairs) or 1)
+def _shared(compared: Sequence[Claim]) -> float:
+    """The share of a text, by the length of its sentences, that the other text has."""
+    total = sum(claim.length for claim in compared)
+    return sum(claim.length * _share(claim.support) for claim in compared) / (total or 1)
 
 
 def _share(found: Support) -> float:

@@ -39,11 +39,8 @@ class Passage(NamedTuple):
     end: int
 
 
-class Piece(NamedTuple):
-    """A word or number of a sentence: its weight, and the passages that have it."""
-
-    weight: float
-    places: Sequence[int]
+Piece = tuple[float, Sequence[int]]
+"""A word or number of a sentence: its weight, and the passages that have it."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +67,12 @@ class Search:
         weights: defaultdict[str, float] = defaultdict(float)
         for word in self.words:
             weights[word.stem] += word.weight
-        return [Piece(weight, self.places[stem]) for stem, weight in weights.items()]
+        return [(weight, self.places[stem]) for stem, weight in weights.items()]
 
     @cached_property
     def pieces(self) -> Sequence[Piece]:
         """The same, and its numbers."""
-        return [*self.worded, *(Piece(1.0, self.places[number]) for number in self.numbers)]
+        return [*self.worded, *((1.0, self.places[number]) for number in self.numbers)]
 
 
 @dataclass(frozen=True)

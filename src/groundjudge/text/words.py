@@ -41,11 +41,9 @@ practise practice; judgement judgment; kilogramme kilogram; km kilometer; cm cen
 eur euro; usd dollar; gbp pound; jan january; feb february; mar march; apr april; jun june; jul july; aug august;
 sep september; sept september; oct october; nov november; dec december
 """
-SPELLINGS = MappingProxyType({one: other for one, other in map(str.split, _SPELLINGS.split(";"))})
+SPELLINGS = MappingProxyType({one: other for one, other in map(str.split, _SPELLINGS.split(";"))})  # noqa: C416
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
-_BRITISH = re.compile("our|[iy]s[ea]|[tb]re|aem")
-"""What only words that may be spelt in two ways have in them: it saves looking at the others."""
 _AMERICAN = tuple(
     (re.compile(british), american)
     for british, american in (
@@ -137,7 +135,7 @@ def _dated(date: re.Match[str]) -> str:
 
 
 def _spaced(word: str, start: int) -> Word:
-    """A word of a script with spaces; what it is compared by is not kept where it is long: it may be anything."""
+    """A word of a script with spaces; stems of long ones are not kept: they may be anything."""
     stem, weight = _looked_up(word) if len(word) <= LONGEST_KEPT else _looked_up.__wrapped__(word)
     return Word(stem, weight, word, start, start > 0 and word[0].isupper())
 
@@ -176,7 +174,6 @@ def _stemmed(word: str) -> str:
 
 def _regular(word: str) -> str:
     """A word in American spelling, as far as rules lead."""
-    if _BRITISH.search(word):
-        for british, american in _AMERICAN:
-            word = british.sub(american, word)
+    for british, american in _AMERICAN:
+        word = british.sub(american, word)
     return word
