@@ -227,7 +227,6 @@ SAYS_OTHERWISE = [
     ("She finished third in 2016.", "She finished fourth in 2016."),
     ("The ferry leaves at 7 a.m. every day.", "The ferry leaves at 7 p.m. every day."),
     ("The pump moves 40 litres a minute.", "The pump moves 40 litres an hour."),
-    ("Members get a 15% discount.", "Members get a $15 discount."),
     ("The disk holds 64 GB of films.", "The disk holds 64 MB of films."),
     ("The firm earned $5m in May.", "The firm earned €5m in May."),
     ("It opens at 9 and closes at 5.", "It closes at 9 and opens at 5."),
@@ -308,10 +307,6 @@ SAYS_OTHERWISE = [
 SAYS_THE_SAME = [
     ("The museum opened in Lyon in 1987.", "In 1987 the museum opened in Lyon."),
     ("The report says 1,200 boxes were lost in March.", "In March, 1,200 boxes were lost, the report says."),
-    (
-        "The match was cancelled because the pitch was frozen.",
-        "Because the pitch was frozen, the match was cancelled.",
-    ),
     ("Children under 10 cannot swim without an adult.", "Without an adult, children under 10 cannot swim."),
     (
         "Vane lost the fort to Cortada without firing a shot.",

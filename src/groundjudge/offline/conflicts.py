@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
 
-from groundjudge.offline.contrasts import Pair, clash, overstatement, remeasured
+from groundjudge.offline.contrasts import Pair, clash, overstatement
 from groundjudge.offline.differences import LONGEST_WORD, Difference, differences, on_topic
 from groundjudge.offline.readings import Reading, Token
 from groundjudge.offline.roles import exchanged, turned
@@ -17,6 +17,9 @@ CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it by a negation or a unit."""
 SAME = 0.75
 """The same for another word or name in the place of one, or two things that changed places."""
+
+UNIT_SIGNS = frozenset("美欧英公千厘毫个個")
+"""Signs that make another unit of the one behind them: 元 and 美元, 米 and 厘米, 月 and 个月."""
 
 
 class Conflict(NamedTuple):
@@ -50,7 +53,7 @@ def conflict(reading: Reading, missing: AbstractSet[int], given: Reading, held: 
     others = [change for change in changed if id(change) not in settled]
     apart = [(change, clash(change.my_words, change.their_words)) for change in others]
     clashes = (
-        *remeasured(reading.units, given.units),
+        *map(_recounted, others),
         _overstated(others),
         *(each for _, each in apart),
     )
@@ -137,20 +140,25 @@ def _overstated(changed: Sequence[Difference]) -> Pair | None:
     return overstatement(chain(*mine), chain(*theirs), counted)
 
 
-def _renamed(change: Difference) -> Pair | None:
-    """A name in another's place: words with capital letters, or signs that make another word.
-
-    So is a word behind a number, which says what is counted.
-    """
-    mine, theirs = change.mine, change.theirs
-    if not mine or not theirs:
+def _recounted(change: Difference) -> Pair | None:
+    """Another unit, or another thing that is counted, beside the same number."""
+    mine, theirs = ([token for token in side if token.is_word] for side in (change.mine, change.theirs))
+    if not change.is_counted or not (mine or theirs):
         return None
-    are_counted = change.is_counted and mine[0].is_word and theirs[0].is_word
-    is_even = len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    names = [[token for token in side if token.is_content or _is_name(token)] for side in (mine, theirs)]
+    if not change.mine or not change.theirs:
+        sign = (*mine, *theirs)[0].text
+        return (sign, "") if sign in UNIT_SIGNS else None
+    is_even = len(mine) == len(theirs) or any(is_unspaced(token.text) for token in (*mine, *theirs))
+    return (mine[0].text, theirs[0].text) if mine and theirs and is_even else None
+
+
+def _renamed(change: Difference) -> Pair | None:
+    """A name in another's place: words with capital letters."""
+    sides = change.mine, change.theirs
+    names = [[token for token in side if token.is_content or _is_name(token)] for side in sides]
     if all(names) and all(map(_is_name, chain(*names))) and not change.moved:
         return names[0][0].text, names[1][0].text
-    return (mine[0].text, theirs[0].text) if are_counted and is_even else None
+    return None
 
 
 def _is_replaced(change: Difference) -> bool:

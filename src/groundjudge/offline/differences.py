@@ -51,8 +51,10 @@ class Difference(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the same number stands before both."""
-        return self.start > 0 and self.first > 0 and self.said[self.start - 1].is_number
+        """Whether the same number stands before both, or behind two signs."""
+        before, behind = self.said[max(0, self.start - 1) : self.start], self.said[self.end : self.end + 1]
+        are_signs = not any(token.text.isalnum() for token in (*self.mine, *self.theirs))
+        return any(token.is_number for token in (*before, *(behind if are_signs else ())))
 
     @property
     def moved(self) -> int:

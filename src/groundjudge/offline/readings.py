@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from groundjudge.offline.contrasts import Units, units
 from groundjudge.text.negations import negated_at
 from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import (
@@ -24,6 +23,8 @@ from groundjudge.text.words import (
 
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，；：。]")
 """What parts the clauses of a sentence."""
+MEASURE = re.compile("[€$£¥￥%％‰°℃℉]")
+"""Signs of units, which stand beside a number."""
 SCOPE = 4
 """So many words behind a negation, what it denies is looked for."""
 
@@ -90,11 +91,6 @@ class Reading:
         return sorted(self._tokens(), key=lambda token: token.start)
 
     @cached_property
-    def units(self) -> Units:
-        """The units of its numbers."""
-        return units(self.text, self.placed)
-
-    @cached_property
     def denials(self) -> Sequence[Sequence[str]]:
         """What each negation may deny, likeliest first: stems of the next content words in its clause."""
         starts = [word.start for word in self.words]
@@ -117,6 +113,8 @@ class Reading:
         signs: dict[int, str] = {}
         for value, start, end in self.placed:
             yield Token(f"#{value}", self.text[start:end], start, bisect_left(ends, start), is_number=True)
+        for sign in MEASURE.finditer(self.text):
+            yield Token(sign[0], sign[0], sign.start(), bisect_left(ends, sign.start()))
         for stem, weight, text, start, _ in self.words:
             if is_unspaced(text) and (len(stem) > 1 or start not in negated):
                 signs.update(enumerate(text, start))  # of neighbouring pairs, each once

@@ -28,6 +28,8 @@ LONGEST_PASSAGE = 400
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
 COEFFICIENTS = "support.json"
+PAIR_GAIN = 0.1
+"""The share of a sentence that a second passage must add to be quoted with the first."""
 _CUT = re.compile(r"[ ,，、](?!\d)")
 
 
@@ -81,7 +83,6 @@ class Sources:
 
     documents: Sequence[str]
     passages: Sequence[Passage]
-    readings: Sequence[Reading]  # of each passage
     places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
     read: Reader
 
@@ -154,12 +155,12 @@ def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
         for number, document in enumerate(documents)
         for start, end in _pieces(document)
     ]
-    readings = [read(documents[number][start:end]) for number, start, end in passages]
     places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, reading in enumerate(readings):
+    for place, (number, start, end) in enumerate(passages):
+        reading = read(documents[number][start:end])
         for key in {*(word.stem for word in reading.words), *reading.backs}:
             places[key].append(place)
-    return Sources(documents, passages, readings, dict(places), read)
+    return Sources(documents, passages, dict(places), read)
 
 
 def support(sentence: str, sources: Sources) -> Support:
@@ -168,15 +169,15 @@ def support(sentence: str, sources: Sources) -> Support:
     search = _search(reading, sources)
     best, conflict = _compared(reading, search, sources)
     signals = _signals(search, best, conflict)
-    document, start, end = (None, 0, 0) if best is None else sources.passages[best]
-    quoted = frozenset[str]() if best is None else sources.readings[best].backs
+    passage, quote = _quote(best, sources)
+    quoted = sources.read(quote).backs
     missing = dict.fromkeys(word.text for word in search.content if word.start in search.missing)
     return Support(
         score=score(signals),
-        quote="" if document is None else sources.documents[document][start:end],
-        document=document,
-        start=start,
-        end=end,
+        quote=quote,
+        document=passage.document if passage else None,
+        start=passage.start if passage else 0,
+        end=passage.end if passage else 0,
         matched=tuple(dict.fromkeys(word.text for word in search.content if word.text not in missing)),
         missing=tuple(missing),
         numbers=tuple(number for number in search.numbers if number not in quoted),
@@ -229,30 +230,43 @@ def _without_seams(reading: Reading, places: Mapping[str, Sequence[int]]) -> Ite
             yield word
 
 
-def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[int | None, Conflict]:
-    """The passage that a sentence is best compared with, and in what it differs from it.
+def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range, Conflict]:
+    """The passages that a sentence is best compared with, and in what it differs from them.
 
     What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
     several passages say the same in all words.
     """
     by_all = _by_place(search.pieces)
     rival = _fullest(_by_place(search.worded), by_all)
-    best = _fullest(by_all, by_all)
-    if rival is None or best is None:
-        return best, Conflict()
-    found = conflict(reading, search.missing, sources.readings[rival], _held(search.worded, rival))
+    found = _conflict(reading, search, _held(search.worded, rival), rival, sources)
     if found != Conflict():
         return rival, found
-    found = conflict(reading, search.missing, sources.readings[best], _held(search.pieces, best))
+    best = _with_neighbour(search.pieces, _fullest(by_all, by_all), sources)
+    found = _conflict(reading, search, _held(search.pieces, best), best, sources)
     return best, found._replace(contested=None)
 
 
-def _signals(search: Search, best: int | None, conflict: Conflict) -> Signals:
+def _conflict(reading: Reading, search: Search, held: float, where: range, sources: Sources) -> Conflict:
+    """In what a sentence differs from passages that hold this share of it."""
+    _, text = _quote(where, sources)
+    return conflict(reading, search.missing, sources.read(text), held) if where else Conflict()
+
+
+def _quote(where: range, sources: Sources) -> tuple[Passage | None, str]:
+    """Passages as one, and their text."""
+    if not where:
+        return None, ""
+    document, start, _ = sources.passages[where[0]]
+    end = sources.passages[where[-1]].end
+    return Passage(document, start, end), sources.documents[document][start:end]
+
+
+def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
     """What the score is computed from."""
     names = [word for word in search.content if word.is_name]
     return Signals(
         covered=_held(search.pieces),
-        together=_held(search.pieces, best) if best is not None else 0.0,
+        together=_held(search.pieces, best),
         names=sum(word.start in search.missing for word in names) / (len(names) or 1),
         unknown=float(not conflict.contested and not all(map(search.places.get, search.numbers))),
         speaker=float(_speaks_of_itself(search)),
@@ -283,16 +297,30 @@ def _by_place(pieces: Iterable[Piece]) -> dict[int, float]:
     return held
 
 
-def _fullest(held: Mapping[int, float], also: Mapping[int, float]) -> int | None:
-    """The passage that holds most of a sentence, of several the one that `also` has most of, if any."""
-    return min(held, key=lambda place: (-held[place], -also[place], place), default=None)
+def _fullest(held: Mapping[int, float], also: Mapping[int, float]) -> range:
+    """The passage that holds most of a sentence, of several the one that `also` has most of; or none."""
+    best = min(held, key=lambda place: (-held[place], -also[place], place), default=0)
+    return range(best, best + bool(held))
 
 
-def _held(pieces: Iterable[Piece], where: int | None = None) -> float:
-    """The weighted share of a sentence that was found: anywhere, or in one passage."""
+def _with_neighbour(pieces: Sequence[Piece], best: range, sources: Sources) -> range:
+    """A passage, together with one beside it if that adds much."""
+    passages = sources.passages
+    beside = (range(first, first + 2) for place in best for first in (place - 1, place))
+    pairs = (
+        pair
+        for pair in beside
+        if 0 <= pair[0] < len(passages) - 1 and passages[pair[0]].document == passages[pair[1]].document
+    )
+    pair = max(pairs, key=lambda pair: _held(pieces, pair), default=best)
+    return pair if _held(pieces, pair) > _held(pieces, best) + PAIR_GAIN else best
+
+
+def _held(pieces: Iterable[Piece], where: range | None = None) -> float:
+    """The weighted share of a sentence that was found: anywhere, or in some passages."""
     total = held = 0.0
     for weight, places in pieces:
         total += weight
-        if places if where is None else where in places:
+        if places if where is None else any(place in places for place in where):
             held += weight
     return held / total if total else 0.0
