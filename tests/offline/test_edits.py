@@ -378,7 +378,7 @@ def scores(sentence: str, source: str) -> list[float]:
 def losses(sentence: str, edited: str, source: str) -> list[float]:
     """What an edit costs the support, and each judge's score."""
     pairs = zip(scores(sentence, source), scores(edited, source), strict=True)
-    return [before - after for before, after in pairs]
+    return [round(before - after, 9) for before, after in pairs]  # scores are decimals
 
 
 @pytest.mark.parametrize("stated", STATED, ids=lambda stated: stated.doer)

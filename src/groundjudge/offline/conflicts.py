@@ -142,14 +142,14 @@ def _overstated(changed: Sequence[Difference]) -> Pair | None:
 
 def _recounted(change: Difference) -> Pair | None:
     """Another unit, or another thing that is counted, beside the same number."""
-    mine, theirs = ([token for token in side if token.is_word] for side in (change.mine, change.theirs))
-    if not change.is_counted or not (mine or theirs):
+    firsts = [side[0] for side in (change.mine, change.theirs) if side]
+    if not change.is_counted or not all(first.is_word for first in firsts):
         return None
-    if not change.mine or not change.theirs:
-        sign = (*mine, *theirs)[0].text
-        return (sign, "") if sign in UNIT_SIGNS else None
-    is_even = len(mine) == len(theirs) or any(is_unspaced(token.text) for token in (*mine, *theirs))
-    return (mine[0].text, theirs[0].text) if mine and theirs and is_even else None
+    if len(firsts) == 1:
+        return (firsts[0].text, "") if firsts[0].text in UNIT_SIGNS else None
+    mine, theirs = (sum(token.is_content for token in side) for side in (change.mine, change.theirs))
+    is_even = mine == theirs or any(is_unspaced(first.text) for first in firsts)
+    return (firsts[0].text, firsts[1].text) if is_even else None
 
 
 def _renamed(change: Difference) -> Pair | None:
