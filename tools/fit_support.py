@@ -154,7 +154,7 @@ def fit(data: Table, chosen: Any) -> Model:  # noqa: ANN401  a mask or places
 
 
 def exact(model: Model, data: Table, chosen: Any) -> float:  # noqa: ANN401
-    """The strictest cut above `HALF` whose three levels separate rows as well as any, by the mean of files."""
+    """The strictest cut whose three levels separate rows as well as any cut's, by the mean of files."""
     scores = np.array([score(Signals(*line), model) for line in data.signals[chosen]])
     labels, files = data.labels[chosen], np.array([row.file for row in data.rows])[chosen]
 

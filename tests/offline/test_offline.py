@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from groundjudge import Banded, Case, Json, Judge, Scale, Scorecard, Tags, Verdict, load, names
 from groundjudge.offline.readings import reader
-from groundjudge.offline.smalltalk import leaves_role, states_nothing
+from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import index, support
 
 JUDGES = {name: load(name, model="offline") for name in names()}
@@ -161,17 +161,6 @@ def test_confidence_goes_by_documents(
     assert least <= verdict.score <= most
 
 
-def test_bare_yes_or_no_is_judged_as_what_was_asked() -> None:
-    def label(response: str, query: str = "Is the museum closed on Mondays?") -> str | None:
-        source = "The museum is closed on Mondays. Dogs are not allowed in the garden."
-        return judged("groundedness", query=query, context=source, response=response).label
-
-    assert [label("Yes."), label("No.")] == ["grounded", "incorrect"]
-    assert label("No", "Are dogs allowed in the garden?") == "grounded"
-    assert label("Yes!", "Are dogs allowed in the garden?") == "incorrect"
-    assert label("是的", "Thank you.") == "nothing_to_ground"
-
-
 def test_date_is_found_in_any_spelling() -> None:
     documents = index(['{"delivered": "2025-06-02"}', "Returned on 12.3.2024. Paid on 7 July 2023."])
     for date in ("2 June 2025", "June 2, 2025", "2.6.2025", "12 March 2024", "2023-07-07"):
@@ -233,8 +222,6 @@ def test_role_play_goes_by_profile_and_real_answers() -> None:
     assert score(real) > score(backed) > score("A grenade, when I was young, and they gave me a medal.")
     assert score(close, answers=[]) > 80
     assert score("A grenade took three fingers, in 1983.") <= 20
-    assert score("As a language model I have no fingers.") == 0
-    assert score("As an AI, I have no fingers.", profile="HAL is an AI without fingers.") > 0
 
 
 def test_what_others_say_in_a_role_play_backs_nothing() -> None:
@@ -407,24 +394,6 @@ def test_nothing_supports_anything_where_there_are_no_documents() -> None:
 )
 def test_courtesies_and_questions_state_nothing(sentence: str, nothing: bool) -> None:  # noqa: FBT001
     assert states_nothing(sentence, reader()) is nothing
-
-
-@pytest.mark.parametrize(
-    ("response", "profile", "left"),
-    [
-        ("As an AI, I cannot say.", "A sailor.", True),
-        ("I can't role-play that.", "A sailor.", True),
-        ("作为人工智能，我不能回答。", "水手", True),
-        ("As an AI, I steer the ship.", "The ship's AI.", False),
-        ("I cannot play the violin any more.", "A violinist.", False),
-        ("I can't play that role.", "A violinist.", True),
-        ("I will not pretend I liked it.", "A sailor.", False),
-        ("I won't pretend to be a sailor.", "A sailor.", True),
-        ("I cannot swim.", "A sailor.", False),
-    ],
-)
-def test_falling_out_of_the_role_is_noticed(response: str, profile: str, left: bool) -> None:  # noqa: FBT001
-    assert leaves_role(response, profile) is left
 
 
 async def test_same_case_same_reply_sync_or_async() -> None:

@@ -9,7 +9,7 @@ from typing import cast
 
 from groundjudge.case import Case, Document, Message
 from groundjudge.offline.readings import Reading
-from groundjudge.offline.smalltalk import bare_answer, states_nothing
+from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import Sources, Support, is_exact, support
 from groundjudge.text.sentences import sentences
 
@@ -39,29 +39,16 @@ class Claim:
         return 1 + sum(word.weight == 1 for word in self.reading.words)
 
 
-def claims(text: str, sources: Sources, query: str = "") -> list[Claim]:
-    """The sentences of a text as the sources have them; a bare yes or no stands for what the query asks."""
+def claims(text: str, sources: Sources) -> list[Claim]:
+    """The sentences of a text as the sources have them."""
     said = [sentence.text for sentence in sentences(text)]
-    asked = _asked(query)
-    found = {
-        each: _claim(each, sources, asked) for each in dict.fromkeys(said)
-    }  # texts can repeat themselves
+    found = {each: _claim(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves
     return [found[each] for each in said]
 
 
-def _claim(sentence: str, sources: Sources, asked: str) -> Claim:
-    answer = bare_answer(sentence) if asked else None
-    if answer is None:
-        stated, states = sentence, not states_nothing(sentence, sources.read)
-    else:
-        stated, states = asked if answer else f"not {asked}", True
-    return Claim(sentence, sources.read(sentence), support(stated, sources), states)
-
-
-def _asked(query: str) -> str:
-    """The last question of a query."""
-    questions = [sentence.text for sentence in sentences(query) if sentence.text.endswith(("?", "？"))]
-    return questions[-1] if questions else ""
+def _claim(sentence: str, sources: Sources) -> Claim:
+    states = not states_nothing(sentence, sources.read)
+    return Claim(sentence, sources.read(sentence), support(sentence, sources), states)
 
 
 def with_authority(claim: Claim, tools: Sources) -> Claim:

@@ -23,16 +23,14 @@ UNIT_SIGNS = frozenset("美欧英公千厘毫个個")
 
 
 class Conflict(NamedTuple):
-    """In what a sentence differs from a passage that says nearly the same. A pair is what each of the two says."""
+    """In what a sentence differs from a passage that says nearly the same; a pair is what the two say."""
 
     contested: Pair | None = None  # another number
     renamed: Pair | None = None  # another name
     denied: bool = False  # one of the two denies what the other says
     clashes: tuple[Pair, ...] = ()  # other units, days and quantities
     exchanged: Pair | None = None  # two things of the sentence that have each other's place in the passage
-    added: tuple[
-        str, ...
-    ] = ()  # words that no document has, where the passage has nothing or a single other one
+    added: tuple[str, ...] = ()  # words that no document has, in the place of nothing or of one other
 
 
 def conflict(reading: Reading, missing: AbstractSet[int], given: Reading, held: float) -> Conflict:

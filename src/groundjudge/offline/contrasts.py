@@ -18,8 +18,8 @@ morning 上午 早上 | afternoon 下午 | evening 晚上;
 前天 | yesterday 昨天 昨日 | today 今天 今日 | tomorrow 明天 明日 | 后天;
 去年 上周 上月 | 今年 本周 本月 | 明年 下周 下月;
 am | pm;
-second seconds | minute minutes 每分钟 | hour hours hourly 每小时 | day days daily 每天 每日 | week weeks weekly 每周 每週
-    | month months monthly 每月 | year years yearly annually 每年
+second seconds | minute minutes 每分钟 | hour hours hourly 每小时 | day days daily 每天 每日
+    | week weeks weekly 每周 每週 | month months monthly 每月 | year years yearly annually 每年
 """
 """Times: a semicolon ends a group, "|" separates what excludes each other, spaces what means the same.
 
@@ -39,6 +39,8 @@ all both none no every each always everyone everybody everything whole entire
 
 Pair = tuple[str, str]
 """What a text says, and what the source says in its place."""
+Place = tuple[int | None, int]
+"""The group of a word, if it has one, and which member of it the word is."""
 
 
 def clash(said: Iterable[str], instead: Iterable[str]) -> Pair | None:
@@ -48,10 +50,12 @@ def clash(said: Iterable[str], instead: Iterable[str]) -> Pair | None:
 
 def _exclude(pair: Pair) -> bool:
     """Whether two words stand in one group, but do not mean the same."""
-    one, other = (
-        MEMBERS.get(word.casefold()) or MEMBERS.get(word) for word in pair
-    )  # May, not may, is a month
-    return bool(one and other) and one != other and one[0] == other[0]
+    one, other = map(_place, pair)
+    return one != other and one[0] == other[0] is not None
+
+
+def _place(word: str) -> Place:
+    return MEMBERS.get(word.casefold()) or MEMBERS.get(word, (None, 0))  # May, not may, is a month
 
 
 def overstatement(said: Iterable[str], instead: Iterable[str], numbers: Iterable[str]) -> Pair | None:
@@ -67,7 +71,7 @@ def _groups(table: str) -> list[list[list[str]]]:
     return [[member.split() for member in group.split("|")] for group in table.split(";")]
 
 
-MEMBERS: Mapping[str, tuple[int, int]] = MappingProxyType(
+MEMBERS: Mapping[str, Place] = MappingProxyType(
     {
         word: (group, member)
         for group, members in enumerate(_groups(TIMES))
@@ -75,7 +79,6 @@ MEMBERS: Mapping[str, tuple[int, int]] = MappingProxyType(
         for word in alike
     }
 )
-"""The group of each word of a time, and which member of it the word is."""
 RANKS = MappingProxyType(
     {word: rank for rank, ((*words,),) in enumerate(_groups(QUANTITIES)) for word in words}
 )

@@ -15,7 +15,6 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts, with_authority
 from groundjudge.offline.readings import reader
 from groundjudge.offline.reasons import SUPPORTED, quoted, reason
-from groundjudge.offline.smalltalk import leaves_role
 from groundjudge.offline.support import Sources, Support, index, is_exact
 from groundjudge.replies import PartReading, Reading
 from groundjudge.reply import Reply
@@ -46,7 +45,7 @@ Scored = tuple[float, str]
 
 @dataclass(frozen=True)
 class OfflineModel:
-    """Compares words, numbers and negations, and never fails where a judge shows something to compare with."""
+    """Compares a response with its sources by words, numbers and negations."""
 
     name: str = "offline"
 
@@ -84,7 +83,7 @@ def _reading(rubric: Rubric, case: Case) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
     shown = _shown(rubric)
     sources = index(source_texts(case, shown, needs_context=not _is_graded(rubric)), reader())
-    said = claims(case.response_text, sources, case.query_text if "query" in shown else "")
+    said = claims(case.response_text, sources)
     tools = index(tool_texts(case), sources.read) if "context" in shown else None
     if tools and tools.passages:
         said = [with_authority(claim, tools) for claim in said]
@@ -138,16 +137,13 @@ def _score(stated: Sequence[Claim]) -> float:
 
 def _in_role(case: Case, stated: Sequence[Claim], sources: Sources) -> Scored:
     """The score of a character's response: how much of it its own texts have, and of a real answer it has."""
-    response = case.response_text
-    if leaves_role(response, f"{case.agent_name or ''} {case.profile or ''}"):
-        return 0.0, f"The response does not play the role: {quoted(response)}."
     if not stated:
         return BARE_IN_ROLE, reason(stated)
     score = _shared(stated)
     answers = [answer for answer in case.answers or () if answer.strip()]
     if not answers:
         return score, reason(stated)
-    mine = index([response], sources.read)
+    mine = index([case.response_text], sources.read)
     closeness, nearest = max((_shared(claims(answer, mine)), answer) for answer in answers)
     why = f"{reason(stated)} It has {closeness:.0%} of the real answer {quoted(nearest)}."
     return (1 - WORTH_OF_ANSWERS) * score + WORTH_OF_ANSWERS * closeness, why

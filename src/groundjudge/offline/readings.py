@@ -110,11 +110,9 @@ class Reading:
     def _tokens(self) -> Iterator[Token]:
         ends = [end.start() for end in CLAUSE.finditer(self.text)]
         negated = set(self.negated)
-        signs: dict[int, str] = {}
+        signs = {sign.start(): sign[0] for sign in MEASURE.finditer(self.text)}
         for value, start, end in self.placed:
             yield Token(f"#{value}", self.text[start:end], start, bisect_left(ends, start), is_number=True)
-        for sign in MEASURE.finditer(self.text):
-            yield Token(sign[0], sign[0], sign.start(), bisect_left(ends, sign.start()))
         for stem, weight, text, start, _ in self.words:
             if is_unspaced(text) and (len(stem) > 1 or start not in negated):
                 signs.update(enumerate(text, start))  # of neighbouring pairs, each once

@@ -31,7 +31,8 @@ def exchanged(changed: Sequence[Difference], pairs: Sequence[Turned]) -> Pair | 
     """
     voice = next(filter(_is_voice, changed), None)
     if voice and not any(token.is_content for change in changed for token in (*change.mine, *change.theirs)):
-        return _beside(voice)
+        ends = [token.text for token in voice.said if token.is_content]
+        return (ends[0], ends[-1]) if ends else None
     if not pairs:
         return None
     first, last = max(pairs, key=_things)
@@ -48,13 +49,6 @@ def _is_voice(change: Difference) -> bool:
     """Whether a word that turns the sentence around stands on one side only."""
     mine, theirs = (any(token.low in PASSIVE for token in side) for side in (change.mine, change.theirs))
     return mine != theirs
-
-
-def _beside(change: Difference) -> Pair | None:
-    """What a sentence begins with, and the next word behind what differs: who acts, and who suffers it."""
-    before = [token.text for token in change.said[: change.start] if token.is_content]
-    behind = [token.text for token in change.said[change.end :] if token.is_content]
-    return (before[0], behind[0]) if before and behind else None
 
 
 def _is_turned(first: Difference, last: Difference) -> bool:

@@ -1,4 +1,4 @@
-"""Sentences that state nothing, by their words: courtesies and questions back; and leaving a role."""
+"""Sentences that state nothing, by their words: courtesies and questions back."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from groundjudge.offline.readings import Reader
 
 _COURTESIES = """
-absolutely afternoon ah anything apologies apologise apologize ask asking assist assistance awesome bye certainly
-course day definitely don't else evening feel get glad good goodbye got great greetings happy hear hello help hey
-hi hope i'd i'll i'm idea know knows let let's look looking forward moment morning need nice oh ok okay perfect
-please pleasure question questions right see something sorry sure tell thank thanks that's think thx today
-understand understood wait welcome well wonderful wow yeah yep yes you'll you're
+absolutely afternoon ah anything apologies apologise apologize ask asking assist assistance awesome bye
+certainly course day definitely don't else evening feel get glad good goodbye got great greetings happy hear
+hello help hey hi hope i'd i'll i'm idea know knows let let's look looking forward moment morning need nice
+oh ok okay perfect please pleasure question questions right see something sorry sure tell thank thanks that's
+think thx today understand understood wait welcome well wonderful wow yeah yep yes you'll you're
 """
 COURTESIES = frozenset(_COURTESIES.split())
 """Words of which a sentence can consist without stating anything."""
@@ -25,33 +25,14 @@ LONGEST_NOTHING = 200
 LONGEST_QUESTION = 6
 """Content words of a question; a longer one tells something while it asks."""
 
-YES = frozenset(("yes", "yeah", "yep", "是", "是的", "对"))
-NO = frozenset(("no", "nope", "不", "不是", "否"))
-"""Words that alone answer a question."""
-
 _QUESTION = re.compile(r"[?？]\W*\Z")
-_AROUND = " .,!…。！，\"'“”"
 _COURTESY_SIGNS = re.compile(
-    "谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你"
-)
-_OUT_OF_ROLE = re.compile(
-    r"\bas an? (?:ai|artificial intelligence|(?:large )?language model|chat ?bot|virtual assistant)\b"
-    r"|\bi(?: am|['’]m) (?:just |only )?an? (?:ai|artificial intelligence|(?:large )?language model)\b"
-    r"|\bi (?:can(?:no|['’])t|am (?:unable|not able) to|won['’]t|will not) (?:role-?play|pretend to be|act as"
-    r"|play (?:as|along|(?:(?:this|that|the|a|your|his|her|their|such a) )?(?:role|part|character|persona)))"
-    r"|(?:作为|我是)(?:一个|一名|一款)?(?:ai|人工智能|语言模型)",
-    re.IGNORECASE,
-)
-_MACHINE = re.compile(
-    r"\b(?:ai|robot|android|chat ?bot|computer|artificial intelligence|language model)\b|人工智能|机器人",
-    re.IGNORECASE,
+    "谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
 )
 
 
 def states_nothing(sentence: str, read: Reader) -> bool:
     """Whether a sentence makes no claim: a courtesy, a question back, a bare yes or no, no words."""
-    if bare_answer(sentence) is not None:
-        return True
     if len(sentence) > LONGEST_NOTHING or read(sentence).numbers:
         return False
     content = [word for word in read(_COURTESY_SIGNS.sub(" ", sentence)).words if word.weight == 1]
@@ -59,14 +40,3 @@ def states_nothing(sentence: str, read: Reader) -> bool:
         return len(content) <= LONGEST_QUESTION
     others = [word for word in content if word.text.casefold().replace("’", "'") not in COURTESIES]
     return len(others) <= MOST_OTHER_WORDS * len(content)
-
-
-def bare_answer(sentence: str) -> bool | None:
-    """True for a yes and False for a no that stand alone; None for every other sentence."""
-    word = sentence.strip(_AROUND).casefold()
-    return True if word in YES else False if word in NO else None
-
-
-def leaves_role(response: str, profile: str) -> bool:
-    """Whether a response speaks as a machine or declines to play, though its character is no machine."""
-    return bool(_OUT_OF_ROLE.search(response)) and not _MACHINE.search(profile)

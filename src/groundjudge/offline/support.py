@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
@@ -45,36 +45,14 @@ Piece = tuple[float, Sequence[int]]
 """A word or number of a sentence: its weight, and the passages that have it."""
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(NamedTuple):
     """What was found of a sentence."""
 
-    words: Sequence[Word]  # without those that say nothing beside what is found
-    numbers: Sequence[str]
-    places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
-
-    @cached_property
-    def content(self) -> Sequence[Word]:
-        """The words that say something themselves."""
-        return [word for word in self.words if word.weight == 1]
-
-    @cached_property
-    def missing(self) -> AbstractSet[int]:
-        """Where those begin that no document has."""
-        return {word.start for word in self.content if not self.places[word.stem]}
-
-    @cached_property
-    def worded(self) -> Sequence[Piece]:
-        """Its stems, each with all its weight."""
-        weights: defaultdict[str, float] = defaultdict(float)
-        for word in self.words:
-            weights[word.stem] += word.weight
-        return [(weight, self.places[stem]) for stem, weight in weights.items()]
-
-    @cached_property
-    def pieces(self) -> Sequence[Piece]:
-        """The same, and its numbers."""
-        return [*self.worded, *((1.0, self.places[number]) for number in self.numbers)]
+    content: Sequence[Word]  # the words that say something themselves
+    missing: AbstractSet[int]  # where those begin that no document has
+    worded: Sequence[Piece]  # its stems, each with all its weight
+    numbered: Sequence[Piece]
+    speaks: bool  # whether it speaks of its speaker
 
 
 @dataclass(frozen=True)
@@ -90,7 +68,7 @@ class Sources:
 class Signals(NamedTuple):
     """What is known of a sentence and its sources: the score is computed from this and nothing else.
 
-    The first three are shares, all others are 0 or 1; the last five speak of a passage that says nearly the same.
+    Three shares, then flags; the last five speak of a passage that says nearly the same.
     """
 
     covered: float  # of the words and numbers, weighted: what stands anywhere in the documents
@@ -180,7 +158,7 @@ def support(sentence: str, sources: Sources) -> Support:
         end=passage.end if passage else 0,
         matched=tuple(dict.fromkeys(word.text for word in search.content if word.text not in missing)),
         missing=tuple(missing),
-        numbers=tuple(number for number in search.numbers if number not in quoted),
+        numbers=tuple(number for number in reading.numbers if number not in quoted),
         conflict=conflict,
         signals=signals,
     )
@@ -212,7 +190,18 @@ def _search(reading: Reading, sources: Sources) -> Search:
     """Look up the words and numbers of a sentence."""
     keys = (*(word.stem for word in reading.words), *reading.numbers)
     places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in keys}
-    return Search(list(_without_seams(reading, places)), reading.numbers, places)
+    words = list(_without_seams(reading, places))
+    content = [word for word in words if word.weight == 1]
+    weights: defaultdict[str, float] = defaultdict(float)
+    for word in words:
+        weights[word.stem] += word.weight
+    return Search(
+        content,
+        {word.start for word in content if not places[word.stem]},
+        [(weight, places[stem]) for stem, weight in weights.items()],
+        [(1.0, places[number]) for number in reading.numbers],
+        _speaks_of_itself([word for word in words if not places[word.stem]], words),
+    )
 
 
 def _without_seams(reading: Reading, places: Mapping[str, Sequence[int]]) -> Iterator[Word]:
@@ -236,13 +225,14 @@ def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range
     What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
     several passages say the same in all words.
     """
-    by_all = _by_place(search.pieces)
+    pieces = [*search.worded, *search.numbered]
+    by_all = _by_place(pieces)
     rival = _fullest(_by_place(search.worded), by_all)
     found = _conflict(reading, search, _held(search.worded, rival), rival, sources)
     if found != Conflict():
         return rival, found
-    best = _with_neighbour(search.pieces, _fullest(by_all, by_all), sources)
-    found = _conflict(reading, search, _held(search.pieces, best), best, sources)
+    best = _with_neighbour(pieces, _fullest(by_all, by_all), sources)
+    found = _conflict(reading, search, _held(pieces, best), best, sources)
     return best, found._replace(contested=None)
 
 
@@ -264,12 +254,13 @@ def _quote(where: range, sources: Sources) -> tuple[Passage | None, str]:
 def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
     """What the score is computed from."""
     names = [word for word in search.content if word.is_name]
+    pieces = [*search.worded, *search.numbered]
     return Signals(
-        covered=_held(search.pieces),
-        together=_held(search.pieces, best),
+        covered=_held(pieces),
+        together=_held(pieces, best),
         names=sum(word.start in search.missing for word in names) / (len(names) or 1),
-        unknown=float(not conflict.contested and not all(map(search.places.get, search.numbers))),
-        speaker=float(_speaks_of_itself(search)),
+        unknown=float(not conflict.contested and not all(places for _, places in search.numbered)),
+        speaker=float(search.speaks),
         renamed=float(bool(conflict.renamed)),
         contested=float(bool(conflict.contested)),
         denied=float(conflict.denied),
@@ -278,14 +269,10 @@ def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
     )
 
 
-def _speaks_of_itself(search: Search) -> bool:
+def _speaks_of_itself(missing: Sequence[Word], words: Sequence[Word]) -> bool:
     """Whether a speaker means itself; behind a name, as in "Elizabeth I", it is a number."""
-    return any(
-        word.text.casefold() in SPEAKERS
-        and not search.places[word.stem]
-        and not (word.text == "I" and before.is_name)
-        for before, word in pairwise([Word("", 0.0, "", -1), *search.words])
-    )
+    kings = {word.start for name, word in pairwise(words) if name.is_name and word.text == "I"}
+    return any(word.text.casefold() in SPEAKERS and word.start not in kings for word in missing)
 
 
 def _by_place(pieces: Iterable[Piece]) -> dict[int, float]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 _WORDS = """
-not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot
-cant doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint
-nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts
-ohne weder nirgends nein niet geen nooit niets zonder nergens
-pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche
-nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém
-inte ikke ingen değil yok не нет ни без никогда никто ничего нельзя
-لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون دون לא אין בלי نیست نه
+not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot cant doesnt didnt
+isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint nicht kein keine keinen keinem
+keiner keines keins nie niemals niemand niemandem niemanden nichts ohne weder nirgends nein niet geen nooit
+niets zonder nergens pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche
+nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém inte ikke
+ingen değil yok не нет ни без никогда никто ничего нельзя لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون
+دون לא אין בלי نیست نه
 """
 NEGATIONS = frozenset(_WORDS.split())
 """Negations that are words of their own; of the two parts of a French one, the second."""

@@ -17,31 +17,31 @@ def _table(rows: str) -> Mapping[str, int]:
 
 UNITS = _table(
     """
-0 zero; 2 two second zwei deux dois twee; 3 three third drei trois tres três drie; 4 four fourth vier quatre cuatro
-quattro quatro; 5 five fifth fünf cinq cinco cinque vijf; 6 six sixth sechs seis; 7 seven seventh sieben siete sette
-zeven; 8 eight eighth acht huit ocho oito; 9 nine ninth neun nueve nove negen; 10 ten tenth zehn dix diez dieci tien;
-11 eleven eleventh undici; 12 twelve twelfth zwölf douze doce dodici twaalf; 13 thirteen thirteenth; 14 fourteen
-fourteenth; 15 fifteen fifteenth; 16 sixteen sixteenth; 17 seventeen seventeenth; 18 eighteen eighteenth; 19 nineteen
-nineteenth
+0 zero; 2 two second zwei deux dois twee; 3 three third drei trois tres três drie; 4 four fourth vier quatre
+cuatro quattro quatro; 5 five fifth fünf cinq cinco cinque vijf; 6 six sixth sechs seis; 7 seven seventh
+sieben siete sette zeven; 8 eight eighth acht huit ocho oito; 9 nine ninth neun nueve nove negen; 10 ten
+tenth zehn dix diez dieci tien; 11 eleven eleventh undici; 12 twelve twelfth zwölf douze doce dodici twaalf;
+13 thirteen thirteenth; 14 fourteen fourteenth; 15 fifteen fifteenth; 16 sixteen sixteenth; 17 seventeen
+seventeenth; 18 eighteen eighteenth; 19 nineteen nineteenth
 """
 )
 """Number words. Left out are those that are another word too: one, first, once (Spanish), sei (Italian)."""
 
 TENS = _table(
     """
-20 twenty twentieth zwanzig vingt veinte venti vinte twintig; 30 thirty thirtieth dreißig dreissig trente treinta
-trenta trinta dertig; 40 forty fortieth vierzig quarante cuarenta quaranta quarenta veertig; 50 fifty fiftieth fünfzig
-cinquante cincuenta cinquanta cinquenta vijftig; 60 sixty sixtieth sechzig soixante sesenta sessanta sessenta zestig;
-70 seventy seventieth siebzig setenta settanta zeventig; 80 eighty eightieth achtzig ochenta ottanta oitenta tachtig;
-90 ninety ninetieth neunzig noventa novanta negentig
+20 twenty twentieth zwanzig vingt veinte venti vinte twintig; 30 thirty thirtieth dreißig dreissig trente
+treinta trenta trinta dertig; 40 forty fortieth vierzig quarante cuarenta quaranta quarenta veertig; 50 fifty
+fiftieth fünfzig cinquante cincuenta cinquanta cinquenta vijftig; 60 sixty sixtieth sechzig soixante sesenta
+sessanta sessenta zestig; 70 seventy seventieth siebzig setenta settanta zeventig; 80 eighty eightieth
+achtzig ochenta ottanta oitenta tachtig; 90 ninety ninetieth neunzig noventa novanta negentig
 """
 )
 
 POWERS = _table(
     """
-2 hundred hundreds; 3 thousand thousands tausend mille mil mila duizend; 6 million millions millionen mio millones
-millón milioni milione milhões milhão miljoen; 9 billion billions bn milliarde milliarden mrd milliard milliards
-miliardi miliardo miljard; 12 trillion trillions billionen billones
+2 hundred hundreds; 3 thousand thousands tausend mille mil mila duizend; 6 million millions millionen mio
+millones millón milioni milione milhões milhão miljoen; 9 billion billions bn milliarde milliarden mrd
+milliard milliards miliardi miliardo miljard; 12 trillion trillions billionen billones
 """
 )
 """Words that multiply the number before them, by their power of ten."""

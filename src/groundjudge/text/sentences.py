@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 _ABBREVIATIONS = """
-mr mrs ms dr prof rev hon gen col capt lt sgt sr jr st mt vs etc eg ie cf al vol no nos nr fig figs pp ed eds inc
-ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug sep sept oct nov dec
+mr mrs ms dr prof rev hon gen col capt lt sgt sr jr st mt vs etc eg ie cf al vol no nos nr fig figs pp ed eds
+inc ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug sep sept oct nov dec
 """
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 

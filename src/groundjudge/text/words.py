@@ -16,30 +16,31 @@ from groundjudge.text.numbers import Number
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 _FUNCTION_WORDS = """
-a about after again against all also although am an and any are as at be because been before being between both
-but by can could did do does down during each few for from further had has have having he her here him his how
-however i if in into is it its just longer may me meanwhile might more most must my of off ok okay on once only
-or other our out over own please same shall she should so some such than that the their them then there
-therefore these they this those though through thus to too under until up us very was we well were what when
-where which while who whom whose why will with would yeah yes yet you your
-aber als am auch auf aus bei bis das dass dem den der des die durch ein eine einem einen einer eines er es für
-haben hat hatte ich ihr im ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über
-um und unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
+a about after again against all also although am an and any are as at be because been before being between
+both but by can could did do does down during each few for from further had has have having he her here him
+his how however i if in into is it its just longer may me meanwhile might more most must my of off ok okay on
+once only or other our out over own please same shall she should so some such than that the their them then
+there therefore these they this those though through thus to too under until up us very was we well were what
+when where which while who whom whose why will with would yeah yes yet you your aber als am auch auf aus bei
+bis das dass dem den der des die durch ein eine einem einen einer eines er es für haben hat hatte ich ihr im
+ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über um und
+unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
 """
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
 
 ARTICLES = frozenset(("the", "a", "an"))
 FUNCTION_SIGNS = frozenset(
-    "在以于從从由對对向到為为被把將将按自比的了着著過过和與与及而且并並也都就还還是之其这這那或但可能会會应應须須要得让讓使有"
+    "在以于從从由對对向到為为被把將将按自比的了着著過过和與与及而且并並也都就还還是之其这這那或"
+    "但可能会會应應须須要得让讓使有"
 )
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
 
 _SPELLINGS = """
-grey gray; programme program; councillor councilor; aluminium aluminum; tyre tire; cheque check; jewellery jewelry;
-practise practice; judgement judgment; kilogramme kilogram; km kilometer; cm centimeter; mm millimeter; kg kilogram;
-eur euro; usd dollar; gbp pound; jan january; feb february; mar march; apr april; jun june; jul july; aug august;
-sep september; sept september; oct october; nov november; dec december
+grey gray; programme program; councillor councilor; aluminium aluminum; tyre tire; cheque check; jewellery
+jewelry; practise practice; judgement judgment; kilogramme kilogram; km kilometer; cm centimeter; mm
+millimeter; kg kilogram; eur euro; usd dollar; gbp pound; jan january; feb february; mar march; apr april;
+jun june; jul july; aug august; sep september; sept september; oct october; nov november; dec december
 """
 SPELLINGS = MappingProxyType({one: other for one, other in map(str.split, _SPELLINGS.split(";"))})  # noqa: C416
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
