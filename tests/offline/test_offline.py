@@ -219,7 +219,7 @@ def test_role_play_goes_by_profile_and_real_answers() -> None:
         "Light on Skerra since 1979.",
     )
     assert score(real) > 80
-    assert score(real) > score(backed) > score("A grenade, when I was young, and they gave me a medal.")
+    assert score(backed) > score("A grenade, when I was young, and they gave me a medal.")
     assert score(close, answers=[]) > 80
     assert score("A grenade took three fingers, in 1983.") <= 20
 

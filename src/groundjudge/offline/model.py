@@ -1,8 +1,4 @@
-"""The lexical baseline as a model: it reads the request's case, and no language model is called.
-
-It needs no network and no key and gives the same case the same reply. That serves for trying things out, for
-tests, and as the baseline that a language model has to beat. Its replies are read like any other model's.
-"""
+"""The lexical baseline as a model: it reads the request's case, and no language model is called."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from groundjudge.case import Case
 from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts, with_authority
 from groundjudge.offline.readings import reader
-from groundjudge.offline.reasons import SUPPORTED, quoted, reason
+from groundjudge.offline.reasons import SUPPORTED, reason
 from groundjudge.offline.support import Sources, Support, index, is_exact
 from groundjudge.replies import PartReading, Reading
 from groundjudge.reply import Reply
@@ -26,21 +22,14 @@ LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounde
 UNRELATED = 0.12
 """Below this, a response that shares less than `FOREIGN` of its words is about something else."""
 FOREIGN = 0.6
-STATES_NOTHING = 0.95
+STATES_NOTHING = 0.9
 """The score of a response without a claim, where that is no level of its own."""
-BARE_IN_ROLE = 0.85
-"""The same in a role, where even a greeting can be out of character."""
-WORTH_OF_ANSWERS = 0.4
-"""How much of the score of a character's response is its closeness to the nearest real answer."""
 BY_CHANCE = 0.2
 """The share of a sentence's words that stands in any other text of its language."""
 NOTHING_FOUND = 0.05
 """Below this, a sentence has no more in common with the source than any other sentence has."""
 DIGITS = 2
 """Digits of a value on a scale of 0 to 1; on a wider scale fewer of them stand behind the point."""
-
-Scored = tuple[float, str]
-"""A score, 0..1, and the reason."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +76,7 @@ def _reading(rubric: Rubric, case: Case) -> Reading:
     tools = index(tool_texts(case), sources.read) if "context" in shown else None
     if tools and tools.passages:
         said = [with_authority(claim, tools) for claim in said]
-    value, why = _valued(rubric, case, said, sources)
+    value, why = _valued(rubric, said)
     names = rubric.format.part_names
     parts = [_named(name, rubric, case, sources) for name in names] or [
         _sentence(rubric, each) for each in said
@@ -95,18 +84,18 @@ def _reading(rubric: Rubric, case: Case) -> Reading:
     return Reading(value, f"{why} {SIGNED}", tuple(parts), label_of(value, rubric.levels) or "")
 
 
-def _valued(rubric: Rubric, case: Case, said: Sequence[Claim], sources: Sources) -> Scored:
+def _valued(rubric: Rubric, said: Sequence[Claim]) -> tuple[float, str]:
     """The value of the whole response on the judge's scale, and the reason."""
     stated = [claim for claim in said if claim.states]
     if _is_graded(rubric):
         named = {label: value for value, label in rubric.levels.items()}
         return named[_level(stated)], reason(stated)
-    if "profile" in _shown(rubric):
-        score, why = _in_role(case, stated, sources)
-        return _on(rubric, score), why
     if not stated and rubric.not_applicable:
         return rubric.not_applicable[0], reason(stated)
-    return _on(rubric, _confidence(stated)), reason(stated)
+    if not stated:
+        return _on(rubric, STATES_NOTHING), reason(stated)
+    score = _shared(stated) if "profile" in _shown(rubric) else _confidence(stated)
+    return _on(rubric, score), reason(stated)
 
 
 def _level(stated: Sequence[Claim]) -> str:
@@ -123,8 +112,6 @@ def _level(stated: Sequence[Claim]) -> str:
 
 def _confidence(stated: Sequence[Claim]) -> float:
     """The score of claims; what contradicts a document is not made good by what agrees with it."""
-    if not stated:
-        return STATES_NOTHING
     wrong = [claim.support.score for claim in stated if claim.support.is_contradicted]
     return min(_score(stated), *wrong, 1.0)
 
@@ -133,20 +120,6 @@ def _score(stated: Sequence[Claim]) -> float:
     """The geometric mean by length: many claims that hold cannot quite outweigh one that does not."""
     logarithms = math.fsum(claim.length * math.log(claim.support.score) for claim in stated)
     return math.exp(logarithms / sum(claim.length for claim in stated))
-
-
-def _in_role(case: Case, stated: Sequence[Claim], sources: Sources) -> Scored:
-    """The score of a character's response: how much of it its own texts have, and of a real answer it has."""
-    if not stated:
-        return BARE_IN_ROLE, reason(stated)
-    score = _shared(stated)
-    answers = [answer for answer in case.answers or () if answer.strip()]
-    if not answers:
-        return score, reason(stated)
-    mine = index([case.response_text], sources.read)
-    closeness, nearest = max((_shared(claims(answer, mine)), answer) for answer in answers)
-    why = f"{reason(stated)} It has {closeness:.0%} of the real answer {quoted(nearest)}."
-    return (1 - WORTH_OF_ANSWERS) * score + WORTH_OF_ANSWERS * closeness, why
 
 
 def _sentence(rubric: Rubric, claim: Claim) -> PartReading:

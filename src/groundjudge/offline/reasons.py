@@ -28,13 +28,13 @@ def reason(claims: Sequence[Claim], where: str = "the source") -> str:
     parts = f", {len(partly)} in part" if partly else ""
     said = [f"{len(claims) - len(failed)} of {len(claims)} statements found in {where}{parts}."]
     if whole:
-        said.append(f"Backed: {quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
+        said.append(f"Backed: {_quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
     for label, some in (("Backed in part", partly), ("Not backed", failed)):
-        said.extend(f"{label}: {quoted(claim.text)}{_why(claim.support)}." for claim in some[:MOST_QUOTES])
+        said.extend(f"{label}: {_quoted(claim.text)}{_why(claim.support)}." for claim in some[:MOST_QUOTES])
     return " ".join(said)
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """A text in quotation marks, cut short."""
     return f"“{_short(text, LONGEST_QUOTE)}”"
 
@@ -72,7 +72,7 @@ def _lacking(found: Support) -> list[str]:
 
 def _at(found: Support) -> str:
     """The quote of a claim and where it stands, texts being counted from 1 as in the prompts."""
-    return f"{quoted(found.quote)} (text {(found.document or 0) + 1}, {found.start} to {found.end})"
+    return f"{_quoted(found.quote)} (text {(found.document or 0) + 1}, {found.start} to {found.end})"
 
 
 def _short(text: str, longest: int) -> str:

@@ -136,9 +136,8 @@ def _dated(date: re.Match[str]) -> str:
 
 
 def _spaced(word: str, start: int) -> Word:
-    """A word of a script with spaces; stems of long ones are not kept: they may be anything."""
-    stem, weight = _looked_up(word) if len(word) <= LONGEST_KEPT else _looked_up.__wrapped__(word)
-    return Word(stem, weight, word, start, start > 0 and word[0].isupper())
+    """A word of a script with spaces."""
+    return Word(*_looked_up(word[:LONGEST_KEPT]), word, start, start > 0 and word[0].isupper())
 
 
 @lru_cache(MOST_KEPT)
