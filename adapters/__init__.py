@@ -1,1 +1,1 @@
-"""One framework, one file: each turns its objects into cases, and verdicts into its results."""
+"""Adapters, one file per framework: each turns its objects into cases, and verdicts into its results."""

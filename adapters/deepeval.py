@@ -1,13 +1,13 @@
-"""DeepEval metrics: each judge for `measure`, `evaluate`, `assert_test` and `deepeval test run`.
+"""DeepEval metrics: judges for `measure`, `evaluate`, `assert_test` and `deepeval test run`.
 
     GroundednessMetric(threshold=0.7, model="gpt-4o-mini")
     JudgeMetric(judge="my_judge.prompty", model="gpt-4o-mini")
-    recall, precision = passage_metrics(model="gpt-4o-mini")  # one call per case between them
+    recall, precision = passage_metrics(model="gpt-4o-mini")  # they share one call per case
 
 `input` is the query, `actual_output` the response, `expected_output` the reference; `retrieval_context` and
-the outputs of `tools_called` are the context. `context`, DeepEval's ideal context, is not read: a response
-is judged by what was really retrieved. What DeepEval has no field for is looked up in `metadata` under its
-own name: profile, agent_name, conversation, answers.
+the outputs of `tools_called` are the context. `context`, DeepEval's ideal context, is not used: a response
+is judged by what was actually retrieved. Fields that DeepEval does not have are read from `metadata`:
+profile, agent_name, conversation, answers.
 """
 
 # DeepEval's base classes leave `__init_subclass__` untyped:
@@ -60,17 +60,17 @@ PARAMS = {
     "context": SingleTurnParams.RETRIEVAL_CONTEXT,
     "reference": SingleTurnParams.EXPECTED_OUTPUT,
 }
-"""The parameters of a test case by the fields that they fill; `metadata` fills the others."""
+"""The parameter of a test case for each field of a case; the other fields come from `metadata`."""
 
 
 class OtherOptions(PromptOptions, total=False):
-    """The options of a judge that are no arguments of DeepEval's metrics."""
+    """The options of a judge that are not arguments of DeepEval's metrics."""
 
     max_reasks: int
 
 
 class MetricOptions(OtherOptions, total=False):
-    """The arguments of a metric by name."""
+    """The keyword arguments of a metric."""
 
     threshold: float | EllipsisType | None
     model: ModelLike | None
@@ -85,34 +85,42 @@ class MetricOptions(OtherOptions, total=False):
 class _Judged:
     """What metrics of single turns and of conversations have in common.
 
-    Nothing to judge (the level `nothing_to_ground`) is a score of None and a success, and the reason says
-    so. An empty response is an error of its row, as a missing parameter is.
+    A verdict that is not applicable (the level `nothing_to_ground`) has a score of None, is a success, and
+    its reason says so. An empty response is an error, like a missing parameter.
 
     Args:
-        threshold: on the score, 0..1; by default (`...`) the judge's own. With None nothing passes or fails.
-        model: a model's name, a DeepEvalBaseLLM, or whatever else `groundjudge.load` takes as a model.
-        include_reason: whether there is a `reason`.
-        async_mode: taken for DeepEval's sake: there is only one call, with nothing to run beside it.
-        strict_mode: a threshold of 1. The score stays as the judge gave it.
-        verbose_mode: whether the verdict is printed.
+        threshold: on the score, 0..1; by default (`...`) the judge's own. With None no test case passes
+            or fails.
+        model: a model's name, a DeepEvalBaseLLM, or any other model that `groundjudge.load` accepts.
+        include_reason: whether to set `reason`.
+        async_mode: has no effect, as there is only one call; accepted because DeepEval's metrics have it.
+        strict_mode: a threshold of 1. The score is not changed.
+        verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
-        judge: a judge or a rubric, or the name of a judge, or the path of a prompt file. A judge keeps the
-            model that it has if none is given.
-        options: what else `groundjudge.load` takes; they replace what a judge has.
+        judge: a judge, a rubric, the name of a judge, or the path of a prompt file. A judge keeps its
+            model unless `model` is given.
+        options: further options of `groundjudge.load`; they replace the judge's own.
 
     Attributes:
-        verdict: the last verdict as groundjudge gives it, with label, parts and evidence; also of an error.
-        score_breakdown: the scores of the verdict's parts by their names.
+        score: the score, 0..1; None if the verdict has none.
+        success: whether the test case passed; None if it was not judged or there is no threshold.
+        reason: the explanation.
+        error: the message of the last error; None if there was none.
+        verdict: the last verdict, with label, parts and evidence; also after an error.
+        score_breakdown: the scores of the verdict's parts by their names; None if there are no parts.
         verbose_logs: the verdict as JSON.
+        input_tokens: the prompt tokens of the last verdict; None if unknown.
+        output_tokens: the completion tokens of the last verdict; None if unknown.
 
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.load`.
     """
 
-    # What a class below says: its judge, its name in reports, the part of the verdict that it shows.
-    named: ClassVar[str] = ""
-    titled: ClassVar[str] = ""
+    default_judge: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    """The name in reports; by default it is made from the judge's name."""
     part: ClassVar[str] = ""
+    """The part of the verdict whose score the metric shows; by default the headline."""
 
     verdict: Verdict | None
     score: float | None
@@ -124,9 +132,9 @@ class _Judged:
     input_tokens: int | None
     output_tokens: int | None
 
-    # DeepEval copies a metric by calling its class with those attributes that bear an argument's name:
-    # each argument is kept under its own, and what was made of it is an argument that stays as it is.
-    def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, by position too
+    # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
+    # each argument has an attribute of its name, whose value gives the same metric when passed again.
+    def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, also by position
         self,
         threshold: float | EllipsisType | None = ...,
         model: ModelLike | None = None,
@@ -138,8 +146,8 @@ class _Judged:
         judge: str | Path | Rubric | Judge | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
-        on = 1 if strict_mode else None if threshold is ... else threshold
-        self.judge = as_judge(judge or self.named, model, threshold=on, **options)
+        new_threshold = 1 if strict_mode else None if threshold is ... else threshold
+        self.judge = as_judge(judge or self.default_judge, model, threshold=new_threshold, **options)
         self.model: Any = self.judge.model
         self.threshold = self.judge.rubric.threshold if strict_mode or threshold is not None else None
         self.include_reason = include_reason
@@ -148,30 +156,31 @@ class _Judged:
         self.verbose_mode = verbose_mode
         self.flaky = flaky
         self.evaluation_model: str | None = self.judge.model.name
-        self._forget()
+        self._reset()
 
-    def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval knows no None
+    def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
 
         Returns:
-            The score, 0..1, or None where there is nothing to judge.
+            The score, 0..1, or None if the verdict is not applicable.
 
         Raises:
-            MissingTestCaseParamsError: the test case lacks what the judge needs, or its response is empty.
+            MissingTestCaseParamsError: the test case lacks a field that the judge needs, or its response is
+                empty.
             GroundjudgeError: as for `Judge.judge`.
         """
-        with self._row(test_case):
-            self._show(self.judge.judge(self._case(test_case)))
+        with self._measuring(test_case):
+            self._set_result(self.judge.judge(self._case(test_case)))
         return self.score
 
     async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
-        with self._row(test_case):
-            self._show(await self.judge.ajudge(self._case(test_case)))
+        with self._measuring(test_case):
+            self._set_result(await self.judge.ajudge(self._case(test_case)))
         return self.score
 
     def is_successful(self) -> bool | None:
-        """Whether the score reaches the threshold, or there was nothing to judge."""
+        """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
         if self.threshold is None:
             self.success = None
         elif self.error is not None:
@@ -181,48 +190,49 @@ class _Judged:
         return self.success
 
     @property
-    def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a literal
-        """What DeepEval's reports call the metric."""
-        return self.titled or self.judge.name.replace("_", " ").title()
+    def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
+        """The name of the metric in DeepEval's reports."""
+        return self.title or self.judge.name.replace("_", " ").title()
 
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401
         raise NotImplementedError
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.verdict = self.score = self.score_breakdown = self.reason = self.success = self.error = None
         self.verbose_logs = self.input_tokens = self.output_tokens = None
         # DeepEval's cache compares a metric's criteria, but not its prompt.
         self.criteria = self.judge.identity
 
     @contextmanager
-    def _row(self, test_case: Any) -> Generator[None]:  # noqa: ANN401
-        self._forget()
+    def _measuring(self, test_case: Any) -> Generator[None]:  # noqa: ANN401
+        """Reset the results, translate errors, and keep an error with its verdict."""
+        self._reset()
         try:
             with _translated():
                 _check_text(test_case)
                 yield
         except Exception as error:
-            of_error = getattr(error, "verdict", None) or getattr(error.__cause__, "verdict", None)
-            self._keep(of_error or self.verdict)
+            verdict = getattr(error, "verdict", None) or getattr(error.__cause__, "verdict", None)
+            self._set_verdict(verdict or self.verdict)
             self.error = str(error)
             raise
 
-    def _keep(self, verdict: Verdict | None) -> None:
+    def _set_verdict(self, verdict: Verdict | None) -> None:
         self.verdict = verdict
         if verdict and verdict.usage:
             self.input_tokens = verdict.usage.prompt_tokens
             self.output_tokens = verdict.usage.completion_tokens
 
-    def _show(self, verdict: Verdict) -> None:
-        self._keep(verdict)
+    def _set_result(self, verdict: Verdict) -> None:
+        self._set_verdict(verdict)
         if verdict.label == "empty_response":
-            message = f"empty_response: there is no response to judge for the '{self.__name__}' metric"
+            message = f"empty_response: the '{self.__name__}' metric cannot judge an empty response"
             raise MissingTestCaseParamsError(message)
-        shown = next(score for score in self.judge.scores(verdict) if score.part == self.part)
-        self.score = shown.score
+        named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
+        self.score = named_score.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
-        bare = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
-        self.reason = shown.explanation if self.include_reason else bare
+        status = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
+        self.reason = named_score.explanation if self.include_reason else status
         self.success = verdict.passed
         self.is_successful()
         steps = [verdict.model_dump_json(indent=2, exclude_defaults=True), f"Score: {self.score}"]
@@ -230,100 +240,100 @@ class _Judged:
 
 
 class JudgeMetric(_Judged, BaseMetric):
-    """Any judge as a metric; the classes below are those of groundjudge's own judges.
+    """Any judge as a metric. Each judge that comes with groundjudge also has a class of its own.
 
-    DeepEval's cache sees neither `tools_called` nor `metadata`: a verdict that rests on them is not reused.
+    DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
 
     @property
-    def _required_params(self) -> Any:  # noqa: ANN401  a list on the class, says DeepEval
-        needed = (each.field for each in self.judge.inputs if each.required)
-        return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in needed))
+    def _required_params(self) -> Any:  # noqa: ANN401  DeepEval declares it as a list on the class
+        required = (field.field for field in self.judge.inputs if field.required)
+        return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in required))
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, once it is checked
-        fields = {each.field for each in self.judge.inputs}
-        called = (getattr(test_case, "tools_called", None) or ()) if "context" in fields else ()
-        tools = [_document(call.name, call.output) for call in called if call.output is not None]
-        needed = [each for each in self._required_params if not (tools and each is PARAMS["context"])]
-        check_llm_test_case_params(test_case, needed, None, None, self)
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes
+        names = {field.field for field in self.judge.inputs}
+        tools = _tool_results(test_case) if "context" in names else []
+        required = [param for param in self._required_params if not (tools and param is PARAMS["context"])]
+        check_llm_test_case_params(test_case, required, None, None, self)
         retrieved = test_case.retrieval_context
-        told: dict[str, Any] = test_case.metadata or {}
-        own = {name: told[name] for name in (fields - PARAMS.keys()) & told.keys()}
-        if tools or own:
-            self.criteria = f"not to be cached: {uuid4()}"
+        metadata: dict[str, Any] = test_case.metadata or {}
+        fields = {name: metadata[name] for name in (names - PARAMS.keys()) & metadata.keys()}
+        if tools or fields:
+            self.criteria = f"not cacheable: {uuid4()}"
         return Case(
             query=test_case.input,
             response=test_case.actual_output,
             context=None if retrieved is None and not tools else [*(retrieved or ()), *tools],
             reference=test_case.expected_output,
             id=test_case.name,
-            metadata={name: told[name] for name in told.keys() - own.keys()},
-            **own,
+            metadata={name: metadata[name] for name in metadata.keys() - fields.keys()},
+            **fields,
         )
 
 
 class GroundednessMetric(JudgeMetric):
     """How well the response is supported by the retrieval context, and how complete it is."""
 
-    named = "groundedness"
+    default_judge = "groundedness"
 
 
 class ConfidenceGroundingMetric(JudgeMetric):
-    """How confidently a support agent's response can be derived from documents and tool results."""
+    """How well a support agent's response can be derived from documents and tool results."""
 
-    named = "confidence_grounding"
+    default_judge = "confidence_grounding"
 
 
 class StatementGroundednessMetric(JudgeMetric):
-    """How much of each sentence of the response the retrieval context holds, with the evidence quoted."""
+    """How much of each sentence of the response the retrieval context supports, with quoted evidence."""
 
-    named = "statement_groundedness"
+    default_judge = "statement_groundedness"
 
 
 class PassageQualityMetric(JudgeMetric):
     """How well a returned passage matches the ideal one: the harmonic mean of recall and precision."""
 
-    named = "passage_quality"
+    default_judge = "passage_quality"
 
 
 class PassageRecallMetric(PassageQualityMetric):
-    """How much of the ideal passage, as far as the query needs it, the returned passage holds."""
+    """How much of what the query needs from the ideal passage is in the returned passage."""
 
-    titled = "Passage Recall"
+    title = "Passage Recall"
     part = "recall"
 
 
 class PassagePrecisionMetric(PassageQualityMetric):
-    """How little the returned passage holds that is not in the ideal one."""
+    """How little the returned passage contains that is not in the ideal one."""
 
-    titled = "Passage Precision"
+    title = "Passage Precision"
     part = "precision"
 
 
 class KnowledgeHallucinationMetric(JudgeMetric):
-    """How true a character's response stays to its profile, the conversation and real answers."""
+    """How well a character's response agrees with its profile, the conversation and real answers."""
 
-    named = "knowledge_hallucination"
+    default_judge = "knowledge_hallucination"
 
 
 class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetric):
-    """How true the assistant's last turn stays to its role, the turns before, and real answers.
+    """How well the assistant's last turn agrees with its role, the turns before it, and real answers.
 
-    `chatbot_role` is the profile; `metadata` may hold agent_name (otherwise "assistant") and answers.
+    `chatbot_role` is the profile; `metadata` can contain agent_name (default "assistant") and answers.
     """
 
-    named = "knowledge_hallucination"
+    default_judge = "knowledge_hallucination"
     _required_test_case_params: ClassVar = [MultiTurnParams.ROLE, MultiTurnParams.CONTENT]
     _requires_chatbot_role = True
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase, once it is checked
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase, if the check passes
         check_conversational_test_case_params(test_case, self._required_test_case_params, self, True)  # noqa: FBT003
-        told: dict[str, Any] = test_case.metadata or {}
-        last = max((at for at, turn in enumerate(test_case.turns) if turn.role == "assistant"), default=None)
+        metadata: dict[str, Any] = test_case.metadata or {}
+        turns = enumerate(test_case.turns)
+        last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
         return Case(
             profile=test_case.chatbot_role,
-            agent_name=told.get("agent_name", "assistant"),
-            answers=told.get("answers"),
+            agent_name=metadata.get("agent_name", "assistant"),
+            answers=metadata.get("answers"),
             conversation=test_case.turns[:last],
             response=None if last is None else test_case.turns[last].content,
             id=test_case.name,
@@ -331,17 +341,25 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
-    """The metrics of a passage's recall and precision, which cost one call per case between them.
+    """Metrics of a passage's recall and precision that share one call per case.
 
     The tokens of a call are counted by the metric that made it.
 
     Args:
-        options: the arguments of either metric, by name.
+        options: the arguments of both metrics, by name.
+
+    Raises:
+        PromptError, ModelError, TypeError: as for `groundjudge.load`.
     """
     first, second = shared(PassageRecallMetric(**options).model)
     recall: dict[str, Any] = {**options, "model": first}
     precision: dict[str, Any] = {**options, "model": second}
     return PassageRecallMetric(**recall), PassagePrecisionMetric(**precision)
+
+
+def _tool_results(test_case: Any) -> list[Document]:  # noqa: ANN401
+    called = getattr(test_case, "tools_called", None) or ()
+    return [_document(call.name, call.output) for call in called if call.output is not None]
 
 
 def _document(tool: str, output: object) -> Document:
@@ -351,18 +369,18 @@ def _document(tool: str, output: object) -> Document:
 
 def _check_text(test_case: Any) -> None:  # noqa: ANN401
     if getattr(test_case, "multimodal", False):
-        message = "the test case holds images, and a judge reads text only"
+        message = "the test case contains images, and judges read text only: remove the images"
         raise CaseError("field_unreadable", message, "multimodal")
 
 
 @contextmanager
 def _translated() -> Generator[None]:
-    """Errors as DeepEval knows them, or at least does not mistake them."""
+    """Raise errors as the types that DeepEval expects, or as types that it does not misinterpret."""
     try:
         yield
     except CaseError as error:
         if error.code == "missing_field":
             raise MissingTestCaseParamsError(str(error)) from error
         raise
-    except TypeError as error:  # read as a metric that does not take DeepEval's arguments, and measured again
+    except TypeError as error:  # DeepEval would call `measure` again with other arguments
         raise GroundjudgeError("failed", f"TypeError: {error}") from error

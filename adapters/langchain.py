@@ -1,9 +1,9 @@
-"""LangChain: a judge as a runnable, or as a prompt and a parser; any chat model as a judge's model.
+"""LangChain: a judge as a runnable, or as a prompt and a parser; any chat model as the judge's model.
 
     grounded = runnable("groundedness", model=ChatOpenAI(model="gpt-4o-mini"))
     verdict = grounded.invoke({"query": "...", "context": documents, "response": "..."})
 
-A case goes in, or a mapping with its fields under their usual names, and a verdict comes out.
+The input is a case, or a mapping with its fields under their usual names; the output is a verdict.
 """
 
 from __future__ import annotations
@@ -49,24 +49,27 @@ def runnable(
 ) -> Runnable[Judged, Verdict]:
     """Make a judge a runnable.
 
-    A trace shows a run of the judge's name with the child runs "prompt", "model" (which holds the chat
-    model's own run) and "parser": three more if the model is asked again, none for a blank response.
-    `batch` and `abatch` judge 16 cases at a time, or as many as the config's `max_concurrency` says.
+    A trace shows a run with the judge's name and the child runs "prompt", "model" (with the chat model's
+    own run inside) and "parser": three more if the model is asked again, none for a blank response.
+    `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
-        judge: a judge or a rubric, or the name of a judge, or the path of a prompt file.
-        model: a chat model, or whatever else `groundjudge.load` takes as a model. A judge keeps the model
-            that it has if none is given.
-        llm: the same as `model`, by LangChain's usual name.
-        options: what else `groundjudge.load` takes; they replace what a judge has.
+        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
+            unless another one is given.
+        llm: the same as `model`, under LangChain's usual name.
+        options: further options of `groundjudge.load`; they replace the judge's own.
+
+    Returns:
+        A runnable from a case, or a mapping with its fields, to a verdict. It raises CaseError, ModelError
+        or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
-        GroundjudgeError: as for `groundjudge.load`. When it is invoked CaseError, ModelError or ReplyError,
-            with the verdict (status "error") in the attribute `verdict`.
-        TypeError: there is no option of that name, or both `model` and `llm` are given.
+        GroundjudgeError: as for `groundjudge.load`.
+        TypeError: an option is unknown, or both `model` and `llm` are given.
     """
     if model is not None and llm is not None:
-        message = "model and llm mean the same: pass one of them"
+        message = "model and llm are two names for the same argument: pass one of them"
         raise TypeError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
 
@@ -82,7 +85,11 @@ def runnable(
 
 
 def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
-    """Make a judge's prompt a runnable, for a `prompt | llm | parser` of your own. It raises CaseError."""
+    """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
+
+    Returns:
+        A runnable from a case, or a mapping with its fields, to the prompt. It raises CaseError.
+    """
     rubric = _rubric(judge)
 
     def render(case: Judged) -> ChatPromptValue:
@@ -93,11 +100,18 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
 
 
 def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParser[Verdict]:
-    """Make a parser that reads the judge's verdict from a model's message, or from a text.
+    """Make a parser that reads the judge's verdict from a model's message or a string.
 
-    Quotes are looked up in the case that the model was asked about; without it the verdict of a judge that
-    quotes has the warning `evidence_unchecked`. A reply that cannot be read is an OutputParserException with
-    the reply as its `llm_output` and the ReplyError as its cause.
+    A reply that cannot be read raises an OutputParserException with the reply as its `llm_output` and the
+    ReplyError as its cause.
+
+    Args:
+        judge: the judge or rubric whose prompt the model was sent.
+        case: the case that the model was asked about, in which quotes are looked up. Without it the
+            verdict of a judge that asks for quotes has the warning `evidence_unchecked`.
+
+    Raises:
+        CaseError: `case` is a mapping that cannot become a case.
     """
     return Parser(rubric=_rubric(judge), case=None if case is None else Case.of(case))
 
@@ -108,8 +122,8 @@ class Parser(BaseOutputParser[Verdict]):
     rubric: InstanceOf[Rubric]
     case: InstanceOf[Case] | None = None
 
-    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Verdict:  # noqa: ARG002  LangChain's
-        """Read a message with its usage and finish reason, or a text, which has neither."""
+    def parse_result(self, result: list[Generation], *, partial: bool = False) -> Verdict:  # noqa: ARG002  required by LangChain
+        """Read a message with its usage and finish reason, or a string, which has neither."""
         answer = result[0].message if isinstance(result[0], ChatGeneration) else result[0].text
         try:
             return self.rubric.read(reply_of(answer), self.case)
@@ -117,7 +131,7 @@ class Parser(BaseOutputParser[Verdict]):
             raise OutputParserException(str(error), llm_output=error.reply) from error
 
     def parse(self, text: str) -> Verdict:
-        """Read a text."""
+        """Read a string."""
         return self.parse_result([Generation(text=text)])
 
     @property
@@ -130,39 +144,39 @@ def _rubric(judge: Judge | Rubric) -> Rubric:
 
 
 def _traced(config: RunnableConfig) -> Callable[[Step], Any]:
-    """Does the steps of a conversation, each as a child run."""
+    """A function that performs the steps of a conversation, each as a child run."""
 
-    def traced(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+    def traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
         results: list[Any] = []
 
         def work(_: object) -> Any:  # noqa: ANN401
             results.append(perform(step))
-            return _shown(results[0])
+            return _traceable(results[0])
 
-        RunnableLambda(work).invoke(_shown(step.given), patch_config(config, run_name=step.name))
+        RunnableLambda(work).invoke(_traceable(step.given), patch_config(config, run_name=step.name))
         return results[0]
 
     return traced
 
 
 def _atraced(config: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
-    """The same without blocking the event loop."""
+    """Like `_traced`, without blocking the event loop."""
 
     async def traced(step: Step) -> Any:  # noqa: ANN401
         results: list[Any] = []
 
         async def work(_: object) -> Any:  # noqa: ANN401
             results.append(await aperform(step))
-            return _shown(results[0])
+            return _traceable(results[0])
 
-        await RunnableLambda(work).ainvoke(_shown(step.given), patch_config(config, run_name=step.name))
+        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(config, run_name=step.name))
         return results[0]
 
     return traced
 
 
-def _shown(value: object) -> object:
-    """What a step takes or gives, as LangChain's traces show prompts and messages."""
+def _traceable(value: object) -> object:
+    """The input or output of a step as an object that LangChain's traces display."""
     match value:
         case Request():
             return _prompt_value(value)
@@ -174,12 +188,12 @@ def _shown(value: object) -> object:
 
 def _prompt_value(request: Request) -> ChatPromptValue:
     return ChatPromptValue(
-        messages=convert_to_messages([(each["role"], each["content"]) for each in request.messages])
+        messages=convert_to_messages([(message["role"], message["content"]) for message in request.messages])
     )
 
 
 def _message(reply: Reply) -> AIMessage:
-    """A reply as a message."""
+    """The reply as a message."""
     metadata = {"finish_reason": reply.finish_reason, "model_name": reply.model}
     message = AIMessage(reply.text, response_metadata=metadata)
     if reply.refusal:
@@ -193,10 +207,10 @@ def _message(reply: Reply) -> AIMessage:
     return message
 
 
-def _schema(rubric: Rubric) -> Any:  # noqa: ANN401  a class that stands for what it does not derive from
-    """The fields of the case that the judge's prompt shows."""
+def _schema(rubric: Rubric) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
+    """The input schema: the fields of the case that the judge's prompt shows."""
     fields: dict[str, Any] = {
-        each.field: (TYPES[each.type], ...) if each.required else (TYPES[each.type] | None, None)
-        for each in rubric.inputs
+        field.field: (TYPES[field.type], ...) if field.required else (TYPES[field.type] | None, None)
+        for field in rubric.inputs
     }
     return create_model(f"{rubric.name}_input", __config__=ConfigDict(extra="allow"), **fields)

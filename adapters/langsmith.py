@@ -1,4 +1,4 @@
-"""LangSmith: a judge as an evaluator of runs, a summary of an experiment, feedback from a pytest test.
+"""LangSmith: a judge as an evaluator of runs, as a summary evaluator, and as feedback from a pytest test.
 
     evaluate(
         target,
@@ -7,11 +7,11 @@
         summary_evaluators=[summary("groundedness")],
     )
 
-The same two serve `aevaluate` and `evaluate_existing`; the latter needs `load_nested=True` where the
-context is what retriever and tool child runs returned.
+Both also work with `aevaluate` and `evaluate_existing`; the latter needs `load_nested=True` if the context
+is what retriever and tool child runs returned.
 """
 
-# LangSmith annotates much of its data as a bare dict, of which strict checking knows nothing:
+# LangSmith annotates much of its data as a bare dict, which strict checking reports as unknown:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from groundjudge import (
     JudgeOptions,
     NamedScore,
     Rubric,
+    Summary,
     Verdict,
     as_judge,
     summarise,
@@ -50,10 +51,10 @@ CaseOf: TypeAlias = Callable[[Run, Example | None], Case | Mapping[str, Any]]
 Where: TypeAlias = CaseOf | Mapping[str, str] | None
 
 DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
-"""The keys under which the outputs of a retriever's run hold what it found."""
+"""The keys under which the outputs of a retriever's run can contain the documents."""
 
-KEPT = "groundjudge"
-"""The key in `run.extra` under which the verdicts on a run are kept for the summary."""
+VERDICTS = "groundjudge"
+"""The key in `run.extra` under which the verdicts on a run are stored for the summary."""
 
 
 def evaluator(
@@ -65,62 +66,62 @@ def evaluator(
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
 
-    The case is found under the usual names of its fields in inputs, outputs and reference outputs.
-    For a judge that takes a context, one that neither inputs nor outputs hold is what `documents` finds.
+    The fields of the case are read from inputs, outputs and reference outputs under their usual names.
+    A context is read from the outputs, else from retriever and tool child runs (see `documents`), else
+    from the inputs or reference outputs.
 
     Args:
-        judge: a judge or a rubric, or the name of a judge, or the path of a prompt file.
-        model: as for `load`. A judge keeps the model that it has if none is given.
-        case: for other names: a function from (run, example) to the case, or a mapping of field to
-            dotted path, as in {"query": "inputs.q", "response": "outputs.choices.0.text"}. A path
-            begins with inputs, outputs, reference_outputs, run or example. Fields that the mapping
-            does not name are found under their usual names.
-        options: what else `load` takes; they replace what a judge has.
+        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        model: as for `load`. A judge keeps its model unless another one is given.
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"query": "inputs.q", "response": "outputs.choices.0.text"}, or a function from (run, example)
+            to the case. A path begins with inputs, outputs, reference_outputs, run or example. Fields that
+            the mapping does not contain are read under their usual names.
+        options: further options of `load`; they replace the judge's own.
 
     Returns:
-        An evaluator with one feedback key, the judge's name; a judge of several scores has one more
-        for each (passage_quality, passage_recall, passage_precision). It leaves its verdict in
-        `run.extra`, in memory only, where `summary` finds it.
+        An evaluator with one feedback key, the judge's name; a judge with several scores has one more
+        key for each (passage_quality, passage_recall, passage_precision). It stores its verdict in
+        `run.extra`, in memory only, for `summary`.
 
     Raises:
-        GroundjudgeError: as for `load`.
+        GroundjudgeError, TypeError: as for `load`.
     """
     return JudgeEvaluator(as_judge(judge, model, **options), case)
 
 
 def summary(judge: str | Judge) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
-    """Make a summary evaluator of what the judge's `evaluator` found in the same experiment.
+    """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
-    Nothing is judged again. The feedback, each 0..1, has the judge's name and `_mean`; `_lower_bound`
-    and `_upper_bound`, the mean if every error were a 0, or a 1; `_coverage`, the share of the rows
-    due a score that have one; `_pass_rate`. The comment counts the rows.
+    No case is judged again. The feedback keys are the judge's name followed by:
+
+    - `_mean`: the mean score, 0..1.
+    - `_lower_bound`, `_upper_bound`: the mean if every error counted as 0, or as 1.
+    - `_coverage`: the share of the rows that should have a score and have one, 0..1.
+    - `_pass_rate`: the share of the scored rows that passed, 0..1.
+
+    The comment has the counts of the rows.
+
+    Args:
+        judge: the judge or its name.
+
+    Returns:
+        A summary evaluator. It raises ValueError if the experiment has no verdicts of the judge.
     """
     name = judge if isinstance(judge, str) else judge.name
 
     def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
-        verdicts = [kept[name] for run in runs if name in (kept := _kept(run))]
+        verdicts = [stored[name] for run in runs if name in (stored := _verdicts(run))]
         if not verdicts:
             missing = f"no verdicts: evaluator({name!r}, ...) must be among the evaluators"
             raise ValueError(missing)
-        (told,) = summarise(verdicts)
-        lowest, highest = told.bounds or (None, None)
-        scores = {
-            "mean": told.mean,
-            "lower_bound": lowest,
-            "upper_bound": highest,
-            "coverage": told.coverage,
-            "pass_rate": told.pass_rate,
-        }
-        errors = ", ".join(f"{code} {count}" for code, count in told.errors.items())
-        comment = (
-            f"{told.n} rows: {told.n_ok} with a score, {told.n_not_applicable} not applicable, "
-            f"{told.n_missing} without what the judge needs, {told.n_error} errors ({errors or 'none'})"
-        )
+        (found,) = summarise(verdicts)
+        comment = _comment(found)
         info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
         return {
             "results": [
-                EvaluationResult(key=f"{name}_{what}", score=score, comment=comment, evaluator_info=info)
-                for what, score in scores.items()
+                EvaluationResult(key=f"{name}_{figure}", score=value, comment=comment, evaluator_info=info)
+                for figure, value in _figures(found).items()
             ]
         }
 
@@ -128,51 +129,74 @@ def summary(judge: str | Judge) -> Callable[[Sequence[Run], Sequence[Example]], 
     return summarised
 
 
-def log_verdict(verdict: Verdict, judge: Judge) -> None:
-    """Log the judge's verdict as feedback on the running test of LangSmith's pytest plugin.
+def _figures(found: Summary) -> dict[str, float | None]:
+    lower_bound, upper_bound = found.bounds or (None, None)
+    return {
+        "mean": found.mean,
+        "lower_bound": lower_bound,
+        "upper_bound": upper_bound,
+        "coverage": found.coverage,
+        "pass_rate": found.pass_rate,
+    }
 
-    One call per score; none is sent where `LANGSMITH_TEST_TRACKING` is false. An error that the judge
-    raised has its verdict in the attribute `verdict`.
+
+def _comment(found: Summary) -> str:
+    errors = ", ".join(f"{code} {count}" for code, count in found.errors.items())
+    return (
+        f"{found.n} rows: {found.n_ok} with a score, {found.n_not_applicable} not applicable, "
+        f"{found.n_missing} without a required field, {found.n_error} errors ({errors or 'none'})"
+    )
+
+
+def log_verdict(verdict: Verdict, judge: Judge) -> None:
+    """Log the judge's verdict as feedback on the current test of LangSmith's pytest plugin.
+
+    There is one piece of feedback per score; none is sent if `LANGSMITH_TEST_TRACKING` is false.
+
+    Args:
+        verdict: the verdict to log. An error that `Judge.judge` raises has one in its attribute `verdict`.
+        judge: the judge that gave it.
     """
-    from langsmith import testing  # noqa: PLC0415  it imports pytest, which is for tests alone
+    from langsmith import testing  # noqa: PLC0415  it imports pytest, which only tests need
 
     for result in _feedback(verdict, judge):
-        given: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
+        feedback: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
         if result.score is None and result.value is None:
-            given["value"] = verdict.status  # the plugin's table breaks on feedback with neither
-        testing.log_feedback(**given, source_info=result.evaluator_info, error=verdict.status == "error")
+            feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither
+        testing.log_feedback(**feedback, source_info=result.evaluator_info, error=verdict.status == "error")
 
 
 def documents(run: Run) -> tuple[Document, ...] | None:
-    """What the run's retrievers and tools returned; None where no child run is one.
+    """The documents that the run's retrievers and tools returned; None if no child run is one.
 
-    Only the outermost count: the application saw what they returned, not what went on inside them.
+    Only the outermost retrievers and tools count: the application saw what they returned, not the runs
+    inside them.
 
     Raises:
-        CaseError: `context_unreadable`, when something that was retrieved has no text.
+        CaseError: `context_unreadable` if something that was retrieved has no text.
     """
     sources = list(_sources(run))
     return tuple(document for source in sources for document in _returned(source)) if sources else None
 
 
 class JudgeEvaluator(DynamicRunEvaluator):
-    """LangSmith's evaluator of two functions, one sync and one async, that knows its feedback keys."""
+    """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
     def __init__(self, judge: Judge, where: Where) -> None:
         judging, ajudging = traceable(name="judge")(judge.judge), traceable(name="judge")(judge.ajudge)
 
-        # Where a function takes more than run and example, LangSmith does not trace the two whole.
+        # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
                 verdict = judging(_case(judge, run, example, where))
-            except Exception as error:  # noqa: BLE001  a row's error is that row's alone
+            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
             return _conclude(verdict, judge, run, example)
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
                 verdict = await ajudging(_case(judge, run, example, where))
-            except Exception as error:  # noqa: BLE001  a row's error is that row's alone
+            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
             return _conclude(verdict, judge, run, example)
 
@@ -182,12 +206,12 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
     @property
     def feedback_keys(self) -> list[str]:
-        """The keys of the feedback, which LangSmith wants to know before there is any."""
+        """The keys of the feedback, which LangSmith reads before there is any."""
         return self.keys
 
 
 def _sides(run: Run, example: Example | None) -> dict[str, Any]:
-    """What was asked, answered and expected."""
+    """The inputs, outputs and reference outputs, the roots of paths."""
     return {
         "inputs": (example and example.inputs) or run.inputs,
         "outputs": run.outputs or {},
@@ -196,15 +220,15 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
 
 
 def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
-    """The case as it is mapped, or by the usual names; its context, if need be, from the run."""
+    """The case by `where`, or by the usual names; its context, if it has none, from the child runs."""
     if callable(where):
         return where(run, example)
     sides, roots = _sides(run, example), {"run": run, "example": example}
     case = Case.from_exchange(**sides, where=where, roots=roots)
-    if any(each.field == "context" for each in judge.inputs):
+    if any(field.field == "context" for field in judge.inputs):
         is_mapped = "context" in {FIELD_NAMED.get(name) for name in where or ()}
-        own = case if is_mapped else Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
-        retrieved = documents(run) if own.context is None else None
+        source = case if is_mapped else Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
+        retrieved = documents(run) if source.context is None else None
         return case if retrieved is None else case.model_copy(update={"context": retrieved})
     return case
 
@@ -236,13 +260,13 @@ def _returned(source: Run) -> tuple[Document, ...]:
 
 
 def _with_sides(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
-    """A verdict; where the case could not be judged, its error says what there was to make a case of."""
+    """The verdict; if there was no case to judge, its error lists the keys that LangSmith had."""
     error = verdict.error
     if error is None or verdict.attempts or error.code == "unexpected":
         return verdict
     sides = _sides(run, example).items()
-    held = "; ".join(f"{side}: {', '.join(map(str, there)) or 'nothing'}" for side, there in sides)
-    message = f"{error.message}. LangSmith gave {held}"
+    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
+    message = f"{error.message}. LangSmith gave {keys}"
     if not any(_sources(run)):
         message += "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
     if run.error:
@@ -252,16 +276,17 @@ def _with_sides(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
 
 def _conclude(verdict: Verdict, judge: Judge, run: Run, example: Example | None) -> EvaluationResults:
     verdict = _with_sides(verdict, run, example)
-    run.extra = {**(run.extra or {}), KEPT: {**_kept(run), judge.name: verdict}}
+    run.extra = {**(run.extra or {}), VERDICTS: {**_verdicts(run), judge.name: verdict}}
     return {"results": _feedback(verdict, judge)}
 
 
-def _kept(run: Run) -> dict[str, Verdict]:
-    return cast("dict[str, Verdict]", (run.extra or {}).get(KEPT, {}))
+def _verdicts(run: Run) -> dict[str, Verdict]:
+    """The verdicts that evaluators have stored in the run, by the names of the judges."""
+    return cast("dict[str, Verdict]", (run.extra or {}).get(VERDICTS, {}))
 
 
 def _feedback(verdict: Verdict, judge: Judge) -> list[EvaluationResult]:
-    """A verdict as feedback: a result for each of its scores."""
+    """The verdict as feedback: one result for each of its scores."""
     return [_result(score, verdict) for score in judge.scores(verdict)]
 
 

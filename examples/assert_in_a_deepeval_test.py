@@ -1,16 +1,16 @@
-"""DeepEval tests that fail when an answer is not grounded in what was retrieved for it.
+"""DeepEval tests that fail if an answer is not grounded in the retrieved context.
 
     pip install "groundjudge[deepeval]"
     deepeval test run examples/assert_in_a_deepeval_test.py
 
-It runs as it stands, without a key: the offline judge compares words. For a real one, change MODEL.
-Write "8:00" for "9:00" in an answer below to see what a failure looks like.
+It runs without an API key: the offline model compares words. Change MODEL to use a language model. To see a
+failure, change "9:00" to "8:00" in an answer below.
 """
 
 from __future__ import annotations
 
 import pytest
-from deepeval import assert_test  # type: ignore[attr-defined]  # it is there, but mypy cannot see it
+from deepeval import assert_test  # type: ignore[attr-defined]  # exported at run time only
 from deepeval.test_case import LLMTestCase, ToolCall
 
 from groundjudge.adapters.deepeval import (
@@ -20,7 +20,7 @@ from groundjudge.adapters.deepeval import (
     passage_metrics,
 )
 
-MODEL = "offline"  # the line to change: "gpt-4o-mini", with OPENAI_API_KEY set, is a real judge
+MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
 
 OPENING_HOURS = "The library opens at 9:00 on weekdays. It is closed on Sundays."
 LENDING = "Books are lent for four weeks. A loan can be renewed twice, unless somebody waits for the book."
@@ -28,13 +28,13 @@ LENDING = "Books are lent for four weeks. A loan can be renewed twice, unless so
 ANSWERS = {
     "When does the library open on weekdays?": "The library opens at 9:00 on weekdays.",
     "For how long are books lent?": "Books are lent for four weeks. A loan can be renewed twice.",
-    "Good morning!": "Good morning! How can I help you?",  # claims nothing: passes without a score
+    "Good morning!": "Good morning! How can I help you?",  # makes no claim: passes without a score
 }
 
 
 @pytest.mark.parametrize("question", ANSWERS)
 def test_an_answer_is_grounded(question: str) -> None:
-    """Every test case goes through your application here; these answers were given by one."""
+    """In a test of your own, get the answer from your application."""
     test_case = LLMTestCase(
         input=question,
         actual_output=ANSWERS[question],
@@ -44,7 +44,7 @@ def test_an_answer_is_grounded(question: str) -> None:
 
 
 def test_every_sentence_is_grounded() -> None:
-    """The score is the mean over the sentences; `score_breakdown` and `verbose_logs` show each of them."""
+    """The score is the mean over sentences; `score_breakdown` and `verbose_logs` list each of them."""
     test_case = LLMTestCase(
         input="Tell me about the library.",
         actual_output="It opens at 9:00 on weekdays. It is closed on Sundays. Books are lent for four weeks.",
@@ -53,8 +53,8 @@ def test_every_sentence_is_grounded() -> None:
     assert_test(test_case, [StatementGroundednessMetric(threshold=0.9, model=MODEL)])
 
 
-def test_an_agent_keeps_to_what_its_tools_returned() -> None:
-    """The outputs of tools count as documents, and as the ones to be believed first."""
+def test_an_agent_is_grounded_in_the_output_of_its_tools() -> None:
+    """Tool outputs count as documents and take precedence over the retrieved ones."""
     test_case = LLMTestCase(
         input="Is my book available?",
         actual_output="Your book is available on shelf 12.",
@@ -71,7 +71,7 @@ def test_an_agent_keeps_to_what_its_tools_returned() -> None:
 
 
 def test_the_right_passage_is_retrieved() -> None:
-    """Recall and precision of a passage; as a pair they cost one call for each test case."""
+    """Recall and precision of a retrieved passage; both together cost one call per test case."""
     test_case = LLMTestCase(
         input="For how long are books lent?",
         actual_output="Books are lent for four weeks. A loan can be renewed twice.",

@@ -1,7 +1,9 @@
 """Evaluate a small RAG application with LangSmith: is each answer grounded in what was retrieved?
 
-Run it as it stands: python examples/evaluate_a_langsmith_experiment.py
-It needs no key and sends nothing. Two comments say which lines to change for a real model and a real upload.
+    python examples/evaluate_a_langsmith_experiment.py
+
+It needs no API key and sends nothing. Two comments mark the lines to change for a language model and for an
+upload to LangSmith.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -16,7 +18,7 @@ from langsmith.schemas import Example
 
 from groundjudge.adapters.langsmith import evaluator, summary
 
-MODEL = "offline"  # a real model: "gpt-4o-mini", with OPENAI_API_KEY set
+MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
 
 MANUAL = {
     "battery": "The battery of the X2 lasts 11 hours. Charging takes 90 minutes with the adapter in the box.",
@@ -31,19 +33,19 @@ ANSWERS = {
 
 @traceable(run_type="retriever")
 def search(question: str) -> list[dict[str, Any]]:
-    """A retriever as LangSmith knows them; its run becomes a child of the application's."""
+    """Retrieve documents in LangSmith's format; the run becomes a child of the application's run."""
     found = [topic for topic in MANUAL if topic in question] or list(MANUAL)
     return [{"page_content": MANUAL[topic], "metadata": {"title": topic}} for topic in found]
 
 
 def application(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Retrieve and answer. The judge finds the question, the answer, and what the retriever returned."""
+    """Retrieve and answer. The evaluator finds question, answer and retrieved documents by itself."""
     search(inputs["question"])
     return {"answer": ANSWERS[inputs["question"]]}
 
 
 def main() -> None:
-    """Run the experiment, and print a line per answer and what they amount to."""
+    """Run the experiment, and print one line per answer and the summary."""
     totals = summary("groundedness")
     rows = list(
         evaluate(
@@ -51,7 +53,7 @@ def main() -> None:
             data=[Example(id=uuid4(), inputs={"question": question}) for question in ANSWERS],
             evaluators=[evaluator("groundedness", model=MODEL)],
             summary_evaluators=[totals],
-            # A real upload: LANGSMITH_API_KEY set, `data` a dataset's name, and without these two lines.
+            # To upload: set LANGSMITH_API_KEY, pass a dataset's name as `data`, and remove these two lines.
             upload_results=False,
             client=Client(api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0),
         )
@@ -63,9 +65,9 @@ def main() -> None:
             score = "-" if result.score is None else f"{result.score:.2f}"
             why = shorten(result.comment or "", 60, placeholder=" ...")
             print(f"{score:>5}  {result.value!s:<17}  {question:<31}  {why}")
-    # LangSmith shows the totals with an experiment that was uploaded; of a local one they are had like this.
-    told = totals([row["run"] for row in rows], [row["example"] for row in rows])
-    for result in told.get("results", []):
+    # LangSmith shows the summary of an uploaded experiment; for a local one, call the evaluator.
+    results = totals([row["run"] for row in rows], [row["example"] for row in rows])
+    for result in results.get("results", []):
         print(f"{result.key:<25} {result.score:.2f}")
 
 

@@ -1,7 +1,8 @@
-"""Let a RAG application judge its own answers, and take another route when one is not grounded.
+"""A RAG application that judges its own answers and falls back to its sources if one is not grounded.
 
-Run it as it stands: python examples/judge_inside_a_langchain_app.py
-It needs no key and no network. Two comments say which lines to change for real models.
+    python examples/judge_inside_a_langchain_app.py
+
+It needs no API key and no network. Two comments mark the lines to change for language models.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from langchain_core.runnables import (
 from groundjudge import ModelError, ReplyError, Verdict
 from groundjudge.adapters.langchain import runnable
 
-JUDGE = "offline"  # a real model: ChatOpenAI(model="gpt-4o-mini"), or any other chat model of LangChain
-LLM = FakeListChatModel(  # a real model: the same, here too
+JUDGE = "offline"  # or ChatOpenAI(model="gpt-4o-mini"), or any other chat model of LangChain
+LLM = FakeListChatModel(  # likewise
     responses=[
         "The library opens at 9:00 on weekdays.",
         "You may keep a book for six weeks, and students even for ten.",
@@ -48,63 +49,63 @@ PROMPT = ChatPromptTemplate.from_messages(
 
 
 class Leaflet(BaseRetriever):
-    """Finds the two documents that share the most words with the question; yours asks a vector store."""
+    """Retrieves the two documents that share the most words with the question, in place of a vector store."""
 
     def _get_relevant_documents(self, query: str, **_: object) -> list[Document]:
-        asked = words(query)
-        return sorted(LEAFLET, key=lambda document: -len(asked & words(document.page_content)))[:2]
+        terms = words(query)
+        return sorted(LEAFLET, key=lambda document: -len(terms & words(document.page_content)))[:2]
 
 
 def words(text: str) -> set[str]:
-    """The words of a text, but for those of no more than three letters."""
+    """The words of a text that have four letters or more, in lower case."""
     return set(re.findall(r"\w{4,}", text.lower()))
 
 
 def application() -> Runnable[str, str]:
-    """The whole application: retrieve, answer, judge, and choose what the user gets to see."""
-    # 1. Usual RAG. The keys are those that a judge looks for: query, context and response.
+    """The whole application: retrieve, answer, judge, and choose what to show."""
+    # 1. An ordinary RAG chain, with the keys that a judge reads: query, context and response.
     found: Runnable[str, Any] = RunnableParallel(query=RunnablePassthrough[str](), context=Leaflet())
     answered = found.assign(response=PROMPT | LLM | StrOutputParser())
 
-    # 2. The judge is one more step. When it gives no verdict (its model is down, its reply cannot be read),
-    #    it raises an error, which holds a verdict all the same: one with status "error" and without a score.
-    judge = runnable("groundedness", llm=JUDGE).with_fallbacks(
-        [RunnableLambda(verdict_of_the_error)],
+    # 2. The judge is one more step. If its model fails or its reply cannot be read, it raises an error, which
+    #    carries a verdict with the status "error" and without a score.
+    judge = runnable("groundedness", model=JUDGE).with_fallbacks(
+        [RunnableLambda(verdict_of_error)],
         exceptions_to_handle=(ModelError, ReplyError),
         exception_key="error",
     )
     judged = answered.assign(verdict=judge)
 
-    # 3. Only an answer that has passed is shown. One that states nothing, such as a greeting, passes too.
+    # 3. Show an answer only if it passed. One without any claim, such as a greeting, passes too.
     return judged | RunnableBranch((passed, RunnableLambda(show_answer)), RunnableLambda(show_sources))
 
 
-def verdict_of_the_error(row: Any) -> Verdict:  # noqa: ANN401  what the judge was given, and the error
-    """Take the error's verdict for want of another; LangChain puts the error among the judge's inputs."""
+def verdict_of_error(row: Any) -> Verdict:  # noqa: ANN401  the input of the judge, of any type
+    """Return the verdict of the error that LangChain has added to the judge's input."""
     verdict: Verdict = row["error"].verdict
     return verdict
 
 
 def passed(row: dict[str, Any]) -> bool:
-    """Whether the answer was judged, and well (a score of 0.5; runnable(threshold=...) sets it)."""
+    """Whether the answer reached the threshold, which runnable(threshold=...) sets; 0.5 by default."""
     return row["verdict"].passed is True
 
 
 def show_answer(row: dict[str, Any]) -> str:
-    """The usual route."""
+    """Show the answer."""
     explain(row["response"], row["verdict"])
     return str(row["response"])
 
 
 def show_sources(row: dict[str, Any]) -> str:
-    """The other route: no answer is better than a wrong one, so the documents speak for themselves."""
+    """Show the retrieved documents instead of an answer that may be wrong."""
     explain(row["response"], row["verdict"])
     quoted = "\n".join(f'  {found.metadata["title"]}: "{found.page_content}"' for found in row["context"])
     return f"I am not sure. This is what I have found:\n{quoted}"
 
 
 def explain(response: str, verdict: Verdict) -> None:
-    """Print what the judge said; an application would rather log it."""
+    """Print the answer and its verdict; a real application would log them."""
     score = "no score" if verdict.score is None else f"score {verdict.score:.2f}"
     why = verdict.error.message if verdict.error else verdict.reason
     print(f"model: {response}")
@@ -112,7 +113,7 @@ def explain(response: str, verdict: Verdict) -> None:
 
 
 def main() -> None:
-    """Ask the questions, and print what happens to each answer."""
+    """Ask the questions and print what the user gets to see."""
     app = application()
     for question in QUESTIONS:
         print(f"\nuser:  {question}")

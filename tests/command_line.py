@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -37,10 +38,17 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             def stand_in(_: str) -> object:
                 return model
 
-            monkeypatch.setattr("groundjudge.cli.app.as_model", stand_in)
+            monkeypatch.setattr("groundjudge.cli.run.as_model", stand_in)
         return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=given)
 
     return call
+
+
+@pytest.fixture
+def command(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Runs a command in a folder of its own, where files are named without a path."""
+    monkeypatch.chdir(tmp_path)
+    return invoke
 
 
 @pytest.fixture
@@ -57,3 +65,15 @@ def file_of(tmp_path: Path) -> Callable[..., Path]:
 
 def verdicts_in(lines: str) -> list[Verdict]:
     return [Verdict.model_validate_json(line) for line in lines.splitlines()]
+
+
+def words(output: str) -> list[list[str]]:
+    """The words of each line."""
+    return [line.split() for line in output.splitlines()]
+
+
+def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    return subprocess.run(  # noqa: S603  this very Python
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
+    )

@@ -1,4 +1,4 @@
-"""Writes replies as a flawless model would, to be read back."""
+"""Writes replies in each format without any flaw, for tests that read them back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def banded(value: float, reason: str) -> str:
 
 
 def scorecard(blocks: Sequence[tuple[str, str, float]]) -> str:
-    """Sentence, evidence and score of each block; sentence and evidence are folded to one line."""
+    """Each block is a sentence, its evidence and its score; line breaks become spaces."""
     return "\n\n".join(
         f"Statement Sentence: {one_line(sentence)}\n"
         f"Supporting Evidence: {one_line(evidence)}\n"
@@ -29,7 +29,7 @@ def scorecard(blocks: Sequence[tuple[str, str, float]]) -> str:
 
 
 def adjacent(recall: tuple[int, float], precision: tuple[int, float], reason: str) -> str:
-    """Lower score and its share for each; the reasons are the same."""
+    """Recall and precision as (lower score, share of the lower score), with one reason for both."""
     return "\n".join(
         f"{name}_Reasoning: {reason}\n{name}_Formula: {formula(*pair)}\n"
         f"{name}_Weighted_Summed_Score: {weighted(*pair):g}"
@@ -50,4 +50,4 @@ def one_line(text: str) -> str:
 
 
 SINGLE: dict[str, Callable[[float, str], str]] = {"tags": tags, "json": json_object, "banded": banded}
-"""The formats whose verdict is a single value with a reason."""
+"""The formats with a single value and a reason, by name."""

@@ -1,4 +1,4 @@
-"""Many small rows for tests, and a model that gives each one its own number."""
+"""Many small rows for tests, and a model that scores each row with its own number."""
 
 from __future__ import annotations
 
@@ -42,7 +42,12 @@ def rows(n: int) -> Iterator[dict[str, Any]]:
 
 
 class Echo:
-    """Gives each row its own number, and counts how many requests are in flight at once."""
+    """Scores each row with its own number, and counts the requests in flight.
+
+    Args:
+        wait: from a row's number to the seconds that its reply takes.
+        fail: the exceptions to raise, by the row's number.
+    """
 
     name = "echo"
 
@@ -51,7 +56,7 @@ class Echo:
     ) -> None:
         self.wait = wait
         self.fail = fail or {}
-        self.in_flight = self.most_in_flight = self.asked = self.given_up = 0
+        self.in_flight = self.most_in_flight = self.asked = self.cancelled = 0
 
     def complete(self, request: Request) -> Reply:
         raise NotImplementedError
@@ -64,7 +69,7 @@ class Echo:
         try:
             await asyncio.sleep(self.wait(number))
         except asyncio.CancelledError:
-            self.given_up += 1
+            self.cancelled += 1
             raise
         finally:
             self.in_flight -= 1

@@ -8,7 +8,7 @@ from groundjudge import Reply, Request
 
 
 class ScriptedModel:
-    """Returns the replies in turn, and the last one for ever; raises those that are exceptions."""
+    """Returns the replies in order and then repeats the last one; raises those that are exceptions."""
 
     name = "scripted"
 

@@ -1,4 +1,4 @@
-"""A judge asks, reads, asks again where it must, and gives a verdict that can be traced."""
+"""Judges ask, read, ask again if needed, and give a verdict that can be traced."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ SCORES = {
 }
 
 
-class Waits:
-    """A model that answers like `ScriptedModel`, but only in acomplete, after giving way to others."""
+class AsyncOnly:
+    """A model that answers like `ScriptedModel`, but only in `acomplete`, after yielding to the loop."""
 
     name = "scripted"
 
@@ -81,16 +81,16 @@ class Waits:
         return self.model.complete(request)
 
 
-def settled(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
-    """The verdict, also of a row that failed, by `judge` or `ajudge`."""
+def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
+    """The verdict by `judge` or `ajudge`, or the verdict of the error."""
     try:
         return judge.judge(case) if by == "judge" else asyncio.run(judge.ajudge(case))
     except GroundjudgeError as error:
-        return told(error)
+        return verdict_of(error)
 
 
-def told(error: GroundjudgeError) -> Verdict:
-    """The verdict that an error carries, which tells the same."""
+def verdict_of(error: GroundjudgeError) -> Verdict:
+    """The verdict of an error, which has the same code and message."""
     assert error.verdict is not None
     assert error.verdict.error is not None
     assert (error.verdict.error.code, error.verdict.error.message) == (error.code, error.message)
@@ -100,11 +100,11 @@ def told(error: GroundjudgeError) -> Verdict:
 def both_ways(
     name: str, *replies: str | Reply | Exception, case: Mapping[str, Any] | None = None
 ) -> tuple[Verdict, ScriptedModel]:
-    """The verdict by `judge`, which `ajudge` must give too."""
+    """The verdict by `judge`, after checking that `ajudge` gives the same."""
     models = ScriptedModel(*replies), ScriptedModel(*replies)
     sync, async_ = (
-        settled(load(name, model=model), case or CASES[name], by=by)
-        for model, by in ((models[0], "judge"), (Waits(models[1]), "ajudge"))
+        verdict_by(load(name, model=model), case or CASES[name], by=by)
+        for model, by in ((models[0], "judge"), (AsyncOnly(models[1]), "ajudge"))
     )
     assert sync.model_copy(update={"latency_s": 0.0}) == async_.model_copy(update={"latency_s": 0.0})
     assert [request.messages for request in models[0].asked] == [
@@ -140,11 +140,11 @@ def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
         (["I'm sorry, I can't do that."], "refused", 2),
         ([Reply("<S1>thi", finish_reason="length")], "truncated", 2),
         ([Reply("", refusal="No.")], "refused", 2),
-        ([ModelError("timeout", "no answer within 2 s")], "timeout", 1),
+        ([ModelError("timeout", "no reply within 2 s")], "timeout", 1),
         (["hm", ModelError("server", "500")], "server", 2),
     ],
 )
-def test_unreadable_replies_are_asked_about_once_and_never_a_number(
+def test_unreadable_reply_is_asked_about_once_and_then_an_error(
     name: str, replies: list[Any], code: str | None, attempts: int
 ) -> None:
     verdict, _ = both_ways(name, *(GOOD[name] if reply is None else reply for reply in replies))
@@ -153,18 +153,18 @@ def test_unreadable_replies_are_asked_about_once_and_never_a_number(
     assert verdict.status == ("error" if code else "ok")
 
 
-def test_asking_again_quotes_the_reply_and_what_was_wrong() -> None:
+def test_reask_quotes_the_reply_and_its_error() -> None:
     verdict, model = both_ways("groundedness", "<S2>7</S2>", GOOD["groundedness"])
     first, second = model.asked
     assert second.messages[: len(first.messages)] == first.messages
-    said, told = second.messages[len(first.messages) :]
-    assert said == {"role": "assistant", "content": "<S2>7</S2>"}
-    assert "1..5" in told["content"]
-    assert "'7'" in told["content"]
+    reply, question = second.messages[len(first.messages) :]
+    assert reply == {"role": "assistant", "content": "<S2>7</S2>"}
+    assert "1..5" in question["content"]
+    assert "'7'" in question["content"]
     assert verdict.value == 4
 
 
-def test_reasks_can_be_more_or_none() -> None:
+def test_max_reasks_limits_the_number_of_reasks() -> None:
     with pytest.raises(ReplyError):
         load("groundedness", model=ScriptedModel("hm", GOOD["groundedness"]), max_reasks=0).judge(RAG)
     assert (
@@ -175,7 +175,7 @@ def test_reasks_can_be_more_or_none() -> None:
     )
 
 
-def test_truncated_reply_gets_twice_the_room_once() -> None:
+def test_truncated_reply_doubles_max_tokens_once() -> None:
     cut = Reply("<S1>thi", finish_reason="length")
     verdict, model = both_ways("groundedness", cut, cut, GOOD["groundedness"])
     assert [request.parameters["max_tokens"] for request in model.asked] == [2000, 4000]
@@ -185,19 +185,19 @@ def test_truncated_reply_gets_twice_the_room_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "usage", "room"),
+    ("parameters", "usage", "limit"),
     [
         ({"max_completion_tokens": 100}, None, ("max_completion_tokens", 200)),
         ({"max_tokens": None}, Usage(completion_tokens=300), ("max_tokens", 600)),
         ({"max_tokens": None}, None, ("max_tokens", 4096)),
     ],
 )
-def test_room_is_doubled_by_whatever_limit_there_is(
-    parameters: dict[str, Any], usage: Usage | None, room: tuple[str, int]
+def test_truncated_reply_doubles_the_limit_or_the_usage_or_a_default(
+    parameters: dict[str, Any], usage: Usage | None, limit: tuple[str, int]
 ) -> None:
     model = ScriptedModel(Reply("", finish_reason="length", usage=usage), GOOD["groundedness"])
     load("groundedness", model=model, parameters=parameters).judge(RAG)
-    assert model.asked[1].parameters[room[0]] == room[1]
+    assert model.asked[1].parameters[limit[0]] == limit[1]
 
 
 def test_usage_of_all_attempts_is_added_up() -> None:
@@ -230,29 +230,29 @@ def test_blank_response_is_not_applicable_without_a_call(name: str, blank: objec
 @pytest.mark.parametrize("name", names())
 def test_missing_field_is_named_without_a_call(name: str) -> None:
     judge = load(name, model=ScriptedModel("hm"))
-    for each in judge.rubric.prompt.inputs:
-        if not each.required:
+    for field in judge.rubric.prompt.inputs:
+        if not field.required:
             continue
         for change in (
-            ({}, {each.field: None}) if each.may_be_empty else ({}, {each.field: None}, {each.field: " "})
+            ({}, {field.field: None}) if field.may_be_empty else ({}, {field.field: None}, {field.field: " "})
         ):
-            if each.field == "response" and change.get("response") == " ":
+            if field.field == "response" and change.get("response") == " ":
                 continue
-            row = {key: value for key, value in CASES[name].items() if key != each.field} | change
-            with pytest.raises(CaseError, match=each.field) as caught:
+            row = {key: value for key, value in CASES[name].items() if key != field.field} | change
+            with pytest.raises(CaseError, match=field.field) as caught:
                 judge.judge(row)
-            assert (caught.value.code, caught.value.subject) == ("missing_field", each.field)
-            assert told(caught.value).attempts == 0
+            assert (caught.value.code, caught.value.subject) == ("missing_field", field.field)
+            assert verdict_of(caught.value).attempts == 0
 
 
-def test_misspelt_context_is_missing_and_not_empty() -> None:
+def test_misspelt_context_is_a_missing_field() -> None:
     row = {"query": "q", "response": "r", "contxt": ["c"]}
     for name in ("groundedness", "confidence_grounding"):
         with pytest.raises(CaseError, match=r"context.*contxt"):
             load(name, model=ScriptedModel("hm")).judge(row)
 
 
-def test_level_three_has_nothing_to_ground() -> None:
+def test_groundedness_level_three_is_not_applicable_and_passes() -> None:
     judge = load("groundedness", model=ScriptedModel("<S1>a question back</S1><S2>3</S2>"), threshold=0.99)
     verdict = judge.judge(RAG)
     assert (verdict.status, verdict.value, verdict.score, verdict.label, verdict.passed) == (
@@ -305,7 +305,7 @@ def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float,
         ("", False),
     ],
 )
-def test_level_that_names_another_band_is_warned_of(level: str, warned: bool) -> None:  # noqa: FBT001
+def test_level_that_names_another_band_gives_a_warning(level: str, warned: bool) -> None:  # noqa: FBT001
     verdict = load(
         "knowledge_hallucination", model=ScriptedModel(f"Analysis: a\nLevel: {level}\nScore: 72")
     ).judge(PLAY)
@@ -316,19 +316,19 @@ def test_level_that_names_another_band_is_warned_of(level: str, warned: bool) ->
 @pytest.mark.parametrize(
     ("threshold", "passed"), [(None, True), (0.75, True), (0.750000001, False), (0.0, True), (1.0, False)]
 )
-def test_threshold_is_on_the_score_and_included(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
+def test_score_equal_to_the_threshold_passes(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
     judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]), threshold=threshold)
     assert judge.judge(RAG).passed is passed
 
 
-def test_threshold_forgives_what_floats_do() -> None:
-    ten_tenths = ScriptedModel('{"score": 0.30000000000000004}')
-    assert load("confidence_grounding", model=ten_tenths, threshold=0.3).judge(RAG).passed
+def test_threshold_tolerates_rounding_errors() -> None:
+    slightly_more = ScriptedModel('{"score": 0.30000000000000004}')
+    assert load("confidence_grounding", model=slightly_more, threshold=0.3).judge(RAG).passed
     slightly_less = ScriptedModel('{"score": 0.7999999999999999}')
     assert load("confidence_grounding", model=slightly_less, threshold=0.8).judge(RAG).passed
 
 
-def test_harmonic_mean_is_no_better_than_its_weaker_half_allows() -> None:
+def test_passage_quality_is_the_harmonic_mean_of_its_parts() -> None:
     verdict = load("passage_quality", model=ScriptedModel(GOOD["passage_quality"])).judge(RAG)
     assert [(part.name, part.value, part.score) for part in verdict.parts] == [
         ("recall", 5, 1.0),
@@ -374,7 +374,7 @@ def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
     assert all(part.evidence == () for part in verdict.parts)
 
 
-def test_verdict_tells_where_its_score_comes_from() -> None:
+def test_verdict_has_prompt_case_id_and_signature() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]))
     verdict = judge.judge(RAG)
     assert verdict.prompt == judge.rubric.prompt.id
@@ -389,7 +389,7 @@ def test_verdict_tells_where_its_score_comes_from() -> None:
     )
 
 
-def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
+def test_request_has_messages_and_parameters_and_makes_no_call() -> None:
     model = ScriptedModel("hm")
     judge = load("groundedness", model=model, parameters={"temperature": 0.5, "seed": 7})
     request = judge.rubric.ask(RAG)
@@ -399,62 +399,62 @@ def test_asking_is_pure_and_holds_all_that_is_sent() -> None:
     assert model.asked == []
 
 
-def test_unknown_judge_is_told_which_there_are() -> None:
+def test_unknown_judge_error_lists_the_judges() -> None:
     with pytest.raises(PromptError, match=r"fairness.*confidence_grounding.*statement_groundedness"):
         load("fairness", model=ScriptedModel("hm"))
 
 
-def test_no_model_is_told_what_can_be_given() -> None:
+def test_missing_or_invalid_model_error_lists_the_choices() -> None:
     with pytest.raises(ModelError, match=r"offline.*openai:gpt-4o-mini|openai:gpt-4o-mini.*offline"):
         load("groundedness")
     with pytest.raises(ModelError, match="int cannot be used as a model"):
-        load("groundedness", model=4)  # type: ignore[arg-type]  # what a user may do all the same
+        load("groundedness", model=4)  # type: ignore[arg-type]  # a user without a type checker
 
 
 @pytest.mark.parametrize("name", ["ofline", "off-line", "Offline "])
-def test_misspelt_offline_is_not_sent_to_an_endpoint(name: str) -> None:
+def test_misspelt_offline_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=r'unknown_model: .*"offline"'):
         load("groundedness", model=name)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, 3, "0.7"])
-def test_threshold_off_the_score_is_refused(threshold: Any) -> None:
+def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
     with pytest.raises(PromptError, match=r"0\.\.1"):
         load("groundedness", model=ScriptedModel("hm"), threshold=threshold)
 
 
-class Chatty:
-    """What many client libraries answer: an object with content and metadata."""
+class ClientMessage:
+    """A message as many client libraries return it: with content and metadata."""
 
     content = GOOD["groundedness"]
     usage_metadata = {"input_tokens": 7, "output_tokens": 3}  # noqa: RUF012
     response_metadata = {"finish_reason": "stop", "model_name": "chatty-1"}  # noqa: RUF012
 
 
-async def answers_later(_: object) -> str:
+async def answer_later(_: object) -> str:
     await asyncio.sleep(0)
     return GOOD["groundedness"]
 
 
-class CalledLater:
+class AsyncCallable:
     async def __call__(self, request: object) -> str:
-        return await answers_later(request)
+        return await answer_later(request)
 
 
-def answers_with(answer: Any) -> Callable[[object], Any]:
+def returning(answer: Any) -> Callable[[object], Any]:
     return lambda _: answer
 
 
 ANSWERS = [
-    answers_with(GOOD["groundedness"]),
-    answers_with({"content": GOOD["groundedness"]}),
-    answers_with({"choices": [{"message": {"content": GOOD["groundedness"]}, "finish_reason": "stop"}]}),
-    answers_with({"content": [{"type": "text", "text": GOOD["groundedness"]}]}),
-    answers_with(Chatty()),
-    answers_with(Reply(GOOD["groundedness"])),
-    answers_later,
-    partial(answers_later),
-    CalledLater(),
+    returning(GOOD["groundedness"]),
+    returning({"content": GOOD["groundedness"]}),
+    returning({"choices": [{"message": {"content": GOOD["groundedness"]}, "finish_reason": "stop"}]}),
+    returning({"content": [{"type": "text", "text": GOOD["groundedness"]}]}),
+    returning(ClientMessage()),
+    returning(Reply(GOOD["groundedness"])),
+    answer_later,
+    partial(answer_later),
+    AsyncCallable(),
 ]
 
 
@@ -471,8 +471,8 @@ def test_any_function_is_a_model(answer: Any) -> None:
     assert asyncio.run(inside_a_loop()).value == 4
 
 
-def test_function_may_answer_with_the_verdict_itself() -> None:
-    judge = load("confidence_grounding", model=answers_with({"reasoning": "r", "score": 0.75}))
+def test_function_can_return_the_json_object_itself() -> None:
+    judge = load("confidence_grounding", model=returning({"reasoning": "r", "score": 0.75}))
     assert judge.judge(RAG).score == 0.75
 
 
@@ -485,16 +485,16 @@ def test_function_may_answer_with_the_verdict_itself() -> None:
         (ConnectionError(), "connection"),
     ],
 )
-def test_what_a_function_raises_is_a_model_error(error: Exception, code: str) -> None:
+def test_exception_of_a_function_becomes_a_model_error(error: Exception, code: str) -> None:
     def fails(_: object) -> str:
         raise error
 
-    verdict, _ = (settled(load("groundedness", model=fails), RAG, by=by) for by in ("judge", "ajudge"))
+    verdict, _ = (verdict_by(load("groundedness", model=fails), RAG, by=by) for by in ("judge", "ajudge"))
     assert verdict.error is not None
     assert verdict.error.code == code
     assert verdict.attempts == 1
 
 
-def test_object_without_content_is_a_model_error() -> None:
+def test_reply_without_content_is_a_model_error() -> None:
     with pytest.raises(ModelError, match=r"must be a text, a mapping or have \.content, not int"):
-        load("groundedness", model=answers_with(4)).judge(RAG)
+        load("groundedness", model=returning(4)).judge(RAG)

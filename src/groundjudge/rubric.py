@@ -277,7 +277,7 @@ def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
     """What tells one format from another: its class, and its attributes."""
     kind = type(format)
     attributes = (
-        {field.name: getattr(format, field.name) for field in fields(format)}
+        {field.name: getattr(format, field.name) for field in fields(format) if field.compare}
         if is_dataclass(format)
         else getattr(format, "__dict__", repr(format))
     )

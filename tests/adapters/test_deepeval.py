@@ -1,4 +1,4 @@
-"""DeepEval's users measure, evaluate, assert and run test files: each judge is a metric like any other."""
+"""DeepEval metrics: measure, evaluate, assert_test and `deepeval test run` with each judge."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ from groundjudge.adapters.deepeval import (
 )
 
 DEEPEVAL: Any = deepeval
-"""DeepEval's public face, of which type checkers see little."""
+"""DeepEval's public functions, whose types are incomplete."""
 
 Build = Callable[..., Any]
-"""A metric's class, or what builds a metric from the same arguments."""
+"""A metric's class, or a function that builds a metric from the same arguments."""
 
 CLASSES: tuple[Build, ...] = (
     GroundednessMetric,
@@ -99,8 +99,8 @@ ROLE: Mapping[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """DeepEval writes into the working directory, and does not close the event loop that it makes."""
+def _clean_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """DeepEval writes into the working directory, and does not close the event loop that it creates."""
     monkeypatch.chdir(tmp_path)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -109,14 +109,14 @@ def _left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 
 def row(**fields: Any) -> LLMTestCase:
-    told: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "input": "When does the library open?",
         "actual_output": "It opens at 9:00. It has a garden.",
         "expected_output": "The library opens at 9:00 on weekdays.",
         "retrieval_context": ["The library opens at 9:00 on weekdays."],
         "metadata": {**ROLE},
     }
-    return LLMTestCase(**{**told, **fields})
+    return LLMTestCase(**{**defaults, **fields})
 
 
 def row_asking(question: str) -> LLMTestCase:
@@ -127,48 +127,50 @@ def tool(name: str, output: Any = None) -> ToolCall:
     return ToolCall(name=name, output=output, input_parameters={})
 
 
-def talk(*turns: str, **fields: Any) -> ConversationalTestCase:
-    """A conversation in which the user begins."""
-    spoken = [Turn(role="assistant" if at % 2 else "user", content=text) for at, text in enumerate(turns)]
-    told: dict[str, Any] = {"turns": spoken, "chatbot_role": "Mira keeps the lighthouse."}
-    return ConversationalTestCase(**{**told, **fields})
+def conversation(*turns: str, **fields: Any) -> ConversationalTestCase:
+    """A conversation that the user begins."""
+    alternating = [
+        Turn(role="assistant" if index % 2 else "user", content=text) for index, text in enumerate(turns)
+    ]
+    defaults: dict[str, Any] = {"turns": alternating, "chatbot_role": "Mira keeps the lighthouse."}
+    return ConversationalTestCase(**{**defaults, **fields})
 
 
 def copies(*metrics: Any) -> list[Any]:
     return copy_metrics([*metrics])  # as DeepEval copies them for each test case
 
 
-def asked(model: ScriptedModel) -> str:
-    """What a model was last asked to judge."""
+def last_prompt(model: ScriptedModel) -> str:
+    """The last message of the last request to a model."""
     return model.asked[-1].messages[-1]["content"]
 
 
-async def in_turn(metric: Any, case: Any) -> Any:
+async def by_measure(metric: Any, case: Any) -> Any:
     return metric.measure(case)
 
 
-async def awaited(metric: Any, case: Any) -> Any:
+async def by_a_measure(metric: Any, case: Any) -> Any:
     return await metric.a_measure(case)
 
 
-both_ways = pytest.mark.parametrize("measure", [in_turn, awaited])
-in_both_modes = pytest.mark.parametrize("run_async", [True, False])
+sync_and_async = pytest.mark.parametrize("measure", [by_measure, by_a_measure])
+sync_and_async_runs = pytest.mark.parametrize("run_async", [True, False])
 
 
-def passes(case: Any, *metrics: Any, run_async: bool) -> None:
+def assert_passes(case: Any, *metrics: Any, run_async: bool) -> None:
     DEEPEVAL.assert_test(case, [*metrics], run_async=run_async)
 
 
 def results(metrics: list[Any], *cases: Any, run_async: bool, **errors: bool) -> list[dict[str, Any]]:
-    """DeepEval's own results of a run: for each case its metrics' data by their names."""
-    told = DEEPEVAL.evaluate(
+    """The results of DeepEval's `evaluate`: for each case the metrics' data by their names."""
+    outcome = DEEPEVAL.evaluate(
         [*cases],
         metrics,
         async_config=AsyncConfig(run_async=run_async),
         error_config=ErrorConfig(**errors),
         **QUIET,
     )
-    ordered = sorted(told.test_results, key=lambda result: result.index or 0)
+    ordered = sorted(outcome.test_results, key=lambda result: result.index or 0)
     return [{data.name: data for data in result.metrics_data or ()} for result in ordered]
 
 
@@ -200,9 +202,9 @@ VERDICTS: list[tuple[Build, str, float, str, dict[str, float] | None, str]] = [
 ]
 
 
-@both_ways
+@sync_and_async
 @pytest.mark.parametrize(("build", "reply", "score", "reason", "parts", "name"), VERDICTS)
-async def test_a_metric_tells_what_its_judge_says(  # noqa: PLR0913, PLR0917  a table's columns
+async def test_metric_has_score_reason_parts_and_name_of_the_verdict(  # noqa: PLR0913, PLR0917  a table's columns
     measure: Any, build: Build, reply: str, score: float, reason: str, parts: Any, name: str
 ) -> None:
     metric = build(model=ScriptedModel(reply))
@@ -217,9 +219,9 @@ async def test_a_metric_tells_what_its_judge_says(  # noqa: PLR0913, PLR0917  a 
     assert f'"signature": "{metric.verdict.signature}"' in metric.verbose_logs
 
 
-@in_both_modes
+@sync_and_async_runs
 @pytest.mark.parametrize(("build", "reply", "score", "reason", "parts", "name"), VERDICTS)
-def test_evaluate_tells_the_same(  # noqa: PLR0913, PLR0917
+def test_evaluate_gives_score_and_reason_of_the_verdict(  # noqa: PLR0913, PLR0917
     run_async: bool,  # noqa: FBT001
     build: Build,
     reply: str,
@@ -230,8 +232,8 @@ def test_evaluate_tells_the_same(  # noqa: PLR0913, PLR0917
 ) -> None:
     del parts
     metric = build(model=ScriptedModel(reply))
-    for told in results([metric], row(), row(input="And on Sundays?"), run_async=run_async):
-        data = told[name]
+    for result in results([metric], row(), row(input="And on Sundays?"), run_async=run_async):
+        data = result[name]
         assert data.score == pytest.approx(score)
         assert data.success is (score >= 0.5)
         assert data.reason == reason
@@ -239,15 +241,15 @@ def test_evaluate_tells_the_same(  # noqa: PLR0913, PLR0917
         assert data.error is None
 
 
-@in_both_modes
+@sync_and_async_runs
 def test_assert_test_fails_with_score_and_reason(run_async: bool) -> None:  # noqa: FBT001
-    passes(row(), GroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
+    assert_passes(row(), GroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
     failure = r"Groundedness \(score: 0\.25, threshold: 0\.5, .* reason: The hour is wrong"
     with pytest.raises(AssertionError, match=failure):
-        passes(row(), GroundednessMetric(model=ScriptedModel(INCORRECT)), run_async=run_async)
+        assert_passes(row(), GroundednessMetric(model=ScriptedModel(INCORRECT)), run_async=run_async)
 
 
-async def test_every_way_works_inside_a_running_loop() -> None:
+async def test_measure_and_a_measure_work_inside_a_running_loop() -> None:
     metric = GroundednessMetric(model=ScriptedModel(GROUNDED))
     assert metric.measure(row()) == await metric.a_measure(row()) == 1
 
@@ -255,21 +257,21 @@ async def test_every_way_works_inside_a_running_loop() -> None:
 def test_tokens_of_all_attempts_are_counted() -> None:
     used = partial(Reply, usage=Usage(prompt_tokens=100, completion_tokens=10))
     model = ScriptedModel(used(UNREADABLE), used(GROUNDED))
-    [told] = results([GroundednessMetric(model=model)], row(), run_async=True)
-    assert (told["Groundedness"].input_tokens, told["Groundedness"].output_tokens) == (200, 20)
+    [result] = results([GroundednessMetric(model=model)], row(), run_async=True)
+    assert (result["Groundedness"].input_tokens, result["Groundedness"].output_tokens) == (200, 20)
     metric = GroundednessMetric(model=ScriptedModel(used(UNREADABLE)))
     with pytest.raises(ReplyError):
         metric.measure(row())
     assert (metric.input_tokens, metric.output_tokens) == (200, 20)
 
 
-@pytest.mark.parametrize("loud", [True, False])
-def test_only_verbose_mode_prints(loud: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
-    GroundednessMetric(model=ScriptedModel(GROUNDED), verbose_mode=loud).measure(row())
-    assert ("It stands in the source." in capsys.readouterr().out) is loud
+@pytest.mark.parametrize("verbose", [True, False])
+def test_only_verbose_mode_prints(verbose: bool, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: FBT001
+    GroundednessMetric(model=ScriptedModel(GROUNDED), verbose_mode=verbose).measure(row())
+    assert ("It stands in the source." in capsys.readouterr().out) is verbose
 
 
-def test_without_include_reason_there_is_none() -> None:
+def test_without_include_reason_only_not_applicable_has_a_reason() -> None:
     metric = GroundednessMetric(model=ScriptedModel(GROUNDED, GREETING), include_reason=False)
     metric.measure(row())
     assert metric.reason is None
@@ -277,12 +279,12 @@ def test_without_include_reason_there_is_none() -> None:
     assert metric.reason == "Not applicable (nothing_to_ground)."
 
 
-# --- the constructor, and copies of what it made --------------------------------------------------
+# --- arguments and copies -------------------------------------------------------------------------
 
 
 def test_all_metrics_take_the_same_arguments() -> None:
-    own = [*inspect.signature(JudgeMetric).parameters]
-    assert own == [
+    names = [*inspect.signature(JudgeMetric).parameters]
+    assert names == [
         *"threshold model include_reason async_mode strict_mode verbose_mode flaky judge options".split()
     ]
     assert {inspect.signature(each) for each in (JudgeMetric, *CLASSES)} == {inspect.signature(JudgeMetric)}
@@ -303,7 +305,9 @@ def test_all_metrics_take_the_same_arguments() -> None:
         ({"judge": load("groundedness", model="offline", threshold=0.8), "threshold": 0.6}, 0.6, True),
     ],
 )
-def test_the_threshold_is_the_judges_own_unless_told(options: Any, threshold: Any, success: Any) -> None:
+def test_threshold_is_that_of_the_judge_unless_another_is_given(
+    options: Any, threshold: Any, success: Any
+) -> None:
     metric = GroundednessMetric(model=ScriptedModel(INCOMPLETE), **options)
     for each in [metric, *copies(metric)]:
         assert each.threshold == threshold
@@ -313,12 +317,12 @@ def test_the_threshold_is_the_judges_own_unless_told(options: Any, threshold: An
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 3])
-def test_a_threshold_off_the_score_is_an_error(threshold: float) -> None:
+def test_threshold_out_of_range_raises(threshold: float) -> None:
     with pytest.raises(PromptError, match="threshold"):
         GroundednessMetric(threshold=threshold, model="offline")
 
 
-def test_a_model_must_be_given() -> None:
+def test_missing_model_or_judge_raises() -> None:
     with pytest.raises(ModelError, match="no model given"):
         GroundednessMetric()
     with pytest.raises(PromptError, match="there is no judge"):
@@ -326,8 +330,8 @@ def test_a_model_must_be_given() -> None:
 
 
 @pytest.mark.parametrize("build", CLASSES)
-def test_a_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
-    told: dict[str, Any] = {
+def test_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
+    arguments: dict[str, Any] = {
         "threshold": 0.7,
         "include_reason": False,
         "async_mode": False,
@@ -335,24 +339,24 @@ def test_a_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
         "verbose_mode": True,
         "flaky": True,
     }
-    metric = build(model=ScriptedModel(GROUNDED), **told)
+    metric = build(model=ScriptedModel(GROUNDED), **arguments)
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
-    assert {name: vars(copy)[name] for name in told} == told
+    assert {name: vars(copy)[name] for name in arguments} == arguments
     assert copy.model is metric.model
     assert copy.judge == metric.judge
     assert copy.criteria == metric.criteria
 
 
-def test_a_judge_of_ones_own_is_read_once(own_judge: Path) -> None:
-    metric = JudgeMetric(judge=own_judge, model=ScriptedModel("<score>8</score><why>kind</why>"))
-    own_judge.unlink()
+def test_prompt_file_is_read_once(prompt_file: Path) -> None:
+    metric = JudgeMetric(judge=prompt_file, model=ScriptedModel("<score>8</score><why>kind</why>"))
+    prompt_file.unlink()
     assert metric.__name__ == "Kindness Of Tone"
     assert metric.threshold == 0.7
-    for told in results([metric], row(), row(input="?"), run_async=True):
-        assert told["Kindness Of Tone"].score == 0.8
-        assert told["Kindness Of Tone"].success is True
+    for result in results([metric], row(), row(input="?"), run_async=True):
+        assert result["Kindness Of Tone"].score == 0.8
+        assert result["Kindness Of Tone"].success is True
 
 
 KINDNESS = """\
@@ -370,23 +374,23 @@ How kind is this? Answer with <score> and <why>.
 
 
 @pytest.fixture
-def own_judge(tmp_path: Path) -> Path:
+def prompt_file(tmp_path: Path) -> Path:
     path = tmp_path / "kindness.prompty"
     path.write_text(KINDNESS)
     return path
 
 
-def test_a_judge_brings_its_model_unless_another_is_given() -> None:
+def test_judge_keeps_its_model_unless_another_is_given() -> None:
     judge = load("groundedness", model=ScriptedModel(GROUNDED))
     assert JudgeMetric(judge=judge).measure(row()) == 1
     assert JudgeMetric(judge=judge, model=ScriptedModel(INCORRECT)).measure(row()) == 0.25
 
 
-# --- nothing to judge -----------------------------------------------------------------------------
+# --- not applicable -------------------------------------------------------------------------------
 
 
-@both_ways
-async def test_nothing_to_judge_is_a_success_without_a_score(measure: Any) -> None:
+@sync_and_async
+async def test_not_applicable_is_a_success_without_a_score(measure: Any) -> None:
     metric = GroundednessMetric(model=ScriptedModel(GREETING), strict_mode=True)
     assert await measure(metric, row(actual_output="Hello!")) is None
     assert metric.score is None
@@ -394,33 +398,37 @@ async def test_nothing_to_judge_is_a_success_without_a_score(measure: Any) -> No
     assert metric.reason == "Not applicable (nothing_to_ground). It claims nothing."
 
 
-@in_both_modes
-def test_nothing_to_judge_passes_in_a_run(run_async: bool) -> None:  # noqa: FBT001
+@sync_and_async_runs
+def test_not_applicable_passes_in_evaluate_and_assert_test(run_async: bool) -> None:  # noqa: FBT001
     metric = GroundednessMetric(model=ScriptedModel(GREETING))
-    [told] = results([metric], row(), run_async=run_async)
-    assert (told["Groundedness"].score, told["Groundedness"].success) == (None, True)
-    passes(row(), GroundednessMetric(model=ScriptedModel(GREETING)), run_async=run_async)
+    [result] = results([metric], row(), run_async=run_async)
+    assert (result["Groundedness"].score, result["Groundedness"].success) == (None, True)
+    assert_passes(row(), GroundednessMetric(model=ScriptedModel(GREETING)), run_async=run_async)
 
 
-def test_one_row_leaves_nothing_for_the_next() -> None:
-    metric = GroundednessMetric(model=ScriptedModel(GREETING, ModelError("server", "gone"), INCORRECT))
+def test_results_are_reset_for_each_test_case() -> None:
+    metric = GroundednessMetric(model=ScriptedModel(GREETING, ModelError("server", "unavailable"), INCORRECT))
     greeting, failed, wrong = (
-        told["Groundedness"]
-        for told in results([metric], *map(row_asking, "abc"), run_async=False, ignore_errors=True)
+        result["Groundedness"]
+        for result in results([metric], *map(row_asking, "abc"), run_async=False, ignore_errors=True)
     )
     assert (greeting.score, greeting.success, greeting.error) == (None, True, None)
     assert (failed.score, failed.success, failed.reason) == (None, False, None)
-    assert "server: gone" in failed.error
+    assert "server: unavailable" in failed.error
     assert (wrong.score, wrong.success, wrong.error) == (0.25, False, None)
 
 
-# --- what a judge needs ---------------------------------------------------------------------------
+# --- required fields ------------------------------------------------------------------------------
 
-NEEDED: list[tuple[Build, dict[str, Any], str]] = [
+MISSING: list[tuple[Build, dict[str, Any], str]] = [
     (GroundednessMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None for the 'Grou"),
     (GroundednessMetric, {"actual_output": None}, "'actual_output' cannot be None"),
     (GroundednessMetric, {"actual_output": ""}, "'actual_output' cannot be empty"),
-    (GroundednessMetric, {"actual_output": " \n"}, "empty_response"),
+    (
+        GroundednessMetric,
+        {"actual_output": " \n"},
+        "empty_response: the 'Groundedness' metric cannot judge an empty response",
+    ),
     (GroundednessMetric, {"input": " "}, "missing_field: groundedness needs query"),
     (ConfidenceGroundingMetric, {"retrieval_context": None}, "'retrieval_context' cannot be None"),
     (StatementGroundednessMetric, {"retrieval_context": []}, "missing_field: .* needs context"),
@@ -431,12 +439,14 @@ NEEDED: list[tuple[Build, dict[str, Any], str]] = [
 ]
 
 
-@both_ways
-@pytest.mark.parametrize(("build", "fields", "why"), NEEDED)
-async def test_what_a_judge_needs_must_be_there(measure: Any, build: Build, fields: Any, why: str) -> None:
+@sync_and_async
+@pytest.mark.parametrize(("build", "fields", "message"), MISSING)
+async def test_missing_field_raises_without_a_call(
+    measure: Any, build: Build, fields: Any, message: str
+) -> None:
     model = ScriptedModel(GROUNDED)
     metric = build(model=model)
-    with pytest.raises(MissingTestCaseParamsError, match=why) as raised:
+    with pytest.raises(MissingTestCaseParamsError, match=message) as raised:
         await measure(metric, row(**fields))
     assert metric.error == str(raised.value)
     assert (metric.score, metric.success) == (None, None)
@@ -444,19 +454,19 @@ async def test_what_a_judge_needs_must_be_there(measure: Any, build: Build, fiel
     assert not model.asked
 
 
-@in_both_modes
-@pytest.mark.parametrize(("build", "fields", "why"), NEEDED)
-def test_what_is_missing_is_an_error_of_its_row_or_skipped(
+@sync_and_async_runs
+@pytest.mark.parametrize(("build", "fields", "message"), MISSING)
+def test_missing_field_in_evaluate_is_an_error_of_its_row_or_skipped(
     run_async: bool,  # noqa: FBT001
     build: Build,
     fields: Any,
-    why: str,
+    message: str,
 ) -> None:
     reply = next(reply for kind, reply, *_ in VERDICTS if kind is build)
     metric = build(model=ScriptedModel(reply))
-    lacking, complete = results([metric], row(**fields), row(), run_async=run_async, ignore_errors=True)
-    assert re.search(why, lacking[metric.__name__].error)
-    assert lacking[metric.__name__].success is False
+    incomplete, complete = results([metric], row(**fields), row(), run_async=run_async, ignore_errors=True)
+    assert re.search(message, incomplete[metric.__name__].error)
+    assert incomplete[metric.__name__].success is False
     assert complete[metric.__name__].error is None
     skipped, _ = results(
         [build(model=ScriptedModel(reply))],
@@ -466,7 +476,7 @@ def test_what_is_missing_is_an_error_of_its_row_or_skipped(
         skip_on_missing_params=True,
     )
     assert skipped == {}
-    with pytest.raises(MissingTestCaseParamsError, match=why):
+    with pytest.raises(MissingTestCaseParamsError, match=message):
         results([build(model=ScriptedModel(reply))], row(**fields), run_async=run_async)
 
 
@@ -479,12 +489,12 @@ def test_what_is_missing_is_an_error_of_its_row_or_skipped(
         (KnowledgeHallucinationMetric, IN_ROLE, {"retrieval_context": None, "expected_output": None}),
     ],
 )
-def test_what_a_judge_does_not_need_may_be_missing(build: Build, reply: str, fields: Any) -> None:
+def test_fields_that_the_judge_does_not_require_can_be_missing(build: Build, reply: str, fields: Any) -> None:
     assert build(model=ScriptedModel(reply)).measure(row(**fields)) > 0
 
 
-def test_the_required_params_are_the_judges_inputs() -> None:
-    required = {each: each(model="offline")._required_params for each in CLASSES[:-1]}  # noqa: SLF001
+def test_required_params_are_the_required_inputs_of_the_judge() -> None:
+    required = {metric: metric(model="offline")._required_params for metric in CLASSES[:-1]}  # noqa: SLF001
     assert set(required[GroundednessMetric]) == {
         SingleTurnParams.INPUT,
         SingleTurnParams.ACTUAL_OUTPUT,
@@ -501,27 +511,27 @@ def test_the_required_params_are_the_judges_inputs() -> None:
     }
 
 
-def test_a_test_case_with_images_is_an_error(tmp_path: Path) -> None:
+def test_test_case_with_images_raises(tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(b"\x89PNG")
-    shown = MLLMImage(url=str(tmp_path / "map.png"), local=True)
-    with pytest.raises(GroundjudgeError, match="images"):
-        GroundednessMetric(model="offline").measure(row(actual_output=f"Here it is: {shown}"))
+    image = MLLMImage(url=str(tmp_path / "map.png"), local=True)
+    with pytest.raises(GroundjudgeError, match="contains images"):
+        GroundednessMetric(model="offline").measure(row(actual_output=f"Here it is: {image}"))
 
 
-# --- where the case comes from --------------------------------------------------------------------
+# --- fields of the case ---------------------------------------------------------------------------
 
 
-def test_all_shapes_of_a_retrieval_context_are_the_same_prompt() -> None:
+def test_all_types_of_retrieval_context_give_the_same_prompt() -> None:
     model = ScriptedModel(GROUNDED)
     prompts: set[str] = set()
-    for each in ("It opens at 9:00.", RetrievedContextData(context="It opens at 9:00.", source="faq.html")):
-        GroundednessMetric(model=model).measure(row(retrieval_context=[each]))
-        prompts.add(asked(model))
+    for item in ("It opens at 9:00.", RetrievedContextData(context="It opens at 9:00.", source="faq.html")):
+        GroundednessMetric(model=model).measure(row(retrieval_context=[item]))
+        prompts.add(last_prompt(model))
     assert len(prompts) == 1
 
 
 @pytest.mark.parametrize("retrieved", [None, [], ["Opening hours are on the website."]])
-def test_outputs_of_tools_are_tool_results(retrieved: list[str] | None) -> None:
+def test_outputs_of_tools_become_tool_result_documents(retrieved: list[str] | None) -> None:
     model = ScriptedModel(GROUNDED)
     tools = [
         tool("get_hours", {"opens": "9:00", "café": True}),
@@ -529,35 +539,35 @@ def test_outputs_of_tools_are_tool_results(retrieved: list[str] | None) -> None:
         tool("forgotten"),
     ]
     GroundednessMetric(model=model).measure(row(retrieval_context=retrieved, tools_called=tools))
-    prompt = asked(model)
+    prompt = last_prompt(model)
     assert 'kind="tool result" title="Tool Result: get_hours">\n{"opens": "9:00", "café": true}\n' in prompt
     assert 'title="Tool Result: get_weather">\nsunny\n' in prompt
     assert "forgotten" not in prompt
     assert ("on the website" in prompt) is bool(retrieved)
 
 
-def test_tools_without_an_output_are_no_context() -> None:
+def test_tools_without_output_give_no_context() -> None:
     with pytest.raises(MissingTestCaseParamsError, match="retrieval_context"):
         GroundednessMetric(model="offline").measure(
             row(retrieval_context=None, tools_called=[tool("get_hours")])
         )
 
 
-def test_the_ideal_context_is_not_what_was_retrieved() -> None:
+def test_ideal_context_is_not_used() -> None:
     case = row(retrieval_context=None, context=["It opens at 9:00."])
     with pytest.raises(MissingTestCaseParamsError, match="retrieval_context"):
         GroundednessMetric(model="offline").measure(case)
 
 
-def test_metadata_fills_what_deepeval_has_no_field_for() -> None:
+def test_metadata_provides_the_fields_that_deepeval_does_not_have() -> None:
     model = ScriptedModel(IN_ROLE)
-    told = {**ROLE, "answers": ["I keep the light."]}
-    KnowledgeHallucinationMetric(model=model).measure(row(metadata=told))
-    prompt = asked(model)
+    metadata = {**ROLE, "answers": ["I keep the light."]}
+    KnowledgeHallucinationMetric(model=model).measure(row(metadata=metadata))
+    prompt = last_prompt(model)
     assert all(text in prompt for text in (ROLE["profile"], "Mira", "Who are you?", "I keep the light."))
 
 
-def test_metadata_is_nothing_to_a_judge_that_does_not_ask_for_it() -> None:
+def test_metadata_is_ignored_by_a_judge_without_such_inputs() -> None:
     assert (
         GroundednessMetric(model=ScriptedModel(GROUNDED)).measure(row(metadata={"profile": 3, "answers": 4}))
         == 1
@@ -567,14 +577,14 @@ def test_metadata_is_nothing_to_a_judge_that_does_not_ask_for_it() -> None:
 # --- conversations --------------------------------------------------------------------------------
 
 
-@both_ways
-async def test_the_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
+@sync_and_async
+async def test_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
     model = ScriptedModel(IN_ROLE)
     metric = ConversationalKnowledgeHallucinationMetric(model=model)
-    case = talk("Hello.", "Good evening.", "Who are you?", "I keep the light.", "Thanks!")
+    case = conversation("Hello.", "Good evening.", "Who are you?", "I keep the light.", "Thanks!")
     assert await measure(metric, case) == 0.75
     assert metric.reason == "why"
-    prompt = asked(model)
+    prompt = last_prompt(model)
     assert "<data-response>\nI keep the light.\n" in prompt
     assert "<data-profile>\nMira keeps the lighthouse.\n" in prompt
     assert "<data-agent_name>\nassistant\n" in prompt
@@ -582,34 +592,41 @@ async def test_the_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
     assert "Thanks!" not in prompt
 
 
-def test_metadata_of_a_conversation_names_the_agent_and_its_answers() -> None:
+def test_metadata_of_a_conversation_provides_agent_name_and_answers() -> None:
     model = ScriptedModel(IN_ROLE)
-    told = {"agent_name": "Mira", "answers": ["I am Mira."]}
-    ConversationalKnowledgeHallucinationMetric(model=model).measure(talk("Who?", "Mira.", metadata=told))
-    assert "<data-agent_name>\nMira\n" in asked(model)
-    assert "I am Mira." in asked(model)
+    metadata = {"agent_name": "Mira", "answers": ["I am Mira."]}
+    ConversationalKnowledgeHallucinationMetric(model=model).measure(
+        conversation("Who?", "Mira.", metadata=metadata)
+    )
+    assert "<data-agent_name>\nMira\n" in last_prompt(model)
+    assert "I am Mira." in last_prompt(model)
 
 
-@in_both_modes
+@sync_and_async_runs
 @pytest.mark.parametrize(
-    ("case", "why"),
+    ("case", "message"),
     [
-        (talk("Hello?"), "missing_field: .* needs response"),
-        (talk("Hello?", " "), "empty_response"),
-        (talk("Hello?", "Hello.", chatbot_role=None), "'chatbot_role' .* cannot be empty"),
-        (talk("Hello?", "Hello.", turns=[Turn(role="assistant", content="Hi")]), "needs conversation"),
+        (conversation("Hello?"), "missing_field: .* needs response"),
+        (conversation("Hello?", " "), "empty_response"),
+        (conversation("Hello?", "Hello.", chatbot_role=None), "'chatbot_role' .* cannot be empty"),
+        (
+            conversation("Hello?", "Hello.", turns=[Turn(role="assistant", content="Hi")]),
+            "needs conversation",
+        ),
     ],
 )
-def test_a_conversation_must_have_what_is_judged(case: Any, why: str, run_async: bool) -> None:  # noqa: FBT001
+def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str, run_async: bool) -> None:  # noqa: FBT001
     metric = ConversationalKnowledgeHallucinationMetric(model=ScriptedModel(IN_ROLE))
-    lacking, complete = results([metric], case, talk("Who?", "I."), run_async=run_async, ignore_errors=True)
-    assert re.search(why, lacking["Knowledge Hallucination"].error)
+    incomplete, complete = results(
+        [metric], case, conversation("Who?", "I."), run_async=run_async, ignore_errors=True
+    )
+    assert re.search(message, incomplete["Knowledge Hallucination"].error)
     assert complete["Knowledge Hallucination"].score == 0.75
 
 
-def test_metrics_and_cases_of_different_kinds_do_not_mix() -> None:
+def test_metric_refuses_the_other_kind_of_test_case() -> None:
     with pytest.raises(ValueError, match="not of type 'LLMTestCase'"):
-        KnowledgeHallucinationMetric(model="offline").measure(talk("Who?", "I."))
+        KnowledgeHallucinationMetric(model="offline").measure(conversation("Who?", "I."))
     with pytest.raises(ValueError, match="not of type 'ConversationalTestCase'"):
         ConversationalKnowledgeHallucinationMetric(model="offline").measure(row())
 
@@ -617,8 +634,8 @@ def test_metrics_and_cases_of_different_kinds_do_not_mix() -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@both_ways
-async def test_an_error_is_raised_and_kept(measure: Any) -> None:
+@sync_and_async
+async def test_error_is_raised_and_stored_with_its_verdict(measure: Any) -> None:
     metric = GroundednessMetric(model=ScriptedModel(UNREADABLE))
     with pytest.raises(ReplyError, match="no_verdict"):
         await measure(metric, row())
@@ -630,38 +647,38 @@ async def test_an_error_is_raised_and_kept(measure: Any) -> None:
     assert metric.verdict.attempts == 2
 
 
-@in_both_modes
-def test_errors_end_a_run_unless_they_are_ignored(run_async: bool) -> None:  # noqa: FBT001
-    def moody(request: Request) -> str:
-        return UNREADABLE if request.case.query == "moody" else GROUNDED
+@sync_and_async_runs
+def test_error_ends_evaluate_unless_errors_are_ignored(run_async: bool) -> None:  # noqa: FBT001
+    def model(request: Request) -> str:
+        return UNREADABLE if request.case.query == "unreadable" else GROUNDED
 
-    cases = row(), row(input="moody"), row(input="again")
-    told = results([GroundednessMetric(model=moody)], *cases, run_async=run_async, ignore_errors=True)
-    assert [each["Groundedness"].score for each in told] == [1, None, 1]
-    assert [each["Groundedness"].success for each in told] == [True, False, True]
-    assert "no_verdict: " in told[1]["Groundedness"].error
+    cases = row(), row(input="unreadable"), row(input="again")
+    found = results([GroundednessMetric(model=model)], *cases, run_async=run_async, ignore_errors=True)
+    assert [result["Groundedness"].score for result in found] == [1, None, 1]
+    assert [result["Groundedness"].success for result in found] == [True, False, True]
+    assert "no_verdict: " in found[1]["Groundedness"].error
     with pytest.raises(ReplyError):
-        results([GroundednessMetric(model=moody)], *cases, run_async=run_async)
+        results([GroundednessMetric(model=model)], *cases, run_async=run_async)
     with pytest.raises(ReplyError):
-        passes(row(input="moody"), GroundednessMetric(model=moody), run_async=run_async)
+        assert_passes(row(input="unreadable"), GroundednessMetric(model=model), run_async=run_async)
 
 
-@in_both_modes
-def test_a_type_error_does_not_judge_twice(run_async: bool) -> None:  # noqa: FBT001
+@sync_and_async_runs
+def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: bool) -> None:  # noqa: FBT001
     model = ScriptedModel(TypeError("bug"))
-    [told] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
-    assert "failed: TypeError: bug" in told["Groundedness"].error
+    [result] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
+    assert "failed: TypeError: bug" in result["Groundedness"].error
     assert len(model.asked) == 1
     with pytest.raises(GroundjudgeError, match="failed: TypeError: bug"):
         results([GroundednessMetric(model=model)], row(), run_async=run_async)
     assert len(model.asked) == 2
 
 
-# --- models of DeepEval ---------------------------------------------------------------------------
+# --- DeepEval models ------------------------------------------------------------------------------
 
 
-class Own(DeepEvalBaseLLM):
-    """A model as DeepEval's users write one."""
+class CustomLLM(DeepEvalBaseLLM):
+    """A model as users of DeepEval write one."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = [*answers]
@@ -677,10 +694,10 @@ class Own(DeepEvalBaseLLM):
         return self._answer("a_generate", prompt)
 
     def get_model_name(self, *_: Any, **__: Any) -> str:
-        return "my own model"
+        return "custom model"
 
-    def _answer(self, how: str, prompt: str) -> Any:
-        self.asked.append((how, prompt))
+    def _answer(self, method: str, prompt: str) -> Any:
+        self.asked.append((method, prompt))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
@@ -688,19 +705,19 @@ class Own(DeepEvalBaseLLM):
 
 
 class Cost(float):
-    """What a call cost, as the models that come with DeepEval tell it."""
+    """The cost of a call, as returned by the models that come with DeepEval."""
 
     input_tokens = 30
     output_tokens = 5
 
 
-async def test_a_model_of_deepeval_is_asked_in_its_own_way() -> None:
-    model = Own(UNREADABLE, (GROUNDED, Cost(0.1)))
+async def test_deepeval_model_is_called_by_generate_and_a_generate() -> None:
+    model = CustomLLM(UNREADABLE, (GROUNDED, Cost(0.1)))
     metric = GroundednessMetric(model=model)
-    assert metric.evaluation_model == "my own model"
+    assert metric.evaluation_model == "custom model"
     assert metric.measure(row()) == 1
     assert await metric.a_measure(row()) == 1
-    assert [how for how, _ in model.asked] == ["generate", "generate", "a_generate"]
+    assert [method for method, _ in model.asked] == ["generate", "generate", "a_generate"]
     first, again, _ = (prompt for _, prompt in model.asked)
     assert "impartial grader" in first
     assert "<data-response>\nIt opens at 9:00." in first
@@ -709,12 +726,12 @@ async def test_a_model_of_deepeval_is_asked_in_its_own_way() -> None:
     assert (metric.input_tokens, metric.output_tokens) == (30, 5)
 
 
-@in_both_modes
-def test_an_error_of_a_model_of_deepeval_is_an_error_of_its_row(run_async: bool) -> None:  # noqa: FBT001
-    model = Own(TypeError("bug"), TimeoutError("slow"), GROUNDED)
+@sync_and_async_runs
+def test_error_of_a_deepeval_model_is_an_error_of_its_row(run_async: bool) -> None:  # noqa: FBT001
+    model = CustomLLM(TypeError("bug"), TimeoutError("slow"), GROUNDED)
     cases = row(), row(input="b"), row(input="c")
-    told = results([GroundednessMetric(model=model)], *cases, run_async=run_async, ignore_errors=True)
-    errors = [each["Groundedness"].error or "" for each in told]
+    found = results([GroundednessMetric(model=model)], *cases, run_async=run_async, ignore_errors=True)
+    errors = [result["Groundedness"].error or "" for result in found]
     assert [code for code in ("failed", "timeout") for error in errors if f"{code}: the model" in error] == [
         "failed",
         "timeout",
@@ -722,20 +739,20 @@ def test_an_error_of_a_model_of_deepeval_is_an_error_of_its_row(run_async: bool)
     assert len(model.asked) == 3
 
 
-# --- two metrics of one call ----------------------------------------------------------------------
+# --- metrics that share a call --------------------------------------------------------------------
 
 
-@in_both_modes
-def test_recall_and_precision_cost_one_call_per_case(run_async: bool) -> None:  # noqa: FBT001
+@sync_and_async_runs
+def test_passage_metrics_share_one_call_per_case(run_async: bool) -> None:  # noqa: FBT001
     model = ScriptedModel(Reply(PASSAGE, usage=Usage(prompt_tokens=100, completion_tokens=10)))
     metrics = passage_metrics(model=model, threshold=0.2, flaky=True)
     cases = [row(input=f"question {number}") for number in range(5)]
-    told = results(
+    found = results(
         [*metrics, PassageQualityMetric(model=ScriptedModel(PASSAGE))], *cases, run_async=run_async
     )
     assert len(model.asked) == 5
-    for each in told:
-        recall, precision = each["Passage Recall"], each["Passage Precision"]
+    for result in found:
+        recall, precision = result["Passage Recall"], result["Passage Precision"]
         assert (recall.score, precision.score) == (1, 0.25)
         assert (recall.threshold, precision.threshold) == (0.2, 0.2)
         assert recall.flaky
@@ -743,10 +760,10 @@ def test_recall_and_precision_cost_one_call_per_case(run_async: bool) -> None:  
         assert recall.input_tokens + precision.input_tokens == 100
         assert recall.output_tokens + precision.output_tokens == 10
     results([*metrics, PassageQualityMetric(model=ScriptedModel(PASSAGE))], *cases, run_async=run_async)
-    assert len(model.asked) == 10, "a reply serves one evaluation only"
+    assert len(model.asked) == 10, "a reply is shared within one evaluation only"
 
 
-async def test_a_call_is_shared_while_it_is_on_its_way() -> None:
+async def test_call_in_flight_is_shared() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
         while shared.calls:  # noqa: ASYNC110  until the other metric waits for it too
@@ -766,34 +783,34 @@ async def test_a_call_is_shared_while_it_is_on_its_way() -> None:
     assert len(calls) == 5
 
 
-def test_passage_metrics_serve_without_each_other() -> None:
+def test_passage_metrics_work_separately() -> None:
     model = ScriptedModel(PASSAGE)
     recall, precision = passage_metrics(judge=load("passage_quality", model=model))
     assert [recall.measure(row()), recall.measure(row()), precision.measure(row())] == [1, 1, 0.25]
     assert len(model.asked) == 2
 
 
-@in_both_modes
-def test_an_error_of_a_shared_call_is_not_kept(run_async: bool) -> None:  # noqa: FBT001
-    model = ScriptedModel(ModelError("server", "gone"), ModelError("server", "gone"), PASSAGE)
+@sync_and_async_runs
+def test_error_of_a_shared_call_is_not_kept(run_async: bool) -> None:  # noqa: FBT001
+    model = ScriptedModel(ModelError("server", "unavailable"), ModelError("server", "unavailable"), PASSAGE)
     metrics = passage_metrics(model=model)
-    [told] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
-    assert all("server: gone" in data.error for data in told.values())
+    [result] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
+    assert all("server: unavailable" in data.error for data in result.values())
     results([*metrics], row(input="other"), run_async=run_async, ignore_errors=True)
-    [told] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
-    assert told["Passage Recall"].score == 1
+    [result] = results([*metrics], row(), run_async=run_async, ignore_errors=True)
+    assert result["Passage Recall"].score == 1
 
 
 # --- DeepEval's cache -----------------------------------------------------------------------------
 
 
-@in_both_modes
-def test_the_cache_of_deepeval_knows_the_prompt(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
+@sync_and_async_runs
+def test_changed_prompt_is_judged_again_despite_deepevals_cache(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
     prompt = tmp_path / "kindness.prompty"
     kind, grounded = ScriptedModel("<score>8</score><why>kind</why>"), ScriptedModel(GROUNDED)
-    cases = [row(input=f"{tmp_path} {number}") for number in range(2)]  # the cache is one for the process
+    cases = [row(input=f"{tmp_path} {number}") for number in range(2)]  # the process has one cache
 
-    def asked_after_another_run() -> tuple[int, int]:
+    def calls_after_another_run() -> tuple[int, int]:
         DEEPEVAL.evaluate(
             cases,
             [JudgeMetric(judge=prompt, model=kind), GroundednessMetric(model=grounded)],
@@ -803,9 +820,9 @@ def test_the_cache_of_deepeval_knows_the_prompt(tmp_path: Path, run_async: bool)
         return len(kind.asked), len(grounded.asked)
 
     prompt.write_text(KINDNESS, encoding="utf-8")
-    assert [asked_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
+    assert [calls_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
     prompt.write_text(KINDNESS.replace("How kind", "How polite"), encoding="utf-8")
-    assert [asked_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
+    assert [calls_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
 
 
 # --- deepeval test run ----------------------------------------------------------------------------
@@ -844,7 +861,7 @@ def test_answer(number):
 
 
 class Folder:
-    """A user's folder with a test file, a prompt file, and what the model is to reply."""
+    """A user's folder with a test file, a prompt file, and the replies of the model."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -867,7 +884,7 @@ class Folder:
     def run(self, *options: str, file: Path | str = "test_answers.py") -> subprocess.CompletedProcess[str]:
         plain = ("--color", "no", "-p", "no:cacheprovider", "--disable-socket", "--allow-unix-socket")
         quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "DEEPEVAL_NO_INSPECT_PROMPT": "1", "COLUMNS": "200"}
-        return subprocess.run(  # noqa: S603  this very Python
+        return subprocess.run(  # noqa: S603  runs this Python
             [sys.executable, "-m", "deepeval.cli.main", "test", "run", str(file), *options, *plain],
             cwd=self.path,
             env={**os.environ, **quiet},
@@ -893,7 +910,7 @@ def test_deepeval_test_run_in_two_processes(folder: Folder) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_the_cache_of_deepeval_test_run_knows_the_prompt(folder: Folder) -> None:
+def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(folder: Folder) -> None:
     assert folder.run("-c").returncode == 0
     assert folder.asked() == {"groundedness": 4, "kindness_of_tone": 4}
 
@@ -912,18 +929,18 @@ def test_the_cache_of_deepeval_test_run_knows_the_prompt(folder: Folder) -> None
     assert folder.asked() == {"groundedness": 1, "kindness_of_tone": 4}
 
 
-def test_the_example_passes_as_it_stands(folder: Folder) -> None:
+def test_example_passes(folder: Folder) -> None:
     done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
 
 
-# --- without DeepEval -----------------------------------------------------------------------------
+# --- import without DeepEval ----------------------------------------------------------------------
 
 
-def test_without_deepeval_the_extra_is_named() -> None:
+def test_import_without_deepeval_names_the_extra() -> None:
     program = "import sys; sys.modules['deepeval'] = None; import groundjudge.adapters.deepeval"
-    done = subprocess.run(  # noqa: S603  this very Python
+    done = subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-c", program],
         check=False,
         capture_output=True,

@@ -1,10 +1,10 @@
-"""Every door gives the same verdict: the table that guards the product.
+"""All entry points of the library give the same verdict.
 
-Each row is a judge, what is judged, and what the model answers. `Judge.judge` gives the verdict; every
-other way into the library has to give the same one, field by field, but for the time that it took.
+Each row of the table is a judge, a case, and the model's reply. Every other entry point must give the same
+verdict as `Judge.judge`, field by field, except for the time that it took.
 """
 
-# What LangSmith and DeepEval leave without types is no concern of this table:
+# LangSmith and DeepEval are only partly typed:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
@@ -61,7 +61,13 @@ CUT = "length"
 
 @dataclass(frozen=True)
 class Row:
-    """`answer` is what the model answers, however often it is asked; `case` changes the usual one."""
+    """A row of the table.
+
+    Attributes:
+        judge: the judge's name.
+        answer: the model's reply to every request, or the error that it raises.
+        case: changes to the default case; a field that is None is removed.
+    """
 
     judge: str
     answer: str | Reply | ModelError
@@ -89,7 +95,7 @@ TABLE = [
     Row("groundedness", "", {"response": " "}),
     Row("groundedness", "", {"context": None}),
     *(
-        Row("groundedness", ModelError(code, f"{code}: said the endpoint"))
+        Row("groundedness", ModelError(code, f"{code}: message of the endpoint"))
         for code in (
             "timeout",
             "connection",
@@ -142,7 +148,7 @@ TABLE = [
 
 
 def case_of(number: int, row: Row) -> dict[str, Any]:
-    """The row's case; a response that is there says which row it is."""
+    """The row's case; its response, unless blank, contains the number of the row."""
     case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
     if case["response"].strip():
         case["response"] += f" [{number}]"
@@ -155,7 +161,7 @@ CASES = {name: [case_of(i, row) for i, row in rows.items()] for name, rows in RO
 
 
 class Script:
-    """A model that answers each row with what the table says."""
+    """A model that gives each row the answer in the table."""
 
     name = "script"
 
@@ -174,14 +180,13 @@ class Script:
 
 
 Fields: TypeAlias = dict[str, Any]
-"""A verdict as JSON data, without the time that it took."""
+"""A verdict as JSON data, without its latency."""
 
 
 def fields_of(verdict: Verdict | BaseException | None) -> Fields:
-    """All fields of a verdict that do not measure time.
+    """All fields of a verdict except its latency.
 
-    What a door adds to the message of a case that it could not read is the door's own, and there is no
-    telling which case that was.
+    An error that occurred before the first call is reduced to its code: adapters add to its message.
     """
     if isinstance(verdict, BaseException):
         assert isinstance(verdict, GroundjudgeError), verdict
@@ -198,7 +203,7 @@ def judge_of(name: str) -> Judge:
 
 
 def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Fields]:
-    """What comes of each case, returned or raised."""
+    """The verdict of each case, returned or raised."""
 
     def outcome(case: Any) -> Any:
         try:
@@ -285,9 +290,9 @@ def test_table_covers_every_judge_status_and_error() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("door", [*CORE, *LANGCHAIN])
-def test_core_and_langchain_agree(door: str, name: str) -> None:
-    assert (CORE | LANGCHAIN)[door](name) == expected(name)
+@pytest.mark.parametrize("entry", [*CORE, *LANGCHAIN])
+def test_core_and_langchain_give_the_same_verdicts(entry: str, name: str) -> None:
+    assert (CORE | LANGCHAIN)[entry](name) == expected(name)
 
 
 SIDES = {"id", "query", "agent_name", "profile", "conversation", "answers"}
@@ -310,7 +315,7 @@ async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_langsmith(row: Any, judge: Judge) -> Fields:
-    """The verdict that the evaluator leaves in the run; the feedback shows its scores."""
+    """The verdict that the evaluator stores in the run, after checking the feedback against it."""
     verdict: Verdict = row["run"].extra["groundjudge"][judge.name]
     shown = [(one.key, one.score, one.value, one.comment) for one in row["evaluation_results"]["results"]]
     assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
@@ -332,7 +337,7 @@ def by_langsmith(name: str) -> list[Fields]:
     return [from_langsmith(rows[one.id], judge_of(name)) for one in data]
 
 
-def by_alangsmith(name: str) -> list[Fields]:
+def by_langsmith_async(name: str) -> list[Fields]:
     data = [example(case) for case in CASES[name]]
 
     async def evaluated() -> dict[Any, Any]:
@@ -347,9 +352,9 @@ def by_alangsmith(name: str) -> list[Fields]:
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("door", [by_langsmith, by_alangsmith])
-def test_langsmith_agrees(door: Callable[[str], list[Fields]], name: str) -> None:
-    assert door(name) == expected(name)
+@pytest.mark.parametrize("entry", [by_langsmith, by_langsmith_async])
+def test_langsmith_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
+    assert entry(name) == expected(name)
 
 
 PARAMS = {"query": "input", "response": "actual_output", "reference": "expected_output"}
@@ -365,16 +370,16 @@ def llm_test_case(case: Mapping[str, Any]) -> LLMTestCase:
     return LLMTestCase(**fields, name=case["id"], metadata=metadata)
 
 
-TURNED_DOWN: Fields = {"error": "missing_field"}
-"""A row that lacks something is turned down by DeepEval's own check, before a judge sees it."""
+REFUSED: Fields = {"error": "missing_field"}
+"""A row with a missing field, which DeepEval's own check refuses before it is judged."""
 
 
 def from_metric(metric: JudgeMetric) -> Fields:
-    """The verdict that the metric keeps; its attributes show it."""
+    """The verdict that the metric stores, after checking the metric's attributes against it."""
     if metric.verdict is None or metric.verdict.error:
         assert metric.error
         assert metric.score is None
-        return TURNED_DOWN if metric.verdict is None else fields_of(metric.verdict)
+        return REFUSED if metric.verdict is None else fields_of(metric.verdict)
     headline, *_ = metric.judge.scores(metric.verdict)
     if metric.verdict.label != "empty_response":
         assert (metric.score, metric.reason) == (headline.score, headline.explanation)
@@ -401,23 +406,23 @@ def by_a_measure(name: str) -> list[Fields]:
 
 
 @pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("door", [by_measure, by_a_measure])
-def test_deepeval_agrees(door: Callable[[str], list[Fields]], name: str) -> None:
+@pytest.mark.parametrize("entry", [by_measure, by_a_measure])
+def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
     cases = zip(CASES[name], expected(name), strict=True)
-    is_turned_down = [not case["response"] or one["error"] == "missing_field" for case, one in cases]
-    known = zip(is_turned_down, expected(name), strict=True)
-    assert door(name) == [TURNED_DOWN if down else one for down, one in known]
+    for shown, (case, verdict) in zip(entry(name), cases, strict=True):
+        may_be_refused = not case["response"] or verdict["error"] == "missing_field"
+        assert shown == verdict or (may_be_refused and shown == REFUSED)
 
 
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("run_async", [False, True])
-def test_deepeval_evaluate_agrees(
+def test_deepeval_evaluate_gives_the_same_verdicts(
     run_async: bool,  # noqa: FBT001
     name: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # DeepEval leaves its results where it runs
+    monkeypatch.chdir(tmp_path)  # DeepEval writes its results into the working directory
     metrics: list[Any] = [JudgeMetric(judge=judge_of(name))]
     outcome = deepeval_evaluate(
         [llm_test_case(case) for case in CASES[name]],
@@ -426,7 +431,7 @@ def test_deepeval_evaluate_agrees(
         display_config=DisplayConfig(show_indicator=False, print_results=False),
         error_config=ErrorConfig(ignore_errors=True),
     )
-    verdicts = [settled(judge_of(name), case) for case in CASES[name]]
+    verdicts = [verdict_of(judge_of(name), case) for case in CASES[name]]
     results: list[Any] = sorted(outcome.test_results, key=lambda result: result.index or 0)
     for verdict, result in zip(verdicts, results, strict=True):
         (shown,) = result.metrics_data
@@ -440,7 +445,7 @@ def test_deepeval_evaluate_agrees(
             assert verdict.reason in shown.reason
 
 
-def settled(judge: Judge, case: Mapping[str, Any]) -> Verdict:
+def verdict_of(judge: Judge, case: Mapping[str, Any]) -> Verdict:
     try:
         return judge.judge(case)
     except GroundjudgeError as error:
@@ -450,10 +455,10 @@ def settled(judge: Judge, case: Mapping[str, Any]) -> Verdict:
 
 
 def by_pydantic_evals(name: str) -> list[Fields]:
-    """A prototype of a fourth door, to show that the core carries it."""
+    """Verdicts by a prototype of an adapter for another framework."""
     verdicts: dict[str, Verdict] = {}
 
-    class Watched(JudgeEvaluator):
+    class Recording(JudgeEvaluator):
         async def verdict(self, ctx: EvaluatorContext[Any, Any, Any]) -> Verdict:
             verdicts[str(ctx.name)] = verdict = await super().verdict(ctx)
             return verdict
@@ -464,7 +469,7 @@ def by_pydantic_evals(name: str) -> list[Fields]:
         cases=[
             EvalsCase(name=case["id"], inputs=case, expected_output=example(case).outputs) for case in cases
         ],
-        evaluators=[Watched(judge_of(name))],
+        evaluators=[Recording(judge_of(name))],
     )
     report = dataset.evaluate_sync(target, progress=False)
     for shown in report.cases:
@@ -476,17 +481,17 @@ def by_pydantic_evals(name: str) -> list[Fields]:
 
 
 @pytest.mark.parametrize("name", names())
-def test_a_fourth_door_agrees(name: str) -> None:
+def test_pydantic_evals_gives_the_same_verdicts(name: str) -> None:
     assert by_pydantic_evals(name) == expected(name)
 
 
-def test_a_fourth_door_takes_at_most_forty_lines() -> None:
+def test_pydantic_evals_adapter_has_at_most_forty_lines() -> None:
     source = (Path(__file__).parents[1] / "pydantic_evals_door.py").read_text(encoding="utf-8")
     assert len(source.splitlines()) <= 40
 
 
 def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:
-    example_file = Path(__file__).parents[2] / "examples" / "one_judge_three_doors.py"
+    example_file = Path(__file__).parents[2] / "examples" / "one_judge_in_three_frameworks.py"
     done = subprocess.run(  # noqa: S603
         [sys.executable, str(example_file)], capture_output=True, text=True, check=True, cwd=tmp_path
     )

@@ -1,4 +1,4 @@
-"""LangChain's users drive a judge like any other runnable; any of their chat models is a judge's model."""
+"""LangChain: judges as runnables, prompts and parsers; chat models as the models of judges."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ Row = Case | Mapping[str, Any]
 Judging = Runnable[Row, Verdict]
 
 
-LONG_ENOUGH = 0.005
-"""Seconds for a call that is one too many to begin."""
+GRACE = 0.005
+"""Seconds in which a call that exceeds the concurrency would begin."""
 
 
 class InFlight:
-    """Counts calls, and how many of them there were at the same time."""
+    """Counts calls and the maximum number of concurrent calls."""
 
     def __init__(self) -> None:
         self.calls = self.peak = self._now = 0
@@ -95,13 +95,13 @@ class InFlight:
 
 
 class Answers(BaseChatModel):
-    """Gives its replies in turn and the last one for ever; one that is an exception is raised."""
+    """Returns its replies in order and then repeats the last one; raises those that are exceptions."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     replies: tuple[Any, ...]
     together: int = 0
-    """The first call is answered when so many are in flight."""
+    """How many calls must be in flight before the first one is answered."""
     in_flight: InFlight = Field(default_factory=InFlight)
 
     @property
@@ -112,14 +112,14 @@ class Answers(BaseChatModel):
         with self.in_flight() as number:
             while self.in_flight.peak < self.together:
                 time.sleep(0.001)
-            time.sleep(LONG_ENOUGH if self.together else 0)
+            time.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
             while self.in_flight.peak < self.together:  # noqa: ASYNC110  other calls are in threads
                 await asyncio.sleep(0.001)
-            await asyncio.sleep(LONG_ENOUGH if self.together else 0)
+            await asyncio.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
 
     def _result(self, messages: list[BaseMessage], number: int, bound: Mapping[str, Any]) -> ChatResult:
@@ -131,7 +131,7 @@ class Answers(BaseChatModel):
             generations=[ChatGeneration(message=AIMessage(reply) if isinstance(reply, str) else reply)]
         )
 
-    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:  # noqa: ARG002  others need them
+    def reply_to(self, messages: list[BaseMessage], number: int) -> Any:  # noqa: ARG002  used by subclasses
         return self.replies[min(number, len(self.replies)) - 1]
 
 
@@ -145,7 +145,7 @@ class FailsOnRowSeven(Answers):
 
 
 class WithSettings(Answers):
-    """Has settings like the chat models of providers, and notes those that each call was made with."""
+    """Has settings like the chat models of providers, and records those of each call."""
 
     model_name: str = "settings-1"
     temperature: float | None = None
@@ -159,7 +159,7 @@ class WithSettings(Answers):
 
 
 class OnlyDefaultTemperature(WithSettings):
-    """Turns settings down, in the words of real endpoints."""
+    """Refuses settings with the messages of real endpoints."""
 
     def reply_to(self, messages: list[BaseMessage], number: int) -> Any:
         reply = super().reply_to(messages, number)
@@ -170,8 +170,8 @@ class OnlyDefaultTemperature(WithSettings):
         return reply
 
 
-class TiedToALoop(Answers):
-    """Its async client was used in another event loop before, as clients that are kept often were."""
+class ClosedLoop(Answers):
+    """Its async client belongs to a closed event loop, as reused clients often do."""
 
     async def _agenerate(self, *_: Any, **__: Any) -> ChatResult:
         message = "Event loop is closed"
@@ -179,7 +179,7 @@ class TiedToALoop(Answers):
 
 
 class HttpError(Exception):
-    """As the clients of the providers raise it."""
+    """An exception as raised by the clients of providers."""
 
     def __init__(self, status_code: int, message: str = "", code: str | None = None) -> None:
         super().__init__(message)
@@ -217,10 +217,10 @@ async def astream(judging: Judging, row: Any) -> Verdict:
     return verdict
 
 
-each_way = pytest.mark.parametrize("way", [invoke, ainvoke, batch, abatch, stream, astream])
-sync_and_async = pytest.mark.parametrize("way", [invoke, ainvoke])
+each_method = pytest.mark.parametrize("method", [invoke, ainvoke, batch, abatch, stream, astream])
+sync_and_async = pytest.mark.parametrize("method", [invoke, ainvoke])
 
-Way = Callable[[Judging, Any], Awaitable[Verdict]]
+Method = Callable[[Judging, Any], Awaitable[Verdict]]
 
 
 OF_A_MODEL = ("model", "usage", "key", "signature")
@@ -236,26 +236,26 @@ def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
     return raised.value
 
 
-# --- a judge is a runnable ----------------------------------------------------------------------
+# --- runnables ----------------------------------------------------------------------------------
 
 
-@each_way
+@each_method
 @pytest.mark.parametrize("reply", [GOOD, POOR, GREETING])
-async def test_each_way_gives_the_verdict_of_the_core(way: Way, reply: str) -> None:
+async def test_each_method_gives_the_verdict_of_judge(method: Method, reply: str) -> None:
     model = ScriptedModel(Reply(reply, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1"))
-    core = load("groundedness", model=model).judge(ROW)
-    assert plain(await way(runnable("groundedness", llm=model), ROW)) == plain(core)
-    by_an_llm = plain(await way(runnable("groundedness", llm=answers(reply)), ROW))
-    assert {**by_an_llm, **dict.fromkeys(OF_A_MODEL)} == {**plain(core), **dict.fromkeys(OF_A_MODEL)}
-    assert by_an_llm["model"] == "Answers"
+    expected = load("groundedness", model=model).judge(ROW)
+    assert plain(await method(runnable("groundedness", llm=model), ROW)) == plain(expected)
+    by_llm = plain(await method(runnable("groundedness", llm=answers(reply)), ROW))
+    assert {**by_llm, **dict.fromkeys(OF_A_MODEL)} == {**plain(expected), **dict.fromkeys(OF_A_MODEL)}
+    assert by_llm["model"] == "Answers"
 
 
-def test_a_case_goes_in_as_well_as_a_mapping() -> None:
+def test_case_and_mapping_give_the_same_verdict() -> None:
     judging = runnable("groundedness", llm=answers(GOOD))
     assert plain(judging.invoke(Case(**ROW))) == plain(judging.invoke({**ROW, "input": ROW["query"]}))
 
 
-def test_the_core_s_models_and_options_are_taken() -> None:
+def test_models_and_options_of_load_are_accepted() -> None:
     judge = load("groundedness", model=ScriptedModel(POOR), threshold=0.25)
     assert runnable(judge).invoke(ROW).passed
     assert not runnable("groundedness", llm=lambda _: POOR, threshold=0.3).invoke(ROW).passed
@@ -268,18 +268,18 @@ def test_the_core_s_models_and_options_are_taken() -> None:
 
 
 @sync_and_async
-async def test_usage_attempts_and_the_model_s_name_are_in_the_verdict(way: Way) -> None:
-    verdict = await way(runnable("groundedness", llm=answers(UNREADABLE, COUNTED)), ROW)
+async def test_verdict_has_usage_attempts_and_model_name(method: Method) -> None:
+    verdict = await method(runnable("groundedness", llm=answers(UNREADABLE, COUNTED)), ROW)
     assert (verdict.attempts, verdict.usage) == (2, Usage(prompt_tokens=900, completion_tokens=40))
     assert verdict.model == "answering-1-0613"
     assert verdict.latency_s > 0
 
 
-def test_the_fake_models_of_langchain_serve() -> None:
+def test_fake_models_of_langchain_work() -> None:
     judging = runnable("groundedness", llm=GenericFakeChatModel(messages=iter([UNREADABLE, COUNTED, "", ""])))
     assert judging.invoke(ROW).attempts == 2
     assert raised_by(judging, ROW).code == "empty"
-    assert raised_by(judging, ROW).code == "failed"  # it has no message left
+    assert raised_by(judging, ROW).code == "failed"  # no message is left
     assert runnable("groundedness", llm=FakeListLLM(responses=[GOOD])).invoke(ROW).score == 1
 
 
@@ -287,7 +287,7 @@ def test_the_fake_models_of_langchain_serve() -> None:
 
 
 class Traces(BaseTracer):
-    """Keeps the runs at the top, with their children."""
+    """Records the root runs, with their children."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -297,12 +297,12 @@ class Traces(BaseTracer):
         self.runs.append(run)
 
 
-def runs_of(judging: Judging, way: str, row: Any) -> list[Run]:
-    """The runs that a tracer sees at the top."""
+def runs_of(judging: Judging, method: str, row: Any) -> list[Run]:
+    """The root runs that a tracer gets."""
     traces = Traces()
     config: Any = {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}}
     try:
-        if way == "invoke":
+        if method == "invoke":
             judging.invoke(row, config)
         else:
             asyncio.run(_awaited(judging, row, config))
@@ -315,7 +315,7 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
     await judging.ainvoke(row, config)
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 @pytest.mark.parametrize(
     ("replies", "children"),
     [
@@ -326,12 +326,12 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
         ([TimeoutError()], ["prompt", "model!"]),
     ],
 )
-@pytest.mark.parametrize("door", [None, LangChainModel])
-def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
-    way: str, replies: list[Any], children: list[str], door: Callable[[Any], Any] | None
+@pytest.mark.parametrize("wrap", [None, LangChainModel])
+def test_trace_shows_each_step_of_each_attempt(
+    method: str, replies: list[Any], children: list[str], wrap: Callable[[Any], Any] | None
 ) -> None:
     llm = answers(*replies)
-    (judged,) = runs_of(runnable("groundedness", llm=door(llm) if door else llm), way, ROW)
+    (judged,) = runs_of(runnable("groundedness", llm=wrap(llm) if wrap else llm), method, ROW)
     assert judged.name == "groundedness"
     assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
     assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
@@ -342,39 +342,39 @@ def test_a_trace_shows_each_step_and_shows_them_again_when_asked_again(
         assert each.metadata["team"] == "search"
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
-def test_a_model_of_the_core_is_traced_too(way: str) -> None:
-    told = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
-    (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(told)), way, ROW)
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
+def test_groundjudge_model_is_traced(method: str) -> None:
+    reply = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
+    (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(reply)), method, ROW)
     children: list[Any] = judged.child_runs
     assert [child.name for child in children] == ["prompt", "model", "parser"]
     assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
 
 
-@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("row", [BLANK, {"question": "When?"}])
-def test_without_anything_to_ask_nothing_is_called(way: str, row: Any) -> None:
+def test_blank_response_or_missing_field_makes_no_call(method: str, row: Any) -> None:
     llm = answers(GOOD)
-    (judged,) = runs_of(runnable("groundedness", llm=llm), way, row)
+    (judged,) = runs_of(runnable("groundedness", llm=llm), method, row)
     steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
     assert (steps, llm.in_flight.calls) == ([] if row is BLANK else ["prompt!"], 0)
 
 
-def test_a_blank_response_is_not_applicable() -> None:
+def test_blank_response_is_not_applicable() -> None:
     verdict = runnable("groundedness", llm=answers(GOOD)).invoke(BLANK)
     assert (verdict.status, verdict.label, verdict.attempts) == ("not_applicable", "empty_response", 0)
 
 
-def test_a_handler_sees_names_and_parents() -> None:
+def test_callback_handler_gets_names_and_parents() -> None:
     class Handler(BaseCallbackHandler):
         def __init__(self) -> None:
             self.seen: list[tuple[str | None, UUID | None]] = []
 
-        def on_chain_start(self, *_: Any, **told: Any) -> None:
-            self.seen.append((told["name"], told["parent_run_id"]))
+        def on_chain_start(self, *_: Any, **event: Any) -> None:
+            self.seen.append((event["name"], event["parent_run_id"]))
 
-        def on_chat_model_start(self, *_: Any, **told: Any) -> None:
-            self.seen.append(("the llm", told["parent_run_id"]))
+        def on_chat_model_start(self, *_: Any, **event: Any) -> None:
+            self.seen.append(("the llm", event["parent_run_id"]))
 
     handler = Handler()
     chain = RunnablePassthrough[Any]() | runnable("groundedness", llm=answers(UNREADABLE, GOOD))
@@ -386,7 +386,7 @@ def test_a_handler_sees_names_and_parents() -> None:
     assert len({parent for name, parent in handler.seen if name in {"prompt", "model", "parser"}}) == 1
 
 
-async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
+async def test_events_have_the_steps_and_stream_the_model() -> None:
     judging = runnable("groundedness", llm=GenericFakeChatModel(messages=iter([GOOD])))
     events: list[Any] = [event async for event in judging.astream_events(ROW, version="v2")]
     chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
@@ -400,7 +400,7 @@ async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
 # --- errors -------------------------------------------------------------------------------------
 
 
-@each_way
+@each_method
 @pytest.mark.parametrize(
     ("row", "replies", "code", "attempts"),
     [
@@ -412,13 +412,13 @@ async def test_events_name_the_steps_and_bring_the_model_s_tokens() -> None:
         (ROW, [HttpError(429)], "rate_limited", 1),
     ],
 )
-async def test_the_core_s_errors_come_out_with_the_verdict(
-    way: Way, row: Any, replies: list[Any], code: str, attempts: int
+async def test_errors_are_raised_with_their_verdict(
+    method: Method, row: Any, replies: list[Any], code: str, attempts: int
 ) -> None:
     with pytest.raises(GroundjudgeError) as raised:
-        await way(runnable("groundedness", llm=answers(*replies)), row)
-    core = {"missing_field": CaseError, "rate_limited": ModelError}.get(code, ReplyError)
-    assert (type(raised.value), raised.value.code) == (core, code)
+        await method(runnable("groundedness", llm=answers(*replies)), row)
+    expected = {"missing_field": CaseError, "rate_limited": ModelError}.get(code, ReplyError)
+    assert (type(raised.value), raised.value.code) == (expected, code)
     verdict = raised.value.verdict
     assert verdict is not None
     assert (verdict.status, verdict.score, verdict.attempts) == ("error", None, attempts)
@@ -443,14 +443,14 @@ async def test_the_core_s_errors_come_out_with_the_verdict(
         (ValueError("what?"), "failed"),
     ],
 )
-def test_what_the_llm_raises_becomes_a_model_error(error: Exception, code: str) -> None:
+def test_exception_of_the_llm_becomes_a_model_error(error: Exception, code: str) -> None:
     raised = raised_by(runnable("groundedness", llm=answers(error)), ROW)
     assert (type(raised), raised.code, raised.__cause__) == (ModelError, code, error)
     assert "Answers" in raised.message
 
 
 @pytest.mark.parametrize(
-    "told",
+    "metadata",
     [
         {"finish_reason": "length"},
         {"finish_reason": "MAX_TOKENS"},
@@ -460,18 +460,21 @@ def test_what_the_llm_raises_becomes_a_model_error(error: Exception, code: str) 
         {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
     ],
 )
-def test_every_provider_s_way_to_say_that_a_reply_was_cut_off_is_understood(told: dict[str, Any]) -> None:
-    llm = answers(AIMessage("<S1>r</S1><S2>4", response_metadata=told))
+def test_finish_reason_of_every_provider_gives_truncated(metadata: dict[str, Any]) -> None:
+    llm = answers(AIMessage("<S1>r</S1><S2>4", response_metadata=metadata))
     assert raised_by(runnable("groundedness", llm=llm), ROW).code == "truncated"
 
 
-def test_a_reply_error_does_not_drag_the_parser_s_along() -> None:
+def test_reply_error_has_no_cause_and_no_context() -> None:
     raised = raised_by(runnable("groundedness", llm=answers(UNREADABLE)), ROW)
     assert (raised.__cause__, raised.__context__) == (None, None)
 
 
-def test_an_llm_that_answers_with_what_is_no_message_has_failed() -> None:
-    assert raised_by(runnable("groundedness", llm=RunnableLambda(lambda _: 4)), ROW).code == "failed"
+def test_llm_that_returns_a_number_gives_failed() -> None:
+    def four(_: object) -> int:
+        return 4
+
+    assert raised_by(runnable("groundedness", llm=RunnableLambda(four)), ROW).code == "failed"
 
 
 # --- many cases ---------------------------------------------------------------------------------
@@ -481,19 +484,19 @@ ROWS: list[Row] = [{**ROW, "id": f"row {number}", "query": f"row {number}"} for 
 
 
 @pytest.mark.parametrize(
-    ("config", "bound"), [(None, 16), ({"max_concurrency": 5}, 5), ([{"max_concurrency": 3}] * 40, 3)]
+    ("config", "concurrency"), [(None, 16), ({"max_concurrency": 5}, 5), ([{"max_concurrency": 3}] * 40, 3)]
 )
-async def test_a_batch_keeps_its_bound(config: Any, bound: int) -> None:
+async def test_batch_reaches_but_does_not_exceed_max_concurrency(config: Any, concurrency: int) -> None:
     for in_threads in (True, False):
-        llm = answers(GOOD, together=bound)
+        llm = answers(GOOD, together=concurrency)
         judging = runnable("groundedness", llm=llm)
         verdicts = judging.batch(ROWS, config) if in_threads else await judging.abatch(ROWS, config)
         assert [verdict.case_id for verdict in verdicts] == [f"row {number}" for number in range(40)]
         assert llm.in_flight.calls == 40
-        assert llm.in_flight.peak == bound
+        assert llm.in_flight.peak == concurrency
 
 
-async def test_the_bound_holds_within_a_chain() -> None:
+async def test_default_concurrency_applies_within_a_chain() -> None:
     llm = answers(GOOD, together=16)
     judging = runnable("groundedness", llm=llm).with_config(tags=["t"]).with_retry()
     chain: Runnable[Any, Verdict] = RunnablePassthrough[Any]() | judging
@@ -501,7 +504,7 @@ async def test_the_bound_holds_within_a_chain() -> None:
     assert llm.in_flight.peak == 16
 
 
-async def test_one_row_that_fails_leaves_the_others_alone() -> None:
+async def test_failing_row_does_not_affect_the_others() -> None:
     judging = runnable("groundedness", llm=FailsOnRowSeven(replies=(GOOD,)))
     for results in (
         judging.batch(ROWS, return_exceptions=True),
@@ -521,7 +524,7 @@ async def test_one_row_that_fails_leaves_the_others_alone() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
+def test_schemas_have_the_inputs_and_the_verdict(name: str) -> None:
     judge = load(name, model=ScriptedModel(GOOD))
     for step in (runnable(judge), prompt(judge)):
         taken: Any = step.get_input_schema()
@@ -540,22 +543,22 @@ def test_schemas_say_what_a_judge_needs_and_gives(name: str) -> None:
 
 
 def rag(answer: str = "It opens at 9:00.") -> Runnable[str, dict[str, Any]]:
-    """A chain as people write it; it streams its answer in pieces."""
+    """A typical RAG chain, which streams its answer."""
     ask = ChatPromptTemplate.from_messages([("system", "Answer from: {context}"), ("human", "{question}")])
     llm = GenericFakeChatModel(messages=iter([answer] * 9))
-    found = RunnableLambda[str, Any](lambda _: ROW["context"])
-    asked: Runnable[str, Any] = RunnableParallel(context=found, question=RunnablePassthrough[str]())
-    return asked.assign(answer=ask | llm)
+    retriever = RunnableLambda[str, Any](lambda _: ROW["context"])
+    inputs: Runnable[str, Any] = RunnableParallel(context=retriever, question=RunnablePassthrough[str]())
+    return inputs.assign(answer=ask | llm)
 
 
-@each_way
-async def test_a_rag_chain_goes_in(way: Way) -> None:
+@each_method
+async def test_rag_chain_is_judged(method: Method) -> None:
     judging: Any = rag() | runnable("groundedness", llm=answers(GOOD))
-    verdict = await way(judging, "When does the library open?")
+    verdict = await method(judging, "When does the library open?")
     assert verdict.score == 1
 
 
-def test_judges_stand_side_by_side() -> None:
+def test_judges_run_in_parallel_and_in_assign() -> None:
     llm = answers(GOOD)
     judges: Runnable[Any, Any] = RunnableParallel(
         strict=runnable("groundedness", llm=llm, threshold=1),
@@ -563,29 +566,29 @@ def test_judges_stand_side_by_side() -> None:
     )
     verdicts = judges.invoke(ROW)
     assert (verdicts["strict"].passed, verdicts["quotes"].judge) == (True, "statement_groundedness")
-    told = rag().assign(verdict=runnable("groundedness", llm=llm)).invoke("When?")
-    assert (told["answer"].content, told["verdict"].score) == ("It opens at 9:00.", 1)
+    output = rag().assign(verdict=runnable("groundedness", llm=llm)).invoke("When?")
+    assert (output["answer"].content, output["verdict"].score) == ("It opens at 9:00.", 1)
 
 
 @sync_and_async
-async def test_retry_asks_anew(way: Way) -> None:
+async def test_retry_judges_again(method: Method) -> None:
     llm = answers(UNREADABLE, UNREADABLE, UNREADABLE, GOOD)
     judging = runnable("groundedness", llm=llm).with_retry(
         retry_if_exception_type=(ReplyError,), wait_exponential_jitter=False, stop_after_attempt=2
     )
-    assert (await way(judging, ROW)).attempts == 2
+    assert (await method(judging, ROW)).attempts == 2
     assert llm.in_flight.calls == 4
 
 
-@each_way
-async def test_a_fallback_judges_instead(way: Way) -> None:
+@each_method
+async def test_fallback_judges_after_an_error(method: Method) -> None:
     judging = runnable("groundedness", llm=answers(HttpError(503))).with_fallbacks(
         [runnable("groundedness", llm=answers(POOR))], exceptions_to_handle=(ModelError,)
     )
-    assert (await way(judging, ROW)).score == 0.25
+    assert (await method(judging, ROW)).score == 0.25
 
 
-def test_configured_names_and_tags_reach_the_trace() -> None:
+def test_configured_name_and_tags_are_in_the_trace() -> None:
     judging = runnable("groundedness", llm=answers(GOOD)).with_config(
         tags=["nightly"], run_name="is it grounded?"
     )
@@ -598,16 +601,16 @@ def test_configured_names_and_tags_reach_the_trace() -> None:
 # --- prompt | llm | parser ----------------------------------------------------------------------
 
 
-@each_way
-async def test_prompt_and_parser_make_a_chain_of_one_s_own(way: Way) -> None:
+@each_method
+async def test_prompt_and_parser_make_a_custom_chain(method: Method) -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = prompt(judge) | answers(COUNTED) | parser(judge)
-    verdict = await way(chain, ROW)
+    verdict = await method(chain, ROW)
     assert (verdict.score, verdict.usage) == (1, Usage(prompt_tokens=900, completion_tokens=40))
     assert chain.get_output_schema() is Verdict
 
 
-def test_the_prompt_is_what_the_core_would_send() -> None:
+def test_prompt_has_the_messages_of_the_rubric() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
     shown = prompt(judge).invoke(ROW)
     assert isinstance(shown, ChatPromptValue)
@@ -620,7 +623,7 @@ def test_the_prompt_is_what_the_core_would_send() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "code"),
+    ("reply", "code"),
     [
         (UNREADABLE, "no_verdict"),
         (AIMessage(UNREADABLE), "no_verdict"),
@@ -628,15 +631,15 @@ def test_the_prompt_is_what_the_core_would_send() -> None:
         ("", "empty"),
     ],
 )
-def test_the_parser_raises_what_langchain_knows(said: str | AIMessage, code: str) -> None:
+def test_parser_raises_output_parser_exception(reply: str | AIMessage, code: str) -> None:
     with pytest.raises(OutputParserException) as raised:
-        parser(load("groundedness", model=ScriptedModel(GOOD))).invoke(said)
-    assert raised.value.llm_output == (said if isinstance(said, str) else said.content)
+        parser(load("groundedness", model=ScriptedModel(GOOD))).invoke(reply)
+    assert raised.value.llm_output == (reply if isinstance(reply, str) else reply.content)
     assert isinstance(raised.value.__cause__, ReplyError)
     assert raised.value.__cause__.code == code
 
 
-def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
+def test_custom_chain_retries_on_output_parser_exception() -> None:
     judge = load("groundedness", model=ScriptedModel(GOOD))
     chain = (prompt(judge) | answers(UNREADABLE, POOR) | parser(judge)).with_retry(
         retry_if_exception_type=(OutputParserException,), wait_exponential_jitter=False
@@ -644,7 +647,7 @@ def test_a_chain_of_one_s_own_retries_on_the_parser_s_error() -> None:
     assert chain.invoke(ROW).score == 0.25
 
 
-def test_quotes_are_checked_where_the_case_is_known() -> None:
+def test_parser_with_a_case_checks_quotes() -> None:
     judge = load("statement_groundedness", model=ScriptedModel(QUOTING))
     checked = parser(judge, ROW).invoke(QUOTING)
     assert (checked.parts[0].evidence[0].quote, checked.warnings, checked.case_id) == (
@@ -658,10 +661,10 @@ def test_quotes_are_checked_where_the_case_is_known() -> None:
     assert runnable(judge).invoke(ROW).parts == checked.parts
 
 
-# --- any chat model is a judge's model ----------------------------------------------------------
+# --- chat models --------------------------------------------------------------------------------
 
 
-async def test_a_chat_model_is_a_model_of_the_core() -> None:
+async def test_chat_model_works_as_the_model_of_a_judge() -> None:
     model = LangChainModel(answers(COUNTED))
     assert isinstance(model, Model)
     judge = load("groundedness", model=model)
@@ -680,7 +683,7 @@ async def test_a_chat_model_is_a_model_of_the_core() -> None:
         (WithSettings(replies=(GOOD,)).bind(stop=["x"]), "settings-1"),
     ],
 )
-def test_a_chat_model_is_called_what_its_llm_calls_its_model(llm: Any, name: str) -> None:
+def test_chat_model_has_the_name_of_its_llms_model(llm: Any, name: str) -> None:
     assert LangChainModel(llm).name == name
 
 
@@ -693,24 +696,24 @@ def test_a_chat_model_is_called_what_its_llm_calls_its_model(llm: Any, name: str
         ({"temperature": None, "top_p": 0.5, "max_tokens": 99}, [(None, 0.5, 99)] * 2),
     ],
 )
-async def test_parameters_fill_in_what_is_not_set_on_the_llm(
-    way: Way, settings: dict[str, Any], made_with: list[tuple[Any, ...]]
+async def test_parameters_apply_to_settings_that_are_not_set(
+    method: Method, settings: dict[str, Any], made_with: list[tuple[Any, ...]]
 ) -> None:
     llm = WithSettings(replies=(CUT_OFF, GOOD), **settings)
-    assert (await way(runnable("groundedness", llm=llm), ROW)).attempts == 2
+    assert (await method(runnable("groundedness", llm=llm), ROW)).attempts == 2
     assert llm.made_with == made_with
     assert (llm.temperature, llm.max_tokens) == (settings.get("temperature"), settings.get("max_tokens"))
 
 
 @sync_and_async
-async def test_parameters_that_the_endpoint_refuses_are_left_out_from_then_on(
-    way: Way, caplog: pytest.LogCaptureFixture
+async def test_refused_parameters_are_omitted_from_then_on(
+    method: Method, caplog: pytest.LogCaptureFixture
 ) -> None:
     llm = OnlyDefaultTemperature(replies=(GOOD,))
     judging = runnable("groundedness", llm=llm)
     with caplog.at_level(logging.WARNING, "groundjudge"):
-        assert (await way(judging, ROW)).attempts == 1
-        assert (await way(judging, ROW)).attempts == 1
+        assert (await method(judging, ROW)).attempts == 1
+        assert (await method(judging, ROW)).attempts == 1
     assert llm.made_with == [(0, 1, 2000), (0, None, 2000), (None, None, 2000), (None, None, 2000)]
     assert [record.getMessage().split(":")[0] for record in caplog.records] == [
         "settings-1 does not take top_p",
@@ -718,8 +721,8 @@ async def test_parameters_that_the_endpoint_refuses_are_left_out_from_then_on(
     ]
 
 
-async def test_an_llm_that_hangs_on_to_another_event_loop_answers_all_the_same() -> None:
-    llm = TiedToALoop(replies=(COUNTED,))
+async def test_llm_with_a_client_of_a_closed_event_loop_is_called_in_a_thread() -> None:
+    llm = ClosedLoop(replies=(COUNTED,))
     assert (await runnable("groundedness", llm=llm).ainvoke(ROW)).attempts == 1
     judge = load("groundedness", model=llm)
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
@@ -727,7 +730,7 @@ async def test_an_llm_that_hangs_on_to_another_event_loop_answers_all_the_same()
 
 
 @pytest.mark.parametrize("wrapped", ["retry", "fallbacks", "config"])
-def test_a_wrapped_llm_is_asked_as_it_is(wrapped: str) -> None:
+def test_wrapped_llm_is_called_without_parameters(wrapped: str) -> None:
     llm, spare = WithSettings(replies=(ConnectionError(), GOOD)), WithSettings(replies=(GOOD,))
     wrapping: Mapping[str, Callable[[], Runnable[Any, Any]]] = {
         "retry": partial(llm.with_retry, wait_exponential_jitter=False),
@@ -742,7 +745,7 @@ def test_a_wrapped_llm_is_asked_as_it_is(wrapped: str) -> None:
 
 
 def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  this very interpreter
+    return subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, *arguments, *(["-c", code] if code else [])],
         capture_output=True,
         text=True,
@@ -750,19 +753,19 @@ def python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_langchain_the_import_names_the_extra() -> None:
+def test_import_without_langchain_names_the_extra() -> None:
     done = python("import sys; sys.modules['langchain_core'] = None; import groundjudge.adapters.langchain")
-    told = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
-    assert done.stderr.rstrip().endswith(f"ImportError: {told}")
+    message = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
+    assert done.stderr.rstrip().endswith(f"ImportError: {message}")
 
 
-def test_the_import_brings_no_other_framework_and_no_client() -> None:
+def test_import_loads_no_other_framework_and_no_client() -> None:
     shown = "print(*{'deepeval', 'langchain', 'openai'} & {*sys.modules})"
     done = python(f"import sys, groundjudge.adapters.langchain; {shown}")
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
-def test_the_example_runs_offline_as_it_stands() -> None:
+def test_example_runs_offline() -> None:
     example = Path(__file__).parents[2] / "examples" / "judge_inside_a_langchain_app.py"
     done = python("", "-W", "error", str(example))
     assert (done.stderr, done.returncode) == ("", 0)

@@ -1,4 +1,4 @@
-"""The LangSmith adapter, driven as its users do: the real package, unpatched, on the loopback alone."""
+"""The LangSmith adapter with the real package, unpatched, and a local stand-in for its server."""
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 from __future__ import annotations
@@ -32,7 +32,7 @@ from groundjudge.adapters.langsmith import documents, evaluator, summary
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
-    # LangSmith passes every summary's `metadata` on to an endpoint that it warns has no use for it.
+    # LangSmith passes `metadata` of every summary to an endpoint, and warns that it does not use it.
     pytest.mark.filterwarnings("ignore:The following arguments are no longer used in the create_feedback"),
 ]
 
@@ -71,21 +71,21 @@ BARE = {
 
 
 @pytest.fixture
-def reached(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The addresses that are connected to."""
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The addresses to which sockets connect during the test."""
     addresses: list[Any] = []
     connect = socket.socket.connect
 
-    def seen(self: socket.socket, address: Any) -> None:
+    def recording(self: socket.socket, address: Any) -> None:
         addresses.append(address)
         connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", seen)
+    monkeypatch.setattr(socket.socket, "connect", recording)
     return addresses
 
 
 def quiet() -> Client:
-    """A client that sends nothing, not even the question what its server can do."""
+    """A client that sends nothing, not even a request for information on the server."""
     return Client(
         api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0
     )
@@ -114,7 +114,7 @@ def alocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) 
 
 @pytest.fixture(params=[local, alocal])
 def run(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
-    """A way to evaluate; each test that takes it is run for both."""
+    """`local` or `alocal`; each test with this fixture runs for both."""
     return cast("Callable[..., list[dict[str, Any]]]", request.param)
 
 
@@ -132,22 +132,22 @@ def extra(result: EvaluationResult) -> Body:
     return cast("Body", result.extra)
 
 
-def says(outputs: Any) -> Target:
-    """An application that returns this."""
+def returning(outputs: Any) -> Target:
+    """An application that returns these outputs."""
     return lambda _: outputs
 
 
 def judged(run: Callable[..., Any], name: str, reply: Any, **options: Any) -> dict[str, EvaluationResult]:
-    """The feedback on one exchange, by its keys."""
+    """The feedback on one run, by its keys."""
     judge = load(name, model=ScriptedModel(reply), **options)
-    (row,) = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(judge)])
+    (row,) = run(returning(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(judge)])
     return {result.key: result for result in results(row)}
 
 
-# What becomes of a verdict
+# Feedback
 
 
-def test_feedback_holds_the_verdict(run: Any) -> None:
+def test_feedback_has_the_fields_of_the_verdict(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(4))["groundedness"]
     assert (found.score, found.value, found.comment) == (0.75, "incomplete", "All of it is there.")
     assert found.extra == {"status": "ok", "passed": True, "parts": [], "warnings": []}
@@ -161,7 +161,7 @@ def test_feedback_holds_the_verdict(run: Any) -> None:
     assert found.evaluator_info["signature"].startswith(f"groundedness@{prompt.id.version}|sha:")
 
 
-def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> None:
+def test_not_applicable_feedback_has_its_label_and_no_score(run: Any) -> None:
     found = judged(run, "groundedness", TAGS.format(3))["groundedness"]
     assert (found.score, found.value, found.comment) == (
         None,
@@ -175,23 +175,23 @@ def test_a_level_that_does_not_apply_has_its_label_and_no_score(run: Any) -> Non
 @pytest.mark.parametrize(
     ("name", "keys"), [("groundedness", ["groundedness"]), ("passage_quality", [*PASSAGES])]
 )
-def test_a_blank_response_costs_no_call(run: Any, name: str, keys: list[str]) -> None:
+def test_blank_response_makes_no_call(run: Any, name: str, keys: list[str]) -> None:
     model = ScriptedModel(NO_VERDICT)
-    (row,) = run(says({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
+    (row,) = run(returning({"answer": " "}), (ASKED, EXPECTED), evaluators=[evaluator(name, model=model)])
     assert [(one.key, one.score, one.value) for one in results(row)] == [
         (key, None, "empty_response") for key in keys
     ]
     assert model.asked == []
 
 
-def test_a_value_without_levels_is_shown_as_it_is(run: Any) -> None:
+def test_value_without_levels_is_the_feedback_value(run: Any) -> None:
     found = judged(run, "confidence_grounding", '{"reasoning": "Mostly.", "score": 0.7}')[
         "confidence_grounding"
     ]
     assert (found.score, found.value, found.comment) == (0.7, 0.7, "Mostly.")
 
 
-def test_two_scores_have_a_key_each_beside_the_headline(run: Any) -> None:
+def test_each_part_has_its_own_key_besides_the_headline(run: Any) -> None:
     found = judged(run, "passage_quality", ADJACENT)
     assert {key: (one.score, one.value) for key, one in found.items()} == PASSAGES
     assert found["passage_recall"].comment == "One fact is missing."
@@ -201,22 +201,22 @@ def test_two_scores_have_a_key_each_beside_the_headline(run: Any) -> None:
     )
 
 
-def test_parts_of_an_own_judge_are_named_after_it(tmp_path: Path) -> None:
+def test_feedback_keys_of_a_custom_judge_with_parts(tmp_path: Path) -> None:
     path = tmp_path / "tone.prompty"
     path.write_text("---\nname: tone\n---\nRate {response}")
-    own = load(
+    judge = load(
         path, model=ScriptedModel(""), reply=Adjacent(("warmth", "calm")), scale=Scale(worst=1, best=5)
     )
-    assert evaluator(own).feedback_keys == ["tone", "tone_warmth", "tone_calm"]
+    assert evaluator(judge).feedback_keys == ["tone", "tone_warmth", "tone_calm"]
 
 
-def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
+def test_comment_begins_with_the_weakest_part_and_extra_has_evidence(run: Any) -> None:
     judge = load("statement_groundedness", model=ScriptedModel(SCORECARD))
     outputs = {
         "answer": "It is red. It is tall.",
         "context": ["The door is red.", "The door is not two metres tall."],
     }
-    (row,) = run(says(outputs), (ASKED, None), evaluators=[evaluator(judge)])
+    (row,) = run(returning(outputs), (ASKED, None), evaluators=[evaluator(judge)])
     (found,) = results(row)
     assert found.score == 0.75
     assert comment(found).startswith("It is tall. (5): ")
@@ -231,7 +231,7 @@ def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "start"),
     [
         (NO_VERDICT, "no_verdict: the reply holds no verdict"),
         ("", "empty: the reply is empty"),
@@ -242,32 +242,34 @@ def test_the_comment_quotes_the_evidence_of_the_weakest_part(run: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "keys"), [("groundedness", ["groundedness"]), ("passage_quality", [*PASSAGES])]
 )
-def test_an_error_is_recorded_under_every_key(
-    run: Any, name: str, keys: list[str], reply: str | Exception, said: str
+def test_error_is_recorded_under_every_key(
+    run: Any, name: str, keys: list[str], reply: str | Exception, start: str
 ) -> None:
     found = judged(run, name, reply)
     assert [*found] == keys
     for one in found.values():
         assert (one.score, one.value) == (None, None)
-        assert comment(one).startswith(said)
+        assert comment(one).startswith(start)
         assert extra(one)["error"] is True
         assert extra(one)["status"] == "error"
 
 
-def test_an_error_is_that_rows_alone(run: Any) -> None:
+def test_error_in_one_row_does_not_affect_the_others(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT, TAGS.format(5)), max_reasks=0)
-    rows = run(says(ANSWERED), (ASKED, None), (ASKED, None), evaluators=[judge], max_concurrency=0)
+    rows = run(returning(ANSWERED), (ASKED, None), (ASKED, None), evaluators=[judge], max_concurrency=0)
     assert sorted([results(row)[0].score for row in rows], key=str) == [1.0, None]
 
 
-def test_the_verdict_is_the_judges_own(run: Any) -> None:
-    own = load("groundedness", model="offline").judge(Case.from_exchange(ASKED, ANSWERED, EXPECTED))
-    (row,) = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator("groundedness", model="offline")])
+def test_feedback_equals_the_verdict_of_judge(run: Any) -> None:
+    verdict = load("groundedness", model="offline").judge(Case.from_exchange(ASKED, ANSWERED, EXPECTED))
+    (row,) = run(
+        returning(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator("groundedness", model="offline")]
+    )
     (found,) = results(row)
-    assert (found.score, found.value, found.comment) == (own.score, own.label, own.reason)
+    assert (found.score, found.value, found.comment) == (verdict.score, verdict.label, verdict.reason)
 
 
-def test_a_judge_brings_its_options_along() -> None:
+def test_evaluator_accepts_options_and_refuses_unknown_ones() -> None:
     judge = load("groundedness", model="offline")
     assert evaluator(judge).feedback_keys == ["groundedness"]
     assert evaluator(judge, model=ScriptedModel(""), threshold=0.9).feedback_keys == ["groundedness"]
@@ -280,7 +282,7 @@ def test_options_reach_the_judge(run: Any) -> None:
     assert extra(found)["passed"] is False
 
 
-# Where the case is found
+# Fields of the case
 
 
 @traceable(run_type="retriever")
@@ -367,7 +369,7 @@ class Shelf(BaseRetriever):
 
 @tool
 def clock(city: str) -> str:
-    """Tell the time."""
+    """Return the time."""
     return f"noon in {city}"
 
 
@@ -409,14 +411,14 @@ RUNS: Sequence[tuple[Sequence[Callable[[str], Any]], list[tuple[str, str, str]]]
 
 STEPS = ["+".join(getattr(step, "__name__", "") for step in steps) for steps, _ in RUNS]
 QUICK = {"dictionaries", "chained", "readings", "clock_by_call"}
-ROUND_TRIPS = [  # each takes half a second, in which the client waits
+ROUND_TRIPS = [  # each takes half a second because the client waits
     pytest.param(*run, id=name, marks=() if name in QUICK else pytest.mark.soak)
     for name, run in zip(STEPS, RUNS, strict=True)
 ]
 
 
 def application(*steps: Callable[[str], Any]) -> Target:
-    """An application that takes these steps and answers."""
+    """An application that performs these steps and answers."""
 
     def target(inputs: dict[str, Any]) -> dict[str, Any]:
         del inputs
@@ -434,14 +436,14 @@ def described(case: Case) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("steps", "expected"), RUNS, ids=STEPS)
-def test_documents_are_what_child_runs_returned(run: Any, steps: Any, expected: Any) -> None:
+def test_documents_are_the_outputs_of_child_runs(run: Any, steps: Any, expected: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
     run(application(*steps), (ASKED, None), evaluators=[evaluator("groundedness", model=model)])
     assert described(model.asked[0].case) == expected
 
 
 @pytest.mark.parametrize(("steps", "expected"), ROUND_TRIPS)
-def test_documents_are_the_same_once_runs_come_back_from_langsmith(steps: Any, expected: Any) -> None:
+def test_documents_are_the_same_after_runs_are_reloaded(steps: Any, expected: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
     with StandIn([(ASKED, None)]) as server:
         client = server.client()
@@ -457,7 +459,7 @@ def test_documents_are_the_same_once_runs_come_back_from_langsmith(steps: Any, e
     assert described(model.asked[0].case) == expected
 
 
-def test_what_has_no_text_is_an_error_that_says_so(run: Any) -> None:
+def test_retrieved_object_without_text_is_an_error(run: Any) -> None:
     @traceable(run_type="retriever")
     def numbers(_: str) -> list[dict[str, int]]:
         return [{"rank": 1, "id": 7}]
@@ -470,7 +472,7 @@ def test_what_has_no_text_is_an_error_that_says_so(run: Any) -> None:
     assert "rank, id" in comment(found)
 
 
-def test_a_judge_without_a_context_does_not_mind_what_was_retrieved(run: Any) -> None:
+def test_judge_without_context_input_ignores_retrieved_objects(run: Any) -> None:
     @traceable(run_type="retriever")
     def numbers(_: str) -> list[int]:
         return [1]
@@ -504,7 +506,7 @@ EXCHANGES: Sequence[tuple[Body, Any, Body | None, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "expected", "fields"), EXCHANGES)
-def test_the_case_is_found_under_the_usual_names(
+def test_fields_are_found_under_their_usual_names(
     run: Any, inputs: Body, outputs: Any, expected: Any, fields: Any
 ) -> None:
     model = ScriptedModel(TAGS.format(5))
@@ -527,7 +529,7 @@ def test_the_case_is_found_under_the_usual_names(
         (ASKED, {"answer": "a"}, {"context": ["ideal"]}, ["one", "two"]),
     ],
 )
-def test_context_of_the_outputs_comes_before_child_runs_and_these_before_any_other(
+def test_context_is_from_outputs_then_child_runs_then_elsewhere(
     run: Any, inputs: Body, outputs: Body, expected: Body, context: list[str]
 ) -> None:
     model = ScriptedModel(TAGS.format(5))
@@ -564,7 +566,7 @@ def as_a_mapping(run: Run, example: Example | None) -> Body:
     return {"question": query, "answer": response, "ground_truth": "r", "contexts": ["d"]}
 
 
-def looks_elsewhere(run: Run, example: Example | None) -> Body:
+def with_a_wrong_key(run: Run, example: Example | None) -> Body:
     del run
     asked: Any = example
     return {"question": asked.inputs["nowhere"]}
@@ -579,7 +581,7 @@ def looks_elsewhere(run: Run, example: Example | None) -> Body:
         (as_a_mapping, ["d"]),
     ],
 )
-def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, context: list[str]) -> None:
+def test_fields_are_found_by_paths_or_a_function(run: Any, case: Any, context: list[str]) -> None:
     model = ScriptedModel(TAGS.format(5))
 
     def target(_: dict[str, Any]) -> Any:
@@ -592,12 +594,12 @@ def test_a_case_elsewhere_is_found_by_paths_or_a_function(run: Any, case: Any, c
     assert [content for content, _, _ in described(found)] == context
 
 
-def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
+def test_paths_are_added_to_fields_under_their_usual_names(run: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
-    paths = {"response": "outputs.said", "id": "inputs.number", "split": "inputs.split"}
+    paths = {"response": "outputs.text", "id": "inputs.number", "split": "inputs.split"}
 
     def target(_: dict[str, Any]) -> Any:
-        return {"said": "r", "context": ["c"]}
+        return {"text": "r", "context": ["c"]}
 
     inputs = {"question": "q?", "number": 7, "split": "test"}
     run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, case=paths)])
@@ -607,7 +609,7 @@ def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("case", "start"),
     [
         ({"query": "inputs.nowhere.q"}, "missing_field: groundedness needs query, which is not given."),
         ({"query": "outputs.choices.9.text"}, "missing_field: groundedness needs query, which is not given."),
@@ -615,27 +617,27 @@ def test_paths_add_to_what_is_found_by_its_usual_name(run: Any) -> None:
             {"query": "output.choices"},
             "bad_path: the path 'output.choices' begins with 'output', which is none of inputs, outputs,",
         ),
-        (looks_elsewhere, "unexpected: KeyError: 'nowhere'"),
+        (with_a_wrong_key, "unexpected: KeyError: 'nowhere'"),
     ],
 )
-def test_a_case_that_is_not_there_is_an_error(run: Any, case: Any, said: str) -> None:
+def test_wrong_path_or_failing_function_is_an_error(run: Any, case: Any, start: str) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(""), case=case)
-    (row,) = run(says(ODD_OUTPUTS), (ODD_INPUTS, None), evaluators=[judge])
+    (row,) = run(returning(ODD_OUTPUTS), (ODD_INPUTS, None), evaluators=[judge])
     (found,) = results(row)
-    assert comment(found).startswith(said)
+    assert comment(found).startswith(start)
     assert extra(found)["error"] is True
 
 
-def test_where_nothing_is_found_the_error_tells_which_keys_there_were(run: Any) -> None:
+def test_missing_field_error_lists_the_keys(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(""))
-    (row,) = run(says({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
-    said = comment(results(row)[0])
-    assert said.startswith("missing_field: groundedness needs query, which is not given.")
-    assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in said
-    assert "load_nested=True" in said
+    (row,) = run(returning({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
+    message = comment(results(row)[0])
+    assert message.startswith("missing_field: groundedness needs query, which is not given.")
+    assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in message
+    assert "load_nested=True" in message
 
 
-def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
+def test_missing_field_error_names_the_failure_of_the_application(run: Any) -> None:
     def target(_: dict[str, Any]) -> Any:
         message = "the database is down"
         raise RuntimeError(message)
@@ -644,20 +646,20 @@ def test_an_application_that_failed_is_named_as_the_cause(run: Any) -> None:
         target, (ASKED, EXPECTED), evaluators=[evaluator("passage_quality", model=ScriptedModel(""))]
     )
     assert [one.key for one in results(row)] == [*PASSAGES]
-    said = comment(results(row)[0])
-    assert said.startswith("missing_field: passage_quality needs response")
-    assert "the run failed: RuntimeError('the database is down')" in said
+    message = comment(results(row)[0])
+    assert message.startswith("missing_field: passage_quality needs response")
+    assert "the run failed: RuntimeError('the database is down')" in message
 
 
-# The summary
+# Summary
 
 
-def summed(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, EvaluationResult]:
-    told = summary(name)([row["run"] for row in rows], [row["example"] for row in rows])
-    return {one.key.removeprefix(f"{name}_"): one for one in told.get("results", [])}
+def summarised(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, EvaluationResult]:
+    found = summary(name)([row["run"] for row in rows], [row["example"] for row in rows])
+    return {one.key.removeprefix(f"{name}_"): one for one in found.get("results", [])}
 
 
-def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
+def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
     replies = [TAGS.format(5), TAGS.format(2), TAGS.format(3), NO_VERDICT, NO_VERDICT]
     model = ScriptedModel(*replies)
     judge = evaluator("groundedness", model=model)
@@ -674,8 +676,8 @@ def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
         summary_evaluators=[totals],
         max_concurrency=0,
     )
-    found = summed("groundedness", rows)
-    assert {what: one.score for what, one in found.items()} == {
+    found = summarised("groundedness", rows)
+    assert {figure: one.score for figure, one in found.items()} == {
         "mean": 0.625,
         "lower_bound": pytest.approx(1.25 / 3),
         "upper_bound": pytest.approx(2.25 / 3),
@@ -683,17 +685,17 @@ def test_the_summary_counts_what_the_evaluator_found(run: Any) -> None:
         "pass_rate": 0.5,
     }
     assert found["mean"].comment == (
-        "5 rows: 2 with a score, 1 not applicable, 1 without what the judge needs, 1 errors (no_verdict 1)"
+        "5 rows: 2 with a score, 1 not applicable, 1 without a required field, 1 errors (no_verdict 1)"
     )
-    assert len(model.asked) == 5  # the unreadable one was asked again; none was judged for the summary
+    assert len(model.asked) == 5  # the unreadable reply caused a reask; the summary made no call
     (signature,) = found["mean"].evaluator_info["signatures"]
     assert signature.startswith("groundedness@")
 
 
-def test_a_summary_of_nothing_but_errors_has_no_mean(run: Any) -> None:
+def test_summary_of_errors_has_no_mean(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(NO_VERDICT))
-    found = summed("groundedness", run(says(ANSWERED), (ASKED, None), evaluators=[judge]))
-    assert {what: one.score for what, one in found.items()} == {
+    found = summarised("groundedness", run(returning(ANSWERED), (ASKED, None), evaluators=[judge]))
+    assert {figure: one.score for figure, one in found.items()} == {
         "mean": None,
         "lower_bound": 0.0,
         "upper_bound": 1.0,
@@ -702,25 +704,25 @@ def test_a_summary_of_nothing_but_errors_has_no_mean(run: Any) -> None:
     }
 
 
-def test_each_judge_is_summed_by_itself_and_by_its_object_too(run: Any) -> None:
+def test_summary_is_of_one_judge_by_name_or_object(run: Any) -> None:
     good, bad = (
         load("groundedness", model=ScriptedModel(TAGS.format(5))),
         load("passage_quality", model=ScriptedModel(ADJACENT)),
     )
-    rows = run(says(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(good), evaluator(bad)])
-    assert summed("groundedness", rows)["mean"].score == 1
-    assert summed("passage_quality", rows)["mean"].score == PASSAGES["passage_quality"][0]
-    told = summary(bad)([row["run"] for row in rows], [])
-    assert "passage_quality_mean" in {one.key for one in told.get("results", [])}
+    rows = run(returning(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(good), evaluator(bad)])
+    assert summarised("groundedness", rows)["mean"].score == 1
+    assert summarised("passage_quality", rows)["mean"].score == PASSAGES["passage_quality"][0]
+    found = summary(bad)([row["run"] for row in rows], [])
+    assert "passage_quality_mean" in {one.key for one in found.get("results", [])}
 
 
-def test_a_summary_without_its_evaluator_says_what_is_missing() -> None:
-    nobody: Sequence[Run] = []
+def test_summary_without_its_evaluator_raises() -> None:
+    no_runs: Sequence[Run] = []
     with pytest.raises(ValueError, match=r"evaluator\('groundedness', ...\) must be among the evaluators"):
-        summary("groundedness")(nobody, [])
+        summary("groundedness")(no_runs, [])
 
 
-# What is sent
+# Uploads
 
 
 def uploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
@@ -733,7 +735,7 @@ def uploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,),
 
 
 def auploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
-    """The same with `aevaluate`."""
+    """Like `uploaded`, with `aevaluate`."""
     target = application(*steps)
 
     async def atarget(inputs: dict[str, Any]) -> Any:
@@ -755,7 +757,7 @@ def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return cast("Callable[..., StandIn]", request.param)
 
 
-def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
+def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
     blocks = (
         "Statement Sentence: x\nScore: 10",
         "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
@@ -765,14 +767,14 @@ def test_feedback_arrives_with_all_that_explains_it(upload: Any) -> None:
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
     assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
     assert feedback["feedback_source"]["type"] == "model"
-    told = feedback["feedback_source"]["metadata"]
-    assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*told}
+    source = feedback["feedback_source"]["metadata"]
+    assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}
     assert feedback["extra"]["warnings"] == ["statement_not_in_response"]
     assert feedback["extra"]["parts"][1]["evidence"][0]["quote"] == "one"
     assert "error" not in feedback
 
 
-def test_the_judges_run_is_nested_under_the_evaluators_and_the_feedback_names_it(upload: Any) -> None:
+def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(upload: Any) -> None:
     server = upload(evaluator("passage_quality", model=ScriptedModel(ADJACENT)))
     outer, inner = server.of_project("evaluators")
     assert (outer["name"], inner["name"]) == ("passage_quality", "judge")
@@ -786,7 +788,7 @@ def test_the_judges_run_is_nested_under_the_evaluators_and_the_feedback_names_it
     assert {one["run_id"] for one in server.feedback} == {target["id"]}
 
 
-def test_an_error_arrives_as_one_under_every_key(upload: Any) -> None:
+def test_uploaded_error_is_under_every_key(upload: Any) -> None:
     server = upload(evaluator("passage_quality", model=ScriptedModel(NO_VERDICT)))
     assert sorted(one["key"] for one in server.feedback) == sorted(PASSAGES)
     outer, inner = server.of_project("evaluators")
@@ -798,7 +800,7 @@ def test_an_error_arrives_as_one_under_every_key(upload: Any) -> None:
         assert feedback["feedback_source"]["metadata"]["__run"]["run_id"] == outer["id"]
 
 
-def test_the_summary_arrives_with_the_experiment(upload: Any) -> None:
+def test_uploaded_summary_belongs_to_the_experiment(upload: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(4)))
     server = upload(judge, summary_evaluators=[summary("groundedness")])
     (session,) = server.sessions.values()
@@ -813,7 +815,7 @@ def test_the_summary_arrives_with_the_experiment(upload: Any) -> None:
     assert {one["session_id"] for one in totals} == {session["id"]}
 
 
-def test_what_is_kept_for_the_summary_is_not_sent(upload: Any) -> None:
+def test_verdicts_stored_for_the_summary_are_not_uploaded(upload: Any) -> None:
     judges = [
         evaluator(name, model=ScriptedModel(NO_VERDICT)) for name in ("groundedness", "passage_quality")
     ]
@@ -826,7 +828,7 @@ def test_what_is_kept_for_the_summary_is_not_sent(upload: Any) -> None:
         assert "groundjudge" not in str(run.get("inputs"))
 
 
-def test_an_experiment_that_exists_is_judged_with_its_child_runs() -> None:
+def test_existing_experiment_is_judged_with_its_child_runs() -> None:
     model = ScriptedModel(TAGS.format(4))
     with StandIn([(ASKED, EXPECTED), (ASKED, None)]) as server:
         client = server.client()
@@ -849,9 +851,9 @@ def test_an_experiment_that_exists_is_judged_with_its_child_runs() -> None:
     assert len(model.asked) == 2
 
 
-def test_a_local_experiment_sends_nothing(run: Any, reached: list[Any]) -> None:
+def test_local_experiment_opens_no_connection(run: Any, connections: list[Any]) -> None:
     run(application(texts), (ASKED, None), evaluators=[evaluator("groundedness", model="offline")])
-    assert reached == []
+    assert connections == []
 
 
 # LangSmith's pytest plugin
@@ -884,7 +886,7 @@ def test_answer():
 
 def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "test_it.py").write_text(TESTED)
-    return subprocess.run(  # noqa: S603  this very Python
+    return subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-m", "pytest", "-p", "langsmith.pytest_plugin", *arguments, "test_it.py"],
         cwd=tmp_path,
         env=BARE | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | env,
@@ -896,9 +898,7 @@ def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
-def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with StandIn() as server:
         done = plugin(
             tmp_path,
@@ -917,7 +917,7 @@ def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
     assert {key: one.get("value") for key, one in passages.items()} == {
         key: value for key, (_, value) in PASSAGES.items()
     }
-    assert {key: one["score"] for key, one in passages.items()} == {  # four digits are what LangSmith sends
+    assert {key: one["score"] for key, one in passages.items()} == {  # LangSmith sends four digits
         "passage_quality": 0.7203,
         "passage_recall": 0.85,
         "passage_precision": 0.625,
@@ -935,7 +935,7 @@ def test_a_verdict_is_logged_by_the_pytest_plugin_one_call_per_score(
     assert answer["extra"]["status"] == "not_applicable"
 
 
-def test_without_tracking_the_pytest_plugin_sends_nothing(tmp_path: Path) -> None:
+def test_log_verdict_without_tracking_sends_nothing(tmp_path: Path) -> None:
     with StandIn() as server:
         done = plugin(tmp_path, LANGSMITH_ENDPOINT=server.url, LANGSMITH_TEST_TRACKING="false")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -959,12 +959,12 @@ sys.addaudithook(deny)
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  this very Python
+    return subprocess.run(  # noqa: S603  runs this Python
         [sys.executable, "-c", code], env=BARE, capture_output=True, text=True, check=False, timeout=100
     )
 
 
-def test_the_example_runs_as_it_stands_without_a_network() -> None:
+def test_example_runs_without_a_network() -> None:
     path = ROOT / "examples" / "evaluate_a_langsmith_experiment.py"
     done = python(f"{WITHOUT_SOCKETS}\nrunpy.run_path({str(path)!r}, run_name='__main__')")
     assert done.returncode == 0, done.stderr
@@ -978,7 +978,7 @@ def test_the_example_runs_as_it_stands_without_a_network() -> None:
     assert "groundedness_coverage     1.00" in done.stdout
 
 
-def test_the_adapter_imports_langsmith_and_no_other_framework() -> None:
+def test_import_loads_langsmith_and_no_other_framework() -> None:
     done = python(
         "import sys, groundjudge.adapters.langsmith\n"
         "print(*sorted({'langsmith', 'langchain_core', 'deepeval', 'openai', 'pytest'} & {*sys.modules}))"
@@ -986,6 +986,6 @@ def test_the_adapter_imports_langsmith_and_no_other_framework() -> None:
     assert done.stdout.split() == ["langsmith"], done.stderr
 
 
-def test_without_langsmith_the_error_names_the_extra() -> None:
+def test_import_without_langsmith_names_the_extra() -> None:
     done = python("import sys\nsys.modules['langsmith'] = None\nimport groundjudge.adapters.langsmith")
     assert 'needs LangSmith: pip install "groundjudge[langsmith]"' in done.stderr

@@ -1,4 +1,4 @@
-"""How far a judge agrees with people, and what is said where nothing can be measured."""
+"""Agreement with human labels: figures, undefined figures and their reasons, disagreements, curves."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import sys
 import pytest
 from make_verdicts import error, joined, verdict
 
-from groundjudge.analysis.agreement import Bin, Confusion, agree, measured
+from groundjudge.analysis.agreement import ConfusionMatrix, ReliabilityBin, agree, measure_agreement
 from groundjudge.analysis.labels import Labels
 from groundjudge.verdict import Part
 
 
-def test_every_judge_is_measured_on_its_own_rows() -> None:
+def test_each_judge_is_measured_on_its_own_rows() -> None:
     verdicts = [
         *(verdict(case_id, score) for case_id, score in zip("abcd", (1.0, 0.75, 0.25, 0.0), strict=True)),
         verdict("e", None),
@@ -21,7 +21,9 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
         *(verdict(case_id, 1.0, judge="two") for case_id in "ab"),
     ]
     one, two = agree(verdicts, Labels({"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "f": 1}))
-    assert one.confusion == Confusion(hits=1, false_passes=1, misses=1, rejections=1)
+    assert one.confusion == ConfusionMatrix(
+        true_positives=1, false_positives=1, false_negatives=1, true_negatives=1
+    )
     assert (one.n, one.base_rate, one.n_error, one.n_not_applicable, one.guess["accuracy"]) == (
         4,
         0.5,
@@ -33,7 +35,7 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
     assert (two.n, two.n_unjudged, two.confusion) == (
         2,
         4,
-        Confusion(hits=1, false_passes=1, misses=0, rejections=0),
+        ConfusionMatrix(true_positives=1, false_positives=1, false_negatives=0, true_negatives=0),
     )
 
 
@@ -44,10 +46,10 @@ def test_every_judge_is_measured_on_its_own_rows() -> None:
         ([0, 0], {"balanced_accuracy", "kappa", "recall", "roc_auc", "spearman"}, "every label is negative"),
     ],
 )
-def test_one_class_leaves_figures_undefined_and_says_why(
+def test_labels_of_one_class_leave_figures_undefined_with_a_reason(
     labels: list[int], undefined: set[str], reason: str
 ) -> None:
-    found = measured(joined([1.0, 0.0], labels))
+    found = measure_agreement(joined([1.0, 0.0], labels))
     assert {name for name, figure in found.figures.items() if figure.value is None} == undefined
     assert found.undefined.keys() == undefined
     assert found.undefined["kappa"] == reason
@@ -64,45 +66,54 @@ def test_one_class_leaves_figures_undefined_and_says_why(
         ([], [], "accuracy", "no row has both a score and a label"),
     ],
 )
-def test_what_is_undefined_is_said_to_be(
+def test_undefined_figures_have_a_reason(
     scores: list[float], labels: list[int], name: str, reason: str
 ) -> None:
-    found = measured(joined(scores, labels)) if scores else measured(joined([1.0], [None]))
+    found = measure_agreement(joined(scores, labels)) if scores else measure_agreement(joined([1.0], [None]))
     assert found.figures[name].value is None
     assert found.undefined[name].startswith(reason)
 
 
-def test_graded_labels_are_compared_in_rank_and_by_a_mark() -> None:
+def test_graded_labels_give_spearman_and_with_a_label_threshold_the_other_figures() -> None:
     scores, grades = [0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5]
-    ranked, marked = (measured(joined(scores, grades), label_threshold=mark) for mark in (None, 4))
+    ranked, binary = (
+        measure_agreement(joined(scores, grades), label_threshold=label_threshold)
+        for label_threshold in (None, 4)
+    )
     assert ranked.figures["spearman"].value == pytest.approx(1.0)
     assert (ranked.confusion, ranked.base_rate, ranked.guess) == (None, None, {})
-    assert marked.confusion == Confusion(hits=2, false_passes=0, misses=0, rejections=2)
-
-
-def test_labels_on_the_judges_own_scale_pass_where_the_judge_would_pass() -> None:
-    verdicts = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
-    (found,) = agree(verdicts, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
-    assert found.confusion == Confusion(hits=1, false_passes=1, misses=0, rejections=0)
-
-
-def test_a_threshold_replaces_what_passed_in_the_run() -> None:
-    rows = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
-    assert measured(rows).confusion == Confusion(hits=0, false_passes=0, misses=2, rejections=1)
-    assert measured(rows, threshold=0.3).confusion == Confusion(
-        hits=2, false_passes=0, misses=0, rejections=1
+    assert binary.confusion == ConfusionMatrix(
+        true_positives=2, false_positives=0, false_negatives=0, true_negatives=2
     )
 
 
-def test_thresholds_can_be_given_judge_by_judge() -> None:
+def test_labels_on_the_judges_scale_are_positive_from_the_judges_threshold_on() -> None:
+    verdicts = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
+    (found,) = agree(verdicts, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
+    assert found.confusion == ConfusionMatrix(
+        true_positives=1, false_positives=1, false_negatives=0, true_negatives=0
+    )
+
+
+def test_threshold_replaces_the_decisions_of_the_run() -> None:
+    rows = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
+    assert measure_agreement(rows).confusion == ConfusionMatrix(
+        true_positives=0, false_positives=0, false_negatives=2, true_negatives=1
+    )
+    assert measure_agreement(rows, threshold=0.3).confusion == ConfusionMatrix(
+        true_positives=2, false_positives=0, false_negatives=0, true_negatives=1
+    )
+
+
+def test_threshold_per_judge_leaves_other_judges_as_in_the_run() -> None:
     verdicts = [verdict("a", 0.6, judge=judge) for judge in ("one", "two")]
     found = agree(verdicts, Labels({"a": 1}), threshold={"two": 0.9})
     assert [(one.judge, one.threshold) for one in found] == [("one", None), ("two", 0.9)]
-    assert [one.confusion.hits for one in found if one.confusion] == [1, 0]
+    assert [one.confusion.true_positives for one in found if one.confusion] == [1, 0]
 
 
-def test_the_widest_gaps_come_first_and_agreement_is_none() -> None:
-    found = measured(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
+def test_disagreements_are_sorted_by_gap_and_leave_out_agreements() -> None:
+    found = measure_agreement(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
     assert [(row.case_id[-1], row.score, row.passed, row.label) for row in found.worst] == [
         ("1", 0.0, False, 1.0),
         ("2", 0.9, True, 0.0),
@@ -110,24 +121,24 @@ def test_the_widest_gaps_come_first_and_agreement_is_none() -> None:
     ]
 
 
-def test_a_disagreement_tells_the_reason_or_the_lowest_parts() -> None:
+def test_disagreement_has_the_verdicts_reason_or_its_lowest_parts() -> None:
     parts = tuple(Part(name=name, value=value, score=value / 10) for name, value in (("A.", 9), ("B.", 1)))
     verdicts = [verdict("a", 0.0, reason="because"), verdict("b", 0.1, parts=parts)]
     (found,) = agree(verdicts, Labels({"a": 1, "b": 1}))
     assert [row.reason for row in found.worst] == ["because", "lowest of 2 parts: B. (1)"]
 
 
-def test_curves_show_the_scores_against_the_labels() -> None:
-    curves = measured(joined([0.0, 0.04, 1.0, 1.0], [0, 1, 1, 0])).curves
+def test_curves_hold_reliability_bins_and_roc_points() -> None:
+    curves = measure_agreement(joined([0.0, 0.04, 1.0, 1.0], [0, 1, 1, 0])).curves
     assert curves.bins == (
-        Bin(mean_score=0.02, share_grounded=0.5, n=2),
-        Bin(mean_score=1.0, share_grounded=0.5, n=2),
+        ReliabilityBin(mean_score=0.02, share_grounded=0.5, n=2),
+        ReliabilityBin(mean_score=1.0, share_grounded=0.5, n=2),
     )
     assert (curves.roc[0], curves.roc[-1]) == ((0.0, 0.0), (1.0, 1.0))
     assert (0.5, 0.5) in curves.roc
 
 
-def test_importing_the_library_loads_no_statistics() -> None:
+def test_importing_the_command_line_and_the_report_imports_no_statistics_library() -> None:
     code = (
         "import sys, groundjudge.cli.app, groundjudge.report.page\n"
         "print([name for name in ('numpy', 'scipy', 'sklearn') if name in sys.modules])"
@@ -137,7 +148,7 @@ def test_importing_the_library_loads_no_statistics() -> None:
 
 
 @pytest.mark.parametrize("missing", ["numpy", "scipy", "sklearn"])
-def test_a_missing_library_is_an_error_that_names_the_extra(missing: str) -> None:
+def test_missing_statistics_library_raises_an_error_that_names_the_extra(missing: str) -> None:
     code = f"""
 import sys
 sys.modules[{missing!r}] = None

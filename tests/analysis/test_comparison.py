@@ -1,4 +1,4 @@
-"""Two judgements of the same cases, compared row by row."""
+"""Paired comparison of two judges on the same cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def judged(scores: Mapping[str, float | None], judge: str = "one") -> list[Verdi
     return [verdict(case_id, score, judge=judge) for case_id, score in scores.items()]
 
 
-def test_only_cases_with_both_scores_are_compared_and_the_others_counted() -> None:
+def test_cases_scored_by_both_are_compared_and_the_others_counted() -> None:
     first = [*judged({"a": 1.0, "b": 0.0, "c": 0.5, "d": None}), error("e", "timeout")]
     second = judged({"a": 0.5, "b": 0.25, "d": 1.0, "e": None, "f": None}, "two")
     found = compare(first, second)
@@ -29,7 +29,7 @@ def test_only_cases_with_both_scores_are_compared_and_the_others_counted() -> No
     assert "accuracy" not in found.values
 
 
-def test_labels_say_which_of_the_two_is_right() -> None:
+def test_labels_give_the_second_judge_a_higher_accuracy() -> None:
     labels = {str(place): place % 2 for place in range(40)}
     right = {case_id: float(label) for case_id, label in labels.items()}
     noisy = {case_id: 1 - score if int(case_id) % 5 == 0 else score for case_id, score in right.items()}
@@ -41,7 +41,7 @@ def test_labels_say_which_of_the_two_is_right() -> None:
     assert found.n_labelled == 40
 
 
-def test_a_run_does_not_differ_from_itself() -> None:
+def test_identical_verdicts_have_zero_differences() -> None:
     run = judged({str(place): place / 10 for place in range(10)})
     found = compare(run, run, Labels({str(place): place > 4 for place in range(10)}))
     assert {
@@ -49,7 +49,7 @@ def test_a_run_does_not_differ_from_itself() -> None:
     } == {"spearman": Figure()}
 
 
-def test_groups_are_drawn_together() -> None:
+def test_groups_widen_the_interval() -> None:
     generator = np.random.default_rng(2)
     scores = {str(place): float(score) for place, score in enumerate(np.repeat(generator.random(40), 5))}
     labels = Labels({}, {case_id: str(int(case_id) // 5) for case_id in scores})
@@ -61,25 +61,25 @@ def test_groups_are_drawn_together() -> None:
     assert compare(before, after, labels).n_groups == 40
 
 
-def test_a_case_that_changed_under_its_id_is_left_out() -> None:
+def test_case_with_changed_content_under_one_id_is_left_out() -> None:
     first = [verdict("a", 1.0, key="x-1"), verdict("b", 1.0, key="x-2"), verdict("c", 1.0)]
     second = [verdict("a", 0.0, key="y-1"), verdict("b", 0.0, key="y-3"), verdict("c", 0.0, key="y-4")]
     found = compare(first, second)
     assert (found.n, found.n_changed, found.n_first_only) == (2, 1, 0)
 
 
-def test_thresholds_can_differ() -> None:
+def test_each_side_has_its_own_threshold() -> None:
     run = judged({"a": 0.4, "b": 0.6})
     found = compare(run, run, thresholds=(0.3, 0.9))
     assert (found.values["pass_rate"], found.same_outcome) == ((1.0, 0.0), 0.0)
 
 
-def test_nothing_in_common_is_no_comparison() -> None:
+def test_no_common_case_gives_undefined_figures() -> None:
     found = compare(judged({"a": 1.0}), judged({"b": 1.0}))
     assert (found.n, found.same_outcome, found.differences["mean_score"]) == (0, None, Figure())
 
 
 @pytest.mark.parametrize("first", [[], [verdict("a", 1.0), verdict("a", 1.0, judge="two")]])
-def test_either_side_must_be_one_judge(first: list[Verdict]) -> None:
+def test_side_without_exactly_one_judge_raises(first: list[Verdict]) -> None:
     with pytest.raises(LabelError, match="one judge"):
         compare(first, judged({"a": 1.0}))

@@ -1,4 +1,4 @@
-"""The figures, held against sums done the long way."""
+"""Figures and intervals against their definitions, known results and theory."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from by_hand import Row, by_hand
 from hypothesis import given
 from hypothesis import strategies as st
+from reference_figures import Row, reference_figures
 
 from groundjudge.analysis.figures import (
-    AGREEMENT,
+    AGREEMENT_FIGURES,
     Figure,
     Sample,
     constant_guess,
-    differences,
     intervals,
-    measure,
     numbered,
-    weighted,
+    paired_differences,
+    point_estimates,
+    weighted_figures,
 )
 
 ROWS = st.lists(
@@ -40,10 +40,14 @@ def sample(rows: list[Row], groups: list[int] | None = None) -> Sample:
     )
 
 
-def table(hits: int, false_passes: int, misses: int, rejections: int) -> Sample:
-    cells = ((1.0, True, True, hits), (1.0, True, False, false_passes), (0.0, False, True, misses))
-    rows = [(score, passed, said) for score, passed, said, count in cells for _ in range(count)]
-    return sample([*rows, *[(0.0, False, False)] * rejections])
+def table(true_positives: int, false_positives: int, false_negatives: int, true_negatives: int) -> Sample:
+    cells = (
+        (1.0, True, True, true_positives),
+        (1.0, True, False, false_positives),
+        (0.0, False, True, false_negatives),
+    )
+    rows = [(score, passed, positive) for score, passed, positive, count in cells for _ in range(count)]
+    return sample([*rows, *[(0.0, False, False)] * true_negatives])
 
 
 def same(found: float, expected: Fraction | float | None) -> bool:
@@ -51,9 +55,9 @@ def same(found: float, expected: Fraction | float | None) -> bool:
 
 
 @given(ROWS)
-def test_every_figure_is_what_its_definition_says(rows: list[Row]) -> None:
-    found, expected = measure(sample(rows)), by_hand(rows)
-    assert [name for name in AGREEMENT if not same(found[name], expected[name])] == []
+def test_figures_match_the_reference_implementation(rows: list[Row]) -> None:
+    found, expected = point_estimates(sample(rows)), reference_figures(rows)
+    assert [name for name in AGREEMENT_FIGURES if not same(found[name], expected[name])] == []
 
 
 @pytest.mark.parametrize(
@@ -66,33 +70,33 @@ def test_every_figure_is_what_its_definition_says(rows: list[Row]) -> None:
         ((0, 50, 50, 0), -1.0),
     ],
 )
-def test_a_known_table_gives_the_known_kappa(cells: tuple[int, int, int, int], kappa: float) -> None:
-    assert measure(table(*cells))["kappa"] == pytest.approx(kappa, abs=1e-4)
+def test_kappa_of_known_confusion_matrices(cells: tuple[int, int, int, int], kappa: float) -> None:
+    assert point_estimates(table(*cells))["kappa"] == pytest.approx(kappa, abs=1e-4)
 
 
 @given(ROWS, st.data())
-def test_weights_count_a_row_as_often_as_they_say(rows: list[Row], data: st.DataObject) -> None:
+def test_weighted_row_counts_like_repeated_rows(rows: list[Row], data: st.DataObject) -> None:
     weights = data.draw(
         st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)).filter(
             lambda drawn: sum(drawn) > 0
         )
     )
-    found = weighted(sample(rows))(np.array([weights], dtype=float))
+    found = weighted_figures(sample(rows))(np.array([weights], dtype=float))
     repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
-    expected = measure(sample(repeated))
+    expected = point_estimates(sample(repeated))
     assert [name for name in expected if not same(float(found[name][0]), _or_none(expected[name]))] == []
 
 
 @given(GRADED, st.data())
-def test_weights_count_a_grade_as_often_as_they_say(rows: list[tuple[int, int]], data: st.DataObject) -> None:
+def test_weighted_grade_counts_like_repeated_grades(rows: list[tuple[int, int]], data: st.DataObject) -> None:
     weights = data.draw(
         st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)).filter(
             lambda drawn: sum(drawn) > 0
         )
     )
-    found = weighted(graded(rows))(np.array([weights], dtype=float))
+    found = weighted_figures(graded(rows))(np.array([weights], dtype=float))
     repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
-    expected = measure(graded(repeated))["spearman"]
+    expected = point_estimates(graded(repeated))["spearman"]
     assert same(float(found["spearman"][0]), _or_none(expected))
 
 
@@ -105,22 +109,22 @@ def _or_none(value: float) -> float | None:
     return None if isnan(value) else value
 
 
-def test_spearman_is_the_correlation_of_the_ranks() -> None:
+def test_spearman_is_the_correlation_of_midranks() -> None:
     # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: squared differences 0 + .25 + .25 + 0, tied twice.
     rows = [(0, 1), (1, 2), (1, 4), (3, 5)]
     first, second = np.array([1, 2.5, 2.5, 4]), np.array([1, 2, 3, 4])
-    assert measure(graded(rows))["spearman"] == pytest.approx(np.corrcoef(first, second)[0, 1])
+    assert point_estimates(graded(rows))["spearman"] == pytest.approx(np.corrcoef(first, second)[0, 1])
 
 
-def test_constant_guess_is_the_best_that_needs_no_look() -> None:
+def test_constant_guess_is_the_best_constant_answer() -> None:
     guess = constant_guess(np.array([True] * 3 + [False] * 7))
-    everything_passes = measure(table(3, 7, 0, 0))
+    everything_passes = point_estimates(table(3, 7, 0, 0))
     assert guess["accuracy"] == pytest.approx(0.7)
     assert guess["f1"] == pytest.approx(everything_passes["f1"])
     assert (guess["balanced_accuracy"], guess["roc_auc"], guess["kappa"]) == (0.5, 0.5, 0.0)
 
 
-def test_interval_of_a_share_is_about_as_wide_as_theory_says() -> None:
+def test_interval_of_accuracy_is_about_as_wide_as_the_normal_approximation() -> None:
     found = intervals(table(160, 40, 60, 140))["accuracy"]
     assert found.low is not None
     assert found.high is not None
@@ -128,10 +132,10 @@ def test_interval_of_a_share_is_about_as_wide_as_theory_says() -> None:
     assert found.high - found.low == pytest.approx(expected, rel=0.1)
 
 
-def test_an_interval_is_wider_when_rows_that_belong_together_are_drawn_together() -> None:
+def test_interval_is_wider_when_identical_rows_form_groups() -> None:
     generator = np.random.default_rng(1)
     kinds = generator.random((60, 2)) < 0.5
-    rows = [(float(passed), bool(passed), bool(said)) for passed, said in kinds for _ in range(5)]
+    rows = [(float(passed), bool(passed), bool(positive)) for passed, positive in kinds for _ in range(5)]
     alone, together = (
         intervals(sample(rows, groups)) for groups in (None, [place for place in range(60) for _ in range(5)])
     )
@@ -146,45 +150,48 @@ def width(figure: Figure) -> float:
     return figure.high - figure.low
 
 
-def test_intervals_come_again_with_the_same_seed() -> None:
+def test_same_seed_gives_the_same_intervals() -> None:
     rows = sample([(0.25 * place, place > 2, place % 2 == 0) for place in range(5)] * 4)
     assert intervals(rows, seed=3) == intervals(rows, seed=3)
     assert intervals(rows, seed=3) != intervals(rows, seed=4)
 
 
 @pytest.mark.parametrize("n_groups", [0, 1])
-def test_a_single_observation_has_no_interval(n_groups: int) -> None:
+def test_one_group_or_none_has_no_interval(n_groups: int) -> None:
     rows = sample([(1.0, True, True), (0.0, False, False)], [0, 0]).rows(np.arange(2 * n_groups))
     assert all(figure.low is None and figure.high is None for figure in intervals(rows).values())
 
 
-def test_a_figure_that_most_resamples_leave_undefined_has_no_interval() -> None:
-    rows = sample([(1.0, True, True), *[(0.0, False, False)] * 9])  # 1 of 10 passes: often none does
+def test_figure_undefined_in_many_resamples_has_no_interval() -> None:
+    # In about a third of the resamples the one row that passes is not drawn.
+    rows = sample([(1.0, True, True), *[(0.0, False, False)] * 9])
     assert intervals(rows)["precision"] == Figure(value=1.0)
 
 
-def test_a_judgement_does_not_differ_from_itself() -> None:
+def test_identical_samples_have_zero_differences() -> None:
     rows = sample([(0.25 * (place % 5), place % 3 == 0, place % 2 == 0) for place in range(30)])
-    found = differences(rows, rows)
+    found = paired_differences(rows, rows)
     assert found["kappa"] == Figure(value=0.0, low=0.0, high=0.0)
     assert found["spearman"] == Figure()
 
 
-def test_a_paired_difference_is_surer_than_two_intervals() -> None:
+def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
     generator = np.random.default_rng(5)
-    said = generator.random(300) < 0.5
-    first = np.where(generator.random(300) < 0.75, said, ~said)
+    positive = generator.random(300) < 0.5
+    first = np.where(generator.random(300) < 0.75, positive, ~positive)
     second = np.where(generator.random(300) < 0.05, ~first, first)
     before, after = (
-        sample([(float(p), bool(p), bool(s)) for p, s in zip(passed, said, strict=True)])
+        sample([(float(p), bool(p), bool(s)) for p, s in zip(passed, positive, strict=True)])
         for passed in (first, second)
     )
-    found = differences(before, after)["accuracy"]
-    assert found.value == pytest.approx(measure(after)["accuracy"] - measure(before)["accuracy"])
+    found = paired_differences(before, after)["accuracy"]
+    assert found.value == pytest.approx(
+        point_estimates(after)["accuracy"] - point_estimates(before)["accuracy"]
+    )
     assert width(found) < 0.7 * width(intervals(before)["accuracy"])
 
 
-def test_no_rows_define_nothing() -> None:
+def test_figures_of_no_rows_are_undefined() -> None:
     empty = sample([(0.0, False, False)]).rows(np.array([], dtype=int))
-    assert all(isnan(value) for value in measure(empty).values())
+    assert all(isnan(value) for value in point_estimates(empty).values())
     assert intervals(empty) == dict.fromkeys(intervals(empty), Figure())

@@ -1,4 +1,4 @@
-"""Labels: read from files, and laid beside verdicts so that every verdict is counted once."""
+"""Labels: read from files, and joined with verdicts so that every verdict is counted once."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from groundjudge.verdict import Verdict
 
 
 @pytest.mark.parametrize(
-    ("told", "number"),
+    ("value", "number"),
     [
         (True, 1.0), (False, 0.0), (1, 1.0), (0, 0.0), ("1", 1.0), ("0", 0.0), ("true", 1.0),
         (" False ", 0.0), ("Yes", 1.0), ("no", 0.0), (3, 3.0), ("2.5", 2.5),
         (None, None), ("", None), ("  ", None),
     ],
 )  # fmt: skip
-def test_a_label_is_true_or_false_or_a_number(told: object, number: float | None) -> None:
-    assert number_of(told, "a") == number
+def test_boolean_number_or_their_text_is_a_label(value: object, number: float | None) -> None:
+    assert number_of(value, "a") == number
 
 
-@pytest.mark.parametrize("told", ["maybe", "supported", "nan", float("inf"), [1], {"a": 1}])
-def test_what_is_no_label_is_told_with_its_case(told: object) -> None:
+@pytest.mark.parametrize("value", ["maybe", "supported", "nan", float("inf"), [1], {"a": 1}])
+def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> None:
     with pytest.raises(LabelError, match="case 7") as caught:
-        number_of(told, "case 7")
+        number_of(value, "case 7")
     assert caught.value.code == "unreadable_label"
 
 
 @pytest.mark.parametrize(
-    ("judge", "told", "label"),
+    ("judge", "value", "label"),
     [
         ("groundedness", 5, 1.0),
         ("groundedness", 2, 0.25),
-        ("groundedness", 3, None),  # nothing to ground
+        ("groundedness", 3, None),  # not applicable
         ("groundedness", None, None),
         ("confidence_grounding", 0.8, 0.8),
         ("statement_groundedness", [9, 10], 0.95),
@@ -51,12 +51,12 @@ def test_what_is_no_label_is_told_with_its_case(told: object) -> None:
         ("somebody's own", 0.5, 0.5),
     ],
 )
-def test_a_value_on_a_judges_own_scale_becomes_a_score(judge: str, told: object, label: float | None) -> None:
-    assert label_of({judge: told}, judge, "a") == (None if label is None else pytest.approx(label))
+def test_label_on_the_judges_scale_becomes_a_score(judge: str, value: object, label: float | None) -> None:
+    assert label_of({judge: value}, judge, "a") == (None if label is None else pytest.approx(label))
 
 
 @pytest.mark.parametrize(
-    ("judge", "told"),
+    ("judge", "value"),
     [
         ("groundedness", 6),
         ("groundedness", [4, 5]),
@@ -64,12 +64,12 @@ def test_a_value_on_a_judges_own_scale_becomes_a_score(judge: str, told: object,
         ("groundedness", "good"),
     ],
 )
-def test_a_value_off_a_judges_own_scale_is_told(judge: str, told: object) -> None:
+def test_label_off_the_judges_scale_raises_an_error_that_names_the_case(judge: str, value: object) -> None:
     with pytest.raises(LabelError, match="case 7"):
-        label_of({judge: told}, judge, "case 7")
+        label_of({judge: value}, judge, "case 7")
 
 
-def test_labels_are_read_by_any_name_and_from_metadata(tmp_path: Path) -> None:
+def test_labels_and_groups_are_read_from_any_field_of_row_or_metadata(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         {"id": "a", "ok": 1, "claim": 7},
@@ -81,7 +81,7 @@ def test_labels_are_read_by_any_name_and_from_metadata(tmp_path: Path) -> None:
     assert found == Labels({"a": 1, "2": 0, "row 4": "true"}, {"a": "7", "2": "7"})
 
 
-def test_labels_are_read_from_a_table(tmp_path: Path) -> None:
+def test_labels_are_read_from_csv(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("id;label;group\na;1;x\nb;;x\n")
     assert read_labels(path, group="group") == Labels({"a": "1"}, {"a": "x", "b": "x"})
@@ -96,7 +96,7 @@ def test_labels_are_read_from_a_table(tmp_path: Path) -> None:
         (["{"], "label", None, "unreadable_label"),
     ],
 )
-def test_labels_that_cannot_be_used_are_told(
+def test_unusable_file_of_labels_raises(
     tmp_path: Path, rows: list[Any], key: str, group: str | None, code: str
 ) -> None:
     with pytest.raises(LabelError) as caught:
@@ -104,12 +104,12 @@ def test_labels_that_cannot_be_used_are_told(
     assert caught.value.code == code
 
 
-def test_what_has_no_score_or_no_label_is_counted_apart() -> None:
+def test_verdicts_without_score_or_label_are_counted_by_reason() -> None:
     verdicts = [
         verdict("a", 1.0),
         verdict("b", 0.0),
-        verdict("silent", 0.5),
-        verdict("nothing", None),
+        verdict("unlabelled", 0.5),
+        verdict("not applicable", None),
         error("c", "timeout"),
         error("d", "missing_field"),
         error("e", "refused"),
@@ -117,7 +117,7 @@ def test_what_has_no_score_or_no_label_is_counted_apart() -> None:
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    assert [(row.case_id, row.score, row.label) for row in one.rated] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
+    assert [(row.case_id, row.score, row.label) for row in one.labelled] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
     assert (one.n_error, one.n_missing, one.n_not_applicable, one.n_unlabelled) == (2, 1, 1, 1)
     assert (one.n_unjudged, two.n_unjudged, two.judge) == (1, 5, "two")
 
@@ -132,29 +132,37 @@ def test_what_has_no_score_or_no_label_is_counted_apart() -> None:
     ),
     st.dictionaries(st.integers(0, 12).map(str), st.sampled_from([0, 1, None])),
 )
-def test_every_verdict_is_counted_in_one_place(
+def test_every_verdict_is_counted_exactly_once(
     rows: list[tuple[str, str, Any]], labels: dict[str, Any]
 ) -> None:
     verdicts = [
-        error(case_id, told, judge=judge) if isinstance(told, str) else verdict(case_id, told, judge=judge)
-        for case_id, judge, told in rows
+        error(case_id, result, judge=judge)
+        if isinstance(result, str)
+        else verdict(case_id, result, judge=judge)
+        for case_id, judge, result in rows
     ]
     for found in join(verdicts, Labels(labels)):
-        apart = (found.n_error, found.n_missing, found.n_not_applicable, found.n_unlabelled, found.n_repeated)
-        assert len(found.rated) + sum(apart) == sum(judge == found.judge for _, judge, _ in rows)
+        others = (
+            found.n_error,
+            found.n_missing,
+            found.n_not_applicable,
+            found.n_unlabelled,
+            found.n_repeated,
+        )
+        assert len(found.labelled) + sum(others) == sum(judge == found.judge for _, judge, _ in rows)
 
 
-def test_of_several_verdicts_on_a_case_the_last_counts() -> None:
+def test_last_of_several_verdicts_on_a_case_counts() -> None:
     (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
-    assert ([row.score for row in found.rated], found.n_repeated, found.n_error) == ([0.0, 1.0], 1, 0)
+    assert ([row.score for row in found.labelled], found.n_repeated, found.n_error) == ([0.0, 1.0], 1, 0)
 
 
-def test_verdicts_without_an_id_are_all_kept() -> None:
-    nameless = verdict("a", 1.0).model_copy(update={"case_id": None})
-    assert last_of_each([nameless, nameless]) == ([nameless, nameless], 0)
+def test_verdicts_without_a_case_id_are_all_kept() -> None:
+    anonymous = verdict("a", 1.0).model_copy(update={"case_id": None})
+    assert last_of_each([anonymous, anonymous]) == ([anonymous, anonymous], 0)
 
 
-def test_a_file_of_verdicts_is_read_line_by_line(tmp_path: Path) -> None:
+def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.jsonl"
     good = verdict("a", 1.0)
     path.write_text(f'{good.model_dump_json()}\n{{"judge": "one"}}\n{good.model_dump_json()[:40]}')

@@ -1,10 +1,12 @@
-"""What judging costs beside a bare loop over AsyncOpenAI: same process, same server, same prompts, in turns.
+"""Benchmark of groundjudge against a bare loop over AsyncOpenAI.
+
+Both run in one process, in turns, with the same server and the same prompts.
 
     PYTHONPATH=tests python tests/bench/bench.py           everything: about five minutes
     PYTHONPATH=tests python tests/bench/bench.py --quick   without the 100,000 rows
 
-Each figure is the median of ROUNDS rounds, in which the contenders take turns; a ratio is the median of the
-rounds' ratios. CPU is user and system time of this process; the server is another one.
+Each figure is the median over ROUNDS rounds, in each of which both run once; a ratio is the median of the
+rounds' ratios. CPU is the user and system time of this process; the server runs in another one.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from standin_openai import StandIn
 from groundjudge import Judge, arun, load
 from groundjudge.models.openai import OpenAIModel
 
-NOWHERE = os.open(os.devnull, os.O_WRONLY)
+DEVNULL = os.open(os.devnull, os.O_WRONLY)
 PROSE = """
 The library in the old harbour opens at nine on weekdays and closes at six in the evening, but on Saturdays
 it is open from ten to two only. Members may borrow up to twelve books for four weeks, and films for one.
@@ -41,22 +43,40 @@ JUDGES = ("groundedness", "statement_groundedness")
 
 
 @dataclass(frozen=True)
+class Times:
+    """Seconds of CPU time and of wall time."""
+
+    cpu: float
+    wall: float
+
+
+@dataclass(frozen=True)
 class Line:
-    """A line of the table: what was measured, the bare client's figure, ours, their ratio and its bound."""
+    """A line of the table.
+
+    Attributes:
+        name: what was measured.
+        bare: the figure of the bare client, with its unit.
+        judged: the figure of groundjudge, with its unit.
+        ratio: the second divided by the first.
+        limit: the highest ratio that is acceptable.
+    """
 
     name: str
     bare: str
-    ours: str
+    judged: str
     ratio: float
-    most: float
+    limit: float
 
     def __str__(self) -> str:
-        sign = "holds" if self.ratio <= self.most else "FAILS"
-        return f"{self.name:<60}{self.bare:>12}{self.ours:>12}{self.ratio:>9.2f}{self.most:>9.2f}  {sign}"
+        result = "ok" if self.ratio <= self.limit else "FAILED"
+        return (
+            f"{self.name:<60}{self.bare:>12}{self.judged:>12}{self.ratio:>9.2f}{self.limit:>9.2f}  {result}"
+        )
 
 
 def rows(n: int, words: int = CONTEXT_WORDS) -> Iterator[dict[str, Any]]:
-    """Cases with a context of so many words and a response of four sentences."""
+    """Yield n cases with a context of the given number of words and a response of four sentences."""
     context = " ".join(islice(cycle(PROSE.split()), words))
     for number in range(n):
         sentences = " ".join(f"This is what the sentence number {k} says about word{k}." for k in range(4))
@@ -64,15 +84,15 @@ def rows(n: int, words: int = CONTEXT_WORDS) -> Iterator[dict[str, Any]]:
         yield {"id": str(number), **case}
 
 
-async def ours(judge: Judge, n: int, in_flight: int) -> None:
-    """Judge, and write every verdict down."""
+async def judge_all(judge: Judge, n: int, in_flight: int) -> None:
+    """Judge n cases and write every verdict to the null device."""
     async for verdict in arun(judge, rows(n), concurrency=in_flight):
         assert verdict.status == "ok", verdict
-        os.write(NOWHERE, verdict.model_dump_json().encode() + b"\n")
+        os.write(DEVNULL, verdict.model_dump_json().encode() + b"\n")
 
 
-async def bare(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int) -> None:
-    """Send the very same prompt so many times, and look at the replies."""
+async def call_all(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int) -> None:
+    """Send the prompt of one case n times with the bare client."""
     request = judge.rubric.ask(next(rows(1)))
     messages: Any = [dict(message) for message in request.messages]
     create: Any = client.chat.completions.create
@@ -86,50 +106,51 @@ async def bare(client: openai.AsyncOpenAI, judge: Judge, n: int, in_flight: int)
     await asyncio.gather(*(work() for _ in range(in_flight)))
 
 
-async def measured(work: Callable[[], Awaitable[None]]) -> tuple[float, float]:
-    """Seconds of CPU and of wall."""
+async def timed(work: Callable[[], Awaitable[None]]) -> Times:
+    """Run the work and time it."""
     cpu, wall = time.process_time(), time.perf_counter()
     await work()
-    return time.process_time() - cpu, time.perf_counter() - wall
+    return Times(time.process_time() - cpu, time.perf_counter() - wall)
 
 
-async def against(
+async def rounds_of(
     url: str, name: str, milliseconds: int, n: int, in_flight: int
-) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    """CPU and wall of the bare loop and of ours, round by round, after one round to warm up."""
+) -> list[tuple[Times, Times]]:
+    """Time the bare client and groundjudge on n cases, round by round, after one round to warm up."""
     base_url = f"{url}/{milliseconds}/{name}/v1"
     judge = load(name, model=OpenAIModel("m", base_url=base_url))
     async with openai.AsyncOpenAI(base_url=base_url, api_key="k") as client:
         found = [
             (
-                await measured(lambda: bare(client, judge, n, in_flight)),
-                await measured(lambda: ours(judge, n, in_flight)),
+                await timed(lambda: call_all(client, judge, n, in_flight)),
+                await timed(lambda: judge_all(judge, n, in_flight)),
             )
             for _ in range(ROUNDS + 1)
         ]
     return found[1:]
 
 
-def line(name: str, rounds: list[tuple[float, float]], unit: float, form: str, most: float) -> Line:
-    first, second = (median(round_[side] for round_ in rounds) * unit for side in (0, 1))
-    return Line(name, form.format(first), form.format(second), median(b / a for a, b in rounds), most)
+def line(name: str, rounds: list[tuple[float, float]], scale: float, template: str, limit: float) -> Line:
+    """Summarise rounds, each the seconds of the bare client and of groundjudge, shown times the scale."""
+    bare, judged = (median(round_[side] for round_ in rounds) * scale for side in (0, 1))
+    ratio = median(second / first for first, second in rounds)
+    return Line(name, template.format(bare), template.format(judged), ratio, limit)
 
 
-async def speed(url: str) -> None:
-    for name, most in zip(JUDGES, (1.0, 1.15), strict=True):
-        found = await against(url, name, 0, CASES, 32)
-        rounds = [(a[0], b[0]) for a, b in found]
-        show(line(f"CPU per case, {name}", rounds, 1000 / CASES, "{:.2f} ms", most))
-    for in_flight, n, most in ((32, 320, 1.05), (256, 1024, 1.0)):
-        found = await against(url, JUDGES[0], 200, n, in_flight)
-        rounds = [(a[1], b[1]) for a, b in found]
+async def compare_speed(url: str) -> None:
+    for name, limit in zip(JUDGES, (1.0, 1.15), strict=True):
+        rounds = [(bare.cpu, judged.cpu) for bare, judged in await rounds_of(url, name, 0, CASES, 32)]
+        show(line(f"CPU per case, {name}", rounds, 1000 / CASES, "{:.2f} ms", limit))
+    for in_flight, n, limit in ((32, 320, 1.05), (256, 1024, 1.0)):
+        found = await rounds_of(url, JUDGES[0], 200, n, in_flight)
+        rounds = [(bare.wall, judged.wall) for bare, judged in found]
         ideal = n / in_flight * 0.2
-        name = f"wall, {n} cases, {in_flight} in flight, 200 ms (ideal {ideal:.2f} s)"
-        show(line(name, rounds, 1, "{:.2f} s", most))
+        name = f"wall time, {n} cases, {in_flight} in flight, 200 ms (ideal {ideal:.2f} s)"
+        show(line(name, rounds, 1, "{:.2f} s", limit))
 
 
 async def capacity(url: str, n: int = 4000, connections: int = 32) -> float:
-    """How many requests a second the server answers when a client costs next to nothing."""
+    """Measure how many requests per second the server answers to a client of raw sockets."""
     host, port = url.removeprefix("http://").split(":")
     body = b"x" * 12_000
     request = b"POST /0/groundedness/v1 HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
@@ -154,27 +175,27 @@ import bench
 from groundjudge import load
 from groundjudge.models.openai import OpenAIModel
 judge = load("groundedness", model=OpenAIModel("m", base_url=sys.argv[2] + "/0/groundedness/v1"))
-asyncio.run(bench.ours(judge, int(sys.argv[1]), 32))
-# Not ru_maxrss: that one begins with what the parent process had.
+asyncio.run(bench.judge_all(judge, int(sys.argv[1]), 32))
+# Not ru_maxrss, which starts from the peak of the parent process.
 print(int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024)
 """
 
 
 def child(program: str, *arguments: object) -> float:
-    """What a program prints, run in a process of its own."""
+    """Run a program in a process of its own and return the number it prints."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)  # noqa: S603
     return float(done.stdout)
 
 
-def memory(url: str, most: int) -> None:
-    small, large = child(MEMORY, 1000, url), child(MEMORY, most, url)
-    name = f"peak memory, {most:,} rows against 1,000"
+def compare_memory(url: str, n: int) -> None:
+    small, large = child(MEMORY, 1000, url), child(MEMORY, n, url)
+    name = f"peak memory, {n:,} rows against 1,000"
     show(Line(name, f"{small:.1f} MB", f"{large:.1f} MB", large / small, 1.2))
 
 
-async def hostile(n: int = 2000) -> None:
-    """The wall of a run at an endpoint that fails in every way, and its longest row."""
+async def measure_faults(n: int = 2000) -> None:
+    """Measure the wall time and the longest row of a run at an endpoint that fails in every way."""
     endpoint, in_flight, deadline = (
         hostile_endpoint.Endpoint(),
         hostile_endpoint.IN_FLIGHT,
@@ -187,19 +208,20 @@ async def hostile(n: int = 2000) -> None:
         longest = max([verdict.latency_s async for verdict in judged])
         wall = time.perf_counter() - started
     best = endpoint.shortest()
-    name = f"wall, {n} cases, {in_flight} in flight, faults (against the ideal)"
+    name = f"wall time, {n} cases, {in_flight} in flight, faults (against ideal)"
     show(Line(name, f"{best:.2f} s", f"{wall:.2f} s", wall / best, 1.5))
     name = "longest case of these (against the deadline)"
     show(Line(name, f"{deadline:.2f} s", f"{longest:.2f} s", longest / deadline, 1 + 0.5 / deadline))
 
 
-def importing() -> None:
+def measure_import() -> None:
     program = "from time import process_time as t; start = t(); import groundjudge; print(t() - start)"
     seconds = min(child(program) for _ in range(ROUNDS))
-    show(Line("import groundjudge, CPU s (against 0.15)", "", f"{seconds:.3f} s", seconds / 0.15, 1.0))
+    show(Line("import groundjudge, CPU time against 0.15 s", "", f"{seconds:.3f} s", seconds / 0.15, 1.0))
 
 
-def prefix() -> None:
+def measure_prompt_prefix() -> None:
+    """Measure the share of a prompt that is the same for all cases, which providers can cache."""
     for name in JUDGES:
         judge = load(name, model="offline")
         cases = [next(rows(1)), {"query": "Why?", "context": "Else.", "response": "Because."}]
@@ -210,20 +232,20 @@ def prefix() -> None:
         show(Line(f"prompt prefix, {name} (at least 60 %)", "", f"{share:.0%}", 0.6 / share, 1.0))
 
 
-def show(told: object) -> None:
-    sys.stdout.write(f"{told}\n")
+def show(text: object) -> None:
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def main() -> None:
     with server.running() as url:
-        show(f"the stand-in server answers {asyncio.run(capacity(url)):,.0f} requests a second")
-        show(f"{'':<60}{'bare':>12}{'groundjudge':>12}{'ratio':>9}{'at most':>9}")
-        asyncio.run(speed(url))
-        asyncio.run(hostile())
-        memory(url, 10_000 if "--quick" in sys.argv else 100_000)
-    importing()
-    prefix()
+        show(f"the fake server answers {asyncio.run(capacity(url)):,.0f} requests a second")
+        show(f"{'':<60}{'bare':>12}{'groundjudge':>12}{'ratio':>9}{'limit':>9}")
+        asyncio.run(compare_speed(url))
+        asyncio.run(measure_faults())
+        compare_memory(url, 10_000 if "--quick" in sys.argv else 100_000)
+    measure_import()
+    measure_prompt_prefix()
 
 
 if __name__ == "__main__":

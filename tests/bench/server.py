@@ -1,9 +1,9 @@
-"""A stand-in endpoint that is quick enough not to be the bottleneck, in a process of its own.
+"""A fake OpenAI endpoint, fast enough not to be the bottleneck, in a process of its own.
 
-    python server.py    prints its port, and serves until its stdin is closed
+    python server.py    prints its port and serves until its stdin is closed
 
-The path says how: /200/groundedness/v1/chat/completions answers after 200 ms with what is a reply for that
-judge. Whatever is asked, the answer is the same.
+The path sets delay and judge: /200/groundedness/v1/chat/completions answers every request after 200 ms with
+the same reply in the format of that judge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REPLIES = {
                 "opens at nine on weekdays and closes at six in the evening",
                 "on Saturdays it is open from ten to two only",
                 "Members may borrow up to twelve books for four weeks ... and films for one",
-                "members may lend up to twelve books for four weeks",  # near, as a model's slip would be
+                "members may lend up to twelve books for four weeks",  # a near match: misquoted
             )
         )
     ),
@@ -40,24 +40,25 @@ REPLIES = {
 
 @cache
 def response(judge: str) -> bytes:
-    """The whole HTTP response for a judge."""
+    """The whole HTTP response, head and body, for a judge."""
     message = {"role": "assistant", "content": REPLIES[judge], "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     usage = {"prompt_tokens": 2000, "completion_tokens": 80, "total_tokens": 2080}
-    told = {
+    completion = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1,
         "model": "stand-in",
         "choices": [choice],
+        "usage": usage,
     }
-    body = json.dumps({**told, "usage": usage}).encode()
+    body = json.dumps(completion).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
 
 
 class Connection(asyncio.Protocol):
-    """One connection, kept alive; one request at a time, as clients send them."""
+    """A keep-alive connection with one request at a time, without pipelining."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -93,7 +94,7 @@ async def serve() -> None:
 
 @contextmanager
 def running(script: str | Path = __file__) -> Generator[str, None, None]:
-    """The server as another process; gives its address."""
+    """Run the server in another process; yields its base URL."""
     command = [sys.executable, str(script)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
         assert process.stdout

@@ -1,6 +1,6 @@
-"""The report as a reader meets it: opened from a file in a real browser."""
+"""The report, opened from a file in a real browser."""
 
-# Selenium leaves what a script takes and returns without types:
+# Selenium has no types for the arguments and results of scripts:
 # pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ Find = Callable[[str], list[WebElement]]
 
 @pytest.fixture(scope="module")
 def visits() -> Iterator[tuple[str, list[str]]]:
-    """An address that hostile texts ask for, and what was asked of it."""
-    asked: list[str] = []
+    """The URL of a server that hostile texts request, and the paths requested from it."""
+    requested: list[str] = []
 
     class Count(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            requested.append(self.path)
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class names it so
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the base class has this name
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Count)
     thread = Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
+    yield f"http://127.0.0.1:{server.server_port}", requested
     server.shutdown()
     thread.join()
     server.server_close()
@@ -67,44 +67,39 @@ def visits() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.fixture(scope="module")
 def page(visits: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of 2,000 verdicts on cases of everyday length, hostile ones and errors among them."""
-    verdicts, cases, labels = content(visits[0])
+    """A report of 2,000 verdicts on cases of realistic length, including hostile texts and errors."""
+    verdicts, cases, labels = make_content(visits[0])
     assert len(verdicts) == 2 * N_CASES
     path = tmp_path_factory.mktemp("report") / "report.html"
-    made = report(
+    html = report(
         verdicts,
         title="a <b>title</b>",
         cases=cases,
         labels=labels,
         agreements=agree(verdicts, labels, worst=9999),
     )
-    path.write_text(made, encoding="utf-8")
+    path.write_text(html, encoding="utf-8")
     return path
 
 
-def content(address: str) -> tuple[list[Verdict], list[Case], Labels]:
+def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
     generator = random.Random(1)  # noqa: S311  made-up texts
     words = "the ferry sails at nine every day but Sunday and costs five crowns a head".split()
 
     def text(length: int) -> str:
         return " ".join(generator.choice(words) for _ in range(length)) + "."
 
-    hostile = (
-        f'</script><script>window.hurt=1;fetch("{address}/f")</script>'
-        f'<img src="{address}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
-        f'<iframe src="{address}/o"></iframe><a href="javascript:hurt=1">x</a>'
-        f'<style>@import url("{address}/s");</style><!--'
-    )
+    hostile = hostile_text(url)
     cases = [
-        Case(id=f"case-{place:04}", query=text(12), response=text(40), context=[text(120), text(60)])
-        for place in range(N_CASES - 2)
+        Case(id=f"case-{index:04}", query=text(12), response=text(40), context=[text(120), text(60)])
+        for index in range(N_CASES - 2)
     ]
     cases.append(Case(id="marked", query="q", response=" ".join(SENTENCES), context=["first", CONTEXT]))
     cases.append(
         Case(id=hostile, query=hostile, response=hostile, context=[{"title": hostile, "content": hostile}])
     )
     verdicts: list[Verdict] = []
-    for place, case in enumerate(cases[:-2]):
+    for index, case in enumerate(cases[:-2]):
         score = round(generator.random(), 3)
         verdicts.append(
             verdict(
@@ -112,26 +107,36 @@ def content(address: str) -> tuple[list[Verdict], list[Case], Labels]:
                 score,
                 judge="whole",
                 label="good" if score > 0.7 else "bad",
-                reason=f"reason-{place:04}: {text(30)}",
-                warnings=("band_mismatch",) if place % 10 == 0 else (),
-                usage={"prompt_tokens": 400, "completion_tokens": place},
+                reason=f"reason-{index:04}: {text(30)}",
+                warnings=("band_mismatch",) if index % 10 == 0 else (),
+                usage={"prompt_tokens": 400, "completion_tokens": index},
                 latency_s=0.5,
             )
         )
         verdicts.append(
             error(str(case.id), "timeout", judge="parts")
-            if place % 50 == 0
+            if index % 50 == 0
             else verdict(str(case.id), score, judge="parts")
         )
     verdicts.append(verdict("marked", 0.6, judge="parts", parts=tuple(parts())))
     verdicts.append(verdict("marked", None, judge="whole"))
-    told = {"reason": hostile, "label": hostile, "warnings": (hostile,), "model": hostile}
-    verdicts.append(verdict(hostile, 0.5, judge="whole", **told))
+    fields = {"reason": hostile, "label": hostile, "warnings": (hostile,), "model": hostile}
+    verdicts.append(verdict(hostile, 0.5, judge="whole", **fields))
     verdicts.append(
         error(hostile, hostile, judge="parts").model_copy(update={"reply": hostile, "reason": hostile})
     )
-    labels = Labels({str(case.id): place % 2 for place, case in enumerate(cases[:500])})
+    labels = Labels({str(case.id): index % 2 for index, case in enumerate(cases[:500])})
     return verdicts, cases, labels
+
+
+def hostile_text(url: str) -> str:
+    """Markup that would run scripts or send requests to the URL if it were parsed as HTML."""
+    return (
+        f'</script><script>window.hurt=1;fetch("{url}/f")</script>'
+        f'<img src="{url}/i" onerror="window.hurt=1"><svg onload="window.hurt=1"></svg>'
+        f'<iframe src="{url}/o"></iframe><a href="javascript:hurt=1">x</a>'
+        f'<style>@import url("{url}/s");</style><!--'
+    )
 
 
 def parts() -> list[Part]:
@@ -159,14 +164,14 @@ def browser() -> Iterator[webdriver.Chrome]:
     for flag in QUIET:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    opened = webdriver.Chrome(options=options, service=Service(driver))
-    yield opened
-    opened.quit()
+    chrome = webdriver.Chrome(options=options, service=Service(driver))
+    yield chrome
+    chrome.quit()
 
 
 @pytest.fixture
 def find(browser: webdriver.Chrome, page: Path) -> Find:
-    """The page, opened anew on a wide and light screen; what a selector finds in it."""
+    """Reloads the page on a wide, light screen; returns a function that finds elements by selector."""
     screen(browser, 1280, 900)
     browser.get(page.as_uri())
     return lambda selector: browser.find_elements(By.CSS_SELECTOR, selector)
@@ -183,13 +188,13 @@ def screen(browser: webdriver.Chrome, width: int, height: int, scheme: str = "li
 
 
 def logged(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
-    """What the browser has noted since it was asked last."""
+    """The browser's log entries of one kind since the last call."""
     untyped: Any = browser
-    noted: list[dict[str, Any]] = untyped.get_log(kind)
-    return noted
+    entries: list[dict[str, Any]] = untyped.get_log(kind)
+    return entries
 
 
-def until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline, "waited for ten seconds"
@@ -207,7 +212,7 @@ def count(find: Find) -> str:
 def search(find: Find, text: str, expected: str) -> None:
     find("#by-text")[0].clear()
     find("#by-text")[0].send_keys(text)
-    until(lambda: count(find) == expected)
+    wait_until(lambda: count(find) == expected)
 
 
 def open_row(find: Find, case_id: str, judge: str) -> None:
@@ -216,7 +221,9 @@ def open_row(find: Find, case_id: str, judge: str) -> None:
     find("#body .open")[0].click()
 
 
-def test_it_is_small_and_quick(browser: webdriver.Chrome, page: Path, find: Find) -> None:
+def test_page_of_2000_verdicts_is_small_and_loads_quickly(
+    browser: webdriver.Chrome, page: Path, find: Find
+) -> None:
     assert page.stat().st_size < 5_000_000
     browser.get(page.as_uri())
     ready = browser.execute_script(
@@ -225,13 +232,13 @@ def test_it_is_small_and_quick(browser: webdriver.Chrome, page: Path, find: Find
     )
     assert 0 < ready < 2000
     assert len(find("#body tr")) == 50
-    begun = time.monotonic()
+    started = time.monotonic()
     search(find, "reason-0077:", "1 of 2,000 verdicts")
     find(".rows th.c-score button")[0].click()
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - started < 2
 
 
-def test_rows_are_filtered_by_judge_label_warning_people_and_text(find: Find) -> None:
+def test_rows_are_filtered_by_judge_label_warning_human_label_and_text(find: Find) -> None:
     assert count(find) == "2,000 verdicts"
     Select(find("#by-judge")[0]).select_by_visible_text("whole (1,000)")
     assert count(find) == "1,000 of 2,000 verdicts"
@@ -241,9 +248,9 @@ def test_rows_are_filtered_by_judge_label_warning_people_and_text(find: Find) ->
     assert set(column(find, "warnings")) == {"band mismatch"}
     Select(find("#by-label")[0]).select_by_value("l:good")
     assert set(column(find, "label")) == {"good"}
-    Select(find("#by-people")[0]).select_by_value("differ")
+    Select(find("#by-human")[0]).select_by_value("disagrees")
     assert {float(score) >= 0.5 for score in column(find, "score")} == {True}
-    assert set(column(find, "person")) == {"0 ≠"}
+    assert set(column(find, "human")) == {"0 ≠"}
     find("#clear")[0].click()
     assert count(find) == "2,000 verdicts"
     Select(find("#by-label")[0]).select_by_value("e:timeout")
@@ -251,24 +258,26 @@ def test_rows_are_filtered_by_judge_label_warning_people_and_text(find: Find) ->
     search(find, "case-0050 nine", "1 of 2,000 verdicts")
 
 
-@pytest.mark.parametrize("name", ["score", "judge", "case", "tokens", "person"])
-def test_rows_are_sorted_both_ways_and_what_has_no_value_comes_last(find: Find, name: str) -> None:
+@pytest.mark.parametrize("name", ["score", "judge", "case", "tokens", "human"])
+def test_rows_sort_in_both_directions_with_missing_values_last(find: Find, name: str) -> None:
     def keys() -> list[Any]:
-        told = [text.replace(",", "").split(" ")[0] for text in column(find, name)]
-        return told if name in {"judge", "case"} else [float(text) for text in told if text not in {"", "–"}]
+        values = [text.replace(",", "").split(" ")[0] for text in column(find, name)]
+        return (
+            values if name in {"judge", "case"} else [float(text) for text in values if text not in {"", "–"}]
+        )
 
-    head = find(f".rows th.c-{name}")[0]
-    for order, turned in (("ascending", False), ("descending", True)):
-        head.find_element(By.TAG_NAME, "button").click()
-        assert head.get_attribute("aria-sort") == order
-        assert keys() == sorted(keys(), reverse=turned)
+    heading = find(f".rows th.c-{name}")[0]
+    for order, reverse in (("ascending", False), ("descending", True)):
+        heading.find_element(By.TAG_NAME, "button").click()
+        assert heading.get_attribute("aria-sort") == order
+        assert keys() == sorted(keys(), reverse=reverse)
         assert len(keys()) == 50
     find("#pages button")[-1].click()
-    if name in {"score", "tokens", "person"}:
+    if name in {"score", "tokens", "human"}:
         assert column(find, name)[-1] in {"", "–"}
 
 
-def test_pages_show_every_row_once(find: Find) -> None:
+def test_pages_of_the_table_show_every_row_once(find: Find) -> None:
     Select(find("#by-label")[0]).select_by_value("l:good")
     total = int(count(find).split(" ")[0])
     seen = column(find, "case")
@@ -278,34 +287,34 @@ def test_pages_show_every_row_once(find: Find) -> None:
     assert len(seen) == len(set(seen)) == total
 
 
-def test_a_row_opens_to_its_case_reason_and_texts(find: Find) -> None:
+def test_click_on_a_row_opens_its_case_reason_and_documents(find: Find) -> None:
     open_row(find, "case-0007", "whole")
-    told = find("dialog")[0].text
-    assert "case-0007" in told
+    text = find("dialog")[0].text
+    assert "case-0007" in text
     assert find("#reason")[0].text.startswith("reason-0007: ")
     assert [one.text for one in find("dialog .document > p:first-child")] == ["Document 1", "Document 2"]
-    assert "one@1.0.0|sha:aaaaaaaaaaaa" not in told  # folded away until asked for
+    assert "one@1.0.0|sha:aaaaaaaaaaaa" not in text  # inside a closed details element
     find("dialog summary")[0].click()
     assert "whole@1.0.0|sha:aaaaaaaaaaaa|model:m" in find("dialog")[0].text
 
 
-def test_highlights_stand_at_the_offsets_of_the_evidence(browser: webdriver.Chrome, find: Find) -> None:
+def test_highlights_are_at_the_offsets_of_the_evidence(browser: webdriver.Chrome, find: Find) -> None:
     open_row(find, "marked", "parts")
     document = find('[data-document="1"] .text')[0]
     assert document.text == CONTEXT
     for number, part in enumerate(parts()):
         marks = find(f'[data-document="1"] mark.quote[data-parts~="{number}"]')
         marked = {
-            place
+            index
             for mark in marks
-            for place in range(
+            for index in range(
                 int(mark.get_attribute("data-start") or 0), int(mark.get_attribute("data-end") or 0)
             )
         }
-        expected = {place for one in part.evidence for place in range(one.start, one.end)}
+        expected = {index for one in part.evidence for index in range(one.start, one.end)}
         assert marked == expected
         pieces = browser.execute_script("return arguments[0].map((mark) => mark.textContent)", marks)
-        assert "".join(pieces) == "".join(CONTEXT[place] for place in sorted(expected))
+        assert "".join(pieces) == "".join(CONTEXT[index] for index in sorted(expected))
     assert not find('[data-document="0"] mark')
     texts = {
         look: "".join(one.text for one in find(f"#response mark.{look}"))
@@ -314,28 +323,28 @@ def test_highlights_stand_at_the_offsets_of_the_evidence(browser: webdriver.Chro
     assert texts == {"unsupported": SENTENCES[2], "partly": SENTENCES[1]}
 
 
-def test_a_hostile_row_executes_nothing_and_shows_as_text(
+def test_hostile_row_executes_nothing_and_shows_as_text(
     browser: webdriver.Chrome, find: Find, visits: tuple[str, list[str]]
 ) -> None:
-    address, asked = visits
+    url, requested = visits
     assert find("h1")[0].text == "a <b>title</b>"
     search(find, "window.hurt", "2 of 2,000 verdicts")
-    for place in range(2):
-        find("#body .open")[place].click()
+    for index in range(2):
+        find("#body .open")[index].click()
         assert find("#row-title")[0].text.startswith("</script><script>window.hurt=1;")
         assert "<script>window.hurt=1;" in find("#response")[0].text
         find("#close")[0].click()
     assert browser.execute_script("return window.hurt") is None
     for selector in ("dialog", "body > header", "main"):
         assert not find(f"{selector} :is(img, iframe, script, style, a[href^=javascript])")
-    assert asked == []
+    assert requested == []
     assert browser.execute_async_script(
-        f"const done = arguments[0]; fetch('{address}/asked').then(() => done('sent'), () => done('blocked'))"
+        f"const done = arguments[0]; fetch('{url}/fetched').then(() => done('sent'), () => done('blocked'))"
     ) == ("blocked")
-    assert asked == []
+    assert requested == []
 
 
-def test_nothing_is_fetched_and_nothing_complains(browser: webdriver.Chrome, find: Find) -> None:
+def test_page_requests_nothing_and_logs_nothing(browser: webdriver.Chrome, find: Find) -> None:
     logged(browser, "performance")
     logged(browser, "browser")
     browser.get(browser.current_url)
@@ -351,7 +360,7 @@ def test_nothing_is_fetched_and_nothing_complains(browser: webdriver.Chrome, fin
     assert logged(browser, "browser") == []
 
 
-def test_the_keyboard_is_enough(browser: webdriver.Chrome, find: Find) -> None:
+def test_page_can_be_used_by_keyboard(browser: webdriver.Chrome, find: Find) -> None:
     def press(*keys: str) -> None:
         ActionChains(browser).send_keys(*keys).perform()
 
@@ -361,7 +370,7 @@ def test_the_keyboard_is_enough(browser: webdriver.Chrome, find: Find) -> None:
     press("/")
     assert focused("id") == "by-text"
     press("case-0001")
-    until(lambda: count(find) == "2 of 2,000 verdicts")
+    wait_until(lambda: count(find) == "2 of 2,000 verdicts")
     while focused("data-row") is None:
         press(Keys.TAB)
     press(Keys.ARROW_DOWN, Keys.ENTER)
@@ -375,7 +384,7 @@ def test_the_keyboard_is_enough(browser: webdriver.Chrome, find: Find) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_runs_off_the_screen(browser: webdriver.Chrome, find: Find, width: int) -> None:
+def test_nothing_overflows_the_screen(browser: webdriver.Chrome, find: Find, width: int) -> None:
     screen(browser, width, 900)
     measured = "return document.documentElement.scrollWidth"
     assert browser.execute_script(measured) <= width
@@ -383,13 +392,13 @@ def test_nothing_runs_off_the_screen(browser: webdriver.Chrome, find: Find, widt
     assert browser.execute_script("return document.querySelector('dialog').scrollWidth") <= width
 
 
-def test_light_and_dark_are_both_readable(browser: webdriver.Chrome, find: Find) -> None:
+def test_light_and_dark_colours_meet_wcag_contrast(browser: webdriver.Chrome, find: Find) -> None:
     assert find("h1")
     contrast = """
         const parse = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
         const light = (color) => parse(color).map((c) => c / 255)
           .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-          .reduce((sum, c, place) => sum + c * [0.2126, 0.7152, 0.0722][place], 0);
+          .reduce((sum, c, index) => sum + c * [0.2126, 0.7152, 0.0722][index], 0);
         const paper = light(getComputedStyle(document.body).backgroundColor);
         return [...document.querySelectorAll('h1, .lede, .is-bad, .is-good, .open, th button, figcaption')]
           .map((one) => light(getComputedStyle(one).color))
@@ -399,11 +408,11 @@ def test_light_and_dark_are_both_readable(browser: webdriver.Chrome, find: Find)
     for scheme in ("light", "dark"):
         screen(browser, 1280, 900, scheme)
         papers.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
-        assert min(browser.execute_script(contrast)) >= 4.5  # what WCAG asks for
+        assert min(browser.execute_script(contrast)) >= 4.5  # WCAG 2, level AA
     assert papers[0] != papers[1]
 
 
-def test_pictures_and_fields_have_names(browser: webdriver.Chrome, find: Find) -> None:
+def test_charts_and_fields_have_accessible_names(browser: webdriver.Chrome, find: Find) -> None:
     unnamed = browser.execute_script("""
         const charts = [...document.querySelectorAll('svg:not([aria-hidden])')];
         const named = (svg) => svg.getAttribute('role') === 'img'
@@ -413,6 +422,6 @@ def test_pictures_and_fields_have_names(browser: webdriver.Chrome, find: Find) -
         return [charts.length, charts.filter((svg) => !named(svg)).length,
           fields.filter((field) => !field.labels.length).length];
     """)
-    assert unnamed[0] == 2 + 2 * 2  # scores of two judges; ROC and calibration of both
+    assert unnamed[0] == 2 + 2 * 2  # scores of two judges; ROC and reliability of both
     assert unnamed[1:] == [0, 0]
     assert find("#agreement .confusion td.right")

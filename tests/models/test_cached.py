@@ -1,4 +1,4 @@
-"""A cache keeps good replies as they came, finds them by all that was asked, and never stands in the way."""
+"""CachedModel stores readable replies, finds them by the whole request, and never prevents a call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def judge_on(model: ScriptedModel, path: Path, **options: Any) -> Judge:
 
 
 @pytest.mark.parametrize("asked_async", [False, True])
-def test_what_was_asked_before_is_not_asked_again(path: Path, asked_async: bool) -> None:  # noqa: FBT001
+def test_repeated_request_makes_no_call(path: Path, asked_async: bool) -> None:  # noqa: FBT001
     model = ScriptedModel(GOOD, "none")
     judge = judge_on(model, path)
     found = list(run(judge, [ROW, ROW], concurrency=1)) if asked_async else [judge.judge(ROW) for _ in "12"]
@@ -51,28 +51,28 @@ def test_what_was_asked_before_is_not_asked_again(path: Path, asked_async: bool)
     assert [getattr(first, name) for name in same] == [getattr(second, name) for name in same]
 
 
-def test_another_process_finds_it(path: Path) -> None:
+def test_new_cached_model_on_the_same_file_makes_no_call(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     model = ScriptedModel("none")
     assert judge_on(model, path).judge(ROW).score == 1.0
     assert model.asked == []
 
 
-ANOTHER = {**ROW, "response": "It sails at ten."}
+OTHER_ROW = {**ROW, "response": "It sails at ten."}
 
 
 @pytest.mark.parametrize(
     ("judge", "name", "repeat", "parameters", "row"),
     [
-        pytest.param("groundedness", "scripted", 0, {}, ANOTHER, id="case"),
+        pytest.param("groundedness", "scripted", 0, {}, OTHER_ROW, id="case"),
         pytest.param("groundedness", "scripted", 0, {"temperature": 1}, ROW, id="parameter"),
-        pytest.param("groundedness", "scripted", 0, {"seed": 1}, ROW, id="one more parameter"),
+        pytest.param("groundedness", "scripted", 0, {"seed": 1}, ROW, id="additional parameter"),
         pytest.param("groundedness", "another", 0, {}, ROW, id="model"),
         pytest.param("groundedness", "scripted", 1, {}, ROW, id="repeat"),
         pytest.param("statement_groundedness", "scripted", 0, {}, ROW, id="judge"),
     ],
 )
-def test_whatever_differs_is_asked(  # noqa: PLR0913, PLR0917  a row of the table
+def test_different_request_makes_a_call(  # noqa: PLR0913, PLR0917  a row of the table
     path: Path, judge: str, name: str, repeat: int, parameters: dict[str, Any], row: dict[str, Any]
 ) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
@@ -83,7 +83,7 @@ def test_whatever_differs_is_asked(  # noqa: PLR0913, PLR0917  a row of the tabl
     assert len(model.asked) == 1
 
 
-def test_another_endpoint_is_asked(path: Path) -> None:
+def test_other_endpoint_has_its_own_replies(path: Path) -> None:
     with StandIn([Text(GOOD.text)]) as one, StandIn([Text(GOOD.text)]) as two:
         for server, asked in ((one, 1), (two, 1), (one, 1)):
             model = CachedModel(OpenAIModel("m", base_url=server.url), path)
@@ -91,7 +91,7 @@ def test_another_endpoint_is_asked(path: Path) -> None:
             assert len(server.requests) == asked
 
 
-def test_who_asks_and_how_does_not_matter(path: Path) -> None:
+def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
     judge = judge_on(ScriptedModel(GOOD, "none"), path)
     judge.judge({**ROW, "id": "1"})
     assert judge_on(ScriptedModel("none"), path, threshold=0.9).judge({**ROW, "id": "2"}).case_id == "2"
@@ -106,7 +106,7 @@ def test_who_asks_and_how_does_not_matter(path: Path) -> None:
         Reply("<S2>9</S2>"),
     ],
 )
-def test_what_cannot_be_read_is_not_kept(path: Path, bad: Reply) -> None:
+def test_unreadable_reply_is_not_stored(path: Path, bad: Reply) -> None:
     for _ in range(2):
         model = ScriptedModel(bad)
         with pytest.raises(ReplyError):
@@ -114,7 +114,7 @@ def test_what_cannot_be_read_is_not_kept(path: Path, bad: Reply) -> None:
         assert model.asked
 
 
-def test_errors_are_not_kept(path: Path) -> None:
+def test_errors_are_not_stored(path: Path) -> None:
     for _ in range(2):
         model = ScriptedModel(ModelError("timeout", "late"))
         with pytest.raises(ModelError):
@@ -122,14 +122,14 @@ def test_errors_are_not_kept(path: Path) -> None:
         assert len(model.asked) == 1
 
 
-def test_what_is_kept_is_raw_and_read_anew(path: Path) -> None:
+def test_stored_reply_is_read_by_the_current_rubric(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     model = ScriptedModel("none")
     other = as_judge(judge_on(model, path), levels={5: "splendid"})
     assert (other.judge(ROW).label, model.asked) == ("splendid", [])
 
 
-def test_what_can_no_longer_be_read_is_asked_again(path: Path) -> None:
+def test_stored_reply_that_the_rubric_cannot_read_makes_a_call(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     stricter = as_judge(
         judge_on(ScriptedModel("<S2>1</S2>"), path),
@@ -145,7 +145,7 @@ def entries(path: Path) -> list[tuple[str, str]]:
         return file.execute("SELECT key, reply FROM replies").fetchall()
 
 
-def test_the_file_holds_text(path: Path) -> None:
+def test_file_contains_the_reply_as_json(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     ((_, text),) = entries(path)
     assert "größer" in text
@@ -159,12 +159,12 @@ def test_the_file_holds_text(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "left", ["", "{", "[]", "null", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000]
+    "entry", ["", "{", "[]", "null", '{"text": 1}', '{"text": "<S2>5</S2>"}', b"\xff", "[" * 100_000]
 )
-def test_a_corrupt_entry_is_a_miss(path: Path, left: str | bytes) -> None:
+def test_corrupt_entry_makes_a_call_and_is_replaced(path: Path, entry: str | bytes) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     with closing(sqlite3.connect(path)) as file:
-        file.execute("UPDATE replies SET reply = ?", [left])
+        file.execute("UPDATE replies SET reply = ?", [entry])
         file.commit()
     model = ScriptedModel(GOOD)
     assert judge_on(model, path).judge(ROW).score == 1.0
@@ -172,17 +172,17 @@ def test_a_corrupt_entry_is_a_miss(path: Path, left: str | bytes) -> None:
     assert json.loads(entries(path)[0][1])["text"] == GOOD.text
 
 
-def test_a_file_that_is_something_else(tmp_path: Path) -> None:
+def test_file_that_is_not_a_cache_raises(tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("not a database at all, but long enough to be taken for one")
-    for place in (other, tmp_path / "no" / "folder.db"):
+    for path in (other, tmp_path / "missing" / "folder.db"):
         with pytest.raises(ModelError, match="cannot be used as a cache") as caught:
-            CachedModel(ScriptedModel(GOOD), place)
+            CachedModel(ScriptedModel(GOOD), path)
         assert caught.value.code == "bad_cache"
     assert other.read_text().startswith("not a database")
 
 
-def test_a_file_that_cannot_be_written_stands_in_nobodys_way(
+def test_locked_file_is_logged_and_the_model_is_asked(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("groundjudge.models.cached.PATIENCE", 0.05)
@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_written_stands_in_nobodys_way(
     assert "cannot be used: database is locked" in caplog.text
 
 
-def test_threads_share_one(path: Path) -> None:
+def test_threads_share_a_cached_model(path: Path) -> None:
     judge = judge_on(ScriptedModel(GOOD), path)
     found: list[Verdict] = []
 
@@ -209,7 +209,9 @@ def test_threads_share_one(path: Path) -> None:
     assert len(entries(path)) == 50
 
 
-def test_on_the_command_line(invoke: Invoke, file_of: Callable[..., Path], path: Path) -> None:
+def test_run_command_with_cache_makes_no_repeated_calls(
+    invoke: Invoke, file_of: Callable[..., Path], path: Path
+) -> None:
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1", "--cache", path]
     model = ScriptedModel(GOOD)
     cases = file_of(*({**ROW, "response": f"At {k}."} for k in range(4)))
@@ -220,7 +222,7 @@ def test_on_the_command_line(invoke: Invoke, file_of: Callable[..., Path], path:
     assert again.stderr.splitlines()[-1] == "tokens: 0 prompt, 0 completion, 0 a verdict"
 
 
-# Four processes at once
+# Several processes at once
 
 WRITER = """
 import json, random, sys
@@ -247,18 +249,18 @@ def writer(path: Path, seed: int, log: Path) -> subprocess.Popen[bytes]:
 
 
 def acknowledged(logs: Iterable[Path]) -> set[int]:
-    """The numbers of the replies that somebody has been given."""
+    """The numbers of the replies that the writers have received."""
     lines = [line for log in logs for line in log.read_bytes().splitlines(keepends=True)]
-    told = [line.split() for line in lines if line.endswith(b"\n")]
-    assert {score for _, score in told} <= {b"1.0"}
-    return {int(number) for number, _ in told}
+    received = [line.split() for line in lines if line.endswith(b"\n")]
+    assert {score for _, score in received} <= {b"1.0"}
+    return {int(number) for number, _ in received}
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.soak)])
-def test_four_processes_share_one_and_lose_nothing_when_one_is_killed(
+def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(
     path: Path, tmp_path: Path, kills: int
 ) -> None:
-    chance = random.Random(5)  # noqa: S311  no secret
+    chance = random.Random(5)  # noqa: S311  not a secret
     writers = [writer(path, seed, tmp_path / f"{seed}.log") for seed in range(3)]
     try:
         for kill in range(kills):
@@ -270,13 +272,13 @@ def test_four_processes_share_one_and_lose_nothing_when_one_is_killed(
             victim.send_signal(signal.SIGKILL)
             victim.wait()
         while len(acknowledged(tmp_path.glob("*.log"))) <= 100:
-            assert [one.poll() for one in writers] == [None] * 3
+            assert [process.poll() for process in writers] == [None] * 3
             time.sleep(0.02)
     finally:
-        for one in writers:
-            alive = one.poll() is None
-            one.kill()
-            one.wait()
+        for process in writers:
+            alive = process.poll() is None
+            process.kill()
+            process.wait()
             assert alive
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -286,3 +288,39 @@ def test_four_processes_share_one_and_lose_nothing_when_one_is_killed(
     judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}
     assert model.asked == []
+
+
+def test_functions_of_one_name_do_not_share_replies(path: Path) -> None:
+    def answering(value: int) -> Callable[[object], str]:
+        return lambda _: f"<S2>{value}</S2>"
+
+    functions = [answering(5), answering(1), lambda _: "<S2>2</S2>", lambda _: "<S2>4</S2>", answering(5)]
+    values = [
+        load("groundedness", model=CachedModel(function, path)).judge(ROW).value for function in functions
+    ]
+    assert values == [5, 1, 2, 4, 5]
+
+
+class NamedLLM:
+    """A chat model with settings, by LangChain's protocol."""
+
+    model_name = "one"
+
+    def __init__(self, reply: str, **settings: object) -> None:
+        self.reply = reply
+        self._identifying_params = settings
+        self.base_url = settings.get("base_url")
+
+    def invoke(self, _: object) -> str:
+        return self.reply
+
+    async def ainvoke(self, _: object) -> str:
+        return self.reply
+
+
+@pytest.mark.parametrize("setting", ["temperature", "base_url"])
+def test_chat_models_of_one_name_with_other_settings_do_not_share_replies(path: Path, setting: str) -> None:
+    llms = [NamedLLM("<S2>5</S2>", **{setting: 0}), NamedLLM("<S2>1</S2>", **{setting: 1})]
+    values = [load("groundedness", model=CachedModel(llm, path)).judge(ROW).value for llm in llms]
+    assert values == [5, 1]
+    assert load("groundedness", model=CachedModel(llms[0], path)).judge(ROW).attempts == 1

@@ -1,4 +1,4 @@
-"""Every format reads its score only in its place, and what it cannot read is an error."""
+"""Every format reads a score only in its place, and raises an error for any other reply."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(kind: str, text: str, finish_reason: str | None = "stop", **more: Any) 
 
 
 def outcome(kind: str, text: str, finish_reason: str | None = "stop") -> object:
-    """What a reply is read as: the value (the parts' values where there is none), or the error's code."""
+    """The value of a reply, the values of its parts if it has none, or the code of the error."""
     try:
         reading = read(kind, text, finish_reason)
     except ReplyError as error:
@@ -187,7 +187,9 @@ READ_AS = [
 
 
 @pytest.mark.parametrize(("kind", "text", "value", "warnings"), READ_AS)
-def test_reply_is_read_as(kind: str, text: str, value: object, warnings: tuple[str, ...]) -> None:
+def test_reply_is_read_with_value_and_warnings(
+    kind: str, text: str, value: object, warnings: tuple[str, ...]
+) -> None:
     assert outcome(kind, text) == value
     assert read(kind, text).warnings == warnings
 
@@ -288,7 +290,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("kind", "text", "code"), ERRORS)
-def test_unreadable_reply_is_an_error_with_its_code(kind: str, text: str, code: str) -> None:
+def test_unreadable_reply_raises_with_its_code(kind: str, text: str, code: str) -> None:
     with pytest.raises(ReplyError) as caught:
         read(kind, text)
     assert caught.value.code == code
@@ -324,14 +326,14 @@ CUT_OFF = [
 
 @pytest.mark.parametrize(("kind", "text", "read_as"), CUT_OFF)
 @pytest.mark.parametrize("finish_reason", ["length", "max_tokens", "model_length"])
-def test_cut_off_reply_counts_only_when_its_verdict_is_closed(
+def test_cut_off_reply_is_read_only_if_its_verdict_is_complete(
     kind: str, text: str, read_as: object, finish_reason: str
 ) -> None:
     assert outcome(kind, text, finish_reason) == read_as
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_filtered_and_refused_replies_hold_no_verdict(kind: str) -> None:
+def test_filtered_and_refused_replies_raise_refused(kind: str) -> None:
     good = {
         "tags": "<S2>4</S2>",
         "json": '{"score": 1}',
@@ -349,19 +351,19 @@ def test_missing_score_names_the_sentence() -> None:
         read("scorecard", block("Score: 8") + "\n\nStatement Sentence: B is new.\nSupporting Evidence: c")
 
 
-def test_unreadable_score_of_a_block_names_the_sentence() -> None:
+def test_unreadable_score_in_a_block_names_the_sentence() -> None:
     with pytest.raises(ReplyError, match=r"'A stands here\.'"):
         read("scorecard", block("Score: N/A"))
 
 
-def test_reason_is_the_last_one_ahead_of_the_verdict() -> None:
+def test_reason_is_the_last_one_before_the_verdict() -> None:
     assert read("tags", "<S1>first</S1><S2>5</S2> no, <S1>second</S1><S2>2</S2>").reason == "second"
     assert read("tags", "<S2>2</S2><S1>after</S1>").reason == "after"
     assert read("tags", "<S1>open <S2>2</S2>").reason == "open"
     assert read("tags", "<S2>2</S2>").reason == ""
 
 
-def test_parts_keep_sentence_and_quotes() -> None:
+def test_scorecard_parts_have_sentence_and_quotes() -> None:
     reading = read(
         "scorecard",
         block("Score: 8", '"b ... c"')
@@ -382,11 +384,11 @@ def test_parts_keep_sentence_and_quotes() -> None:
         ("Nothing found in the cellar was sold.", ("Nothing found in the cellar was sold.",)),
     ],
 )
-def test_nothing_found_is_no_quote(evidence: str, quotes: tuple[str, ...]) -> None:
+def test_nothing_found_gives_no_quotes(evidence: str, quotes: tuple[str, ...]) -> None:
     assert read("scorecard", block("Score: 0", evidence)).parts[0].quotes == quotes
 
 
-def test_markdown_around_label_and_content_is_no_content() -> None:
+def test_markdown_around_label_and_content_is_removed() -> None:
     (part,) = read(
         "scorecard", "**Statement: A stands here.**\n**Supporting Evidence: b**\n**Score: 8**"
     ).parts
@@ -428,17 +430,19 @@ LONG = [
         ("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx")),
     ],
 )
-def test_long_replies_take_time_in_proportion(kind: str, frame: str, piece: str) -> None:
+def test_long_replies_are_read_in_linear_time(kind: str, frame: str, piece: str) -> None:
     outcome(kind, frame % (piece * (100_000 // len(piece))))
 
 
-def test_tags_and_keys_have_the_names_that_the_judge_gives() -> None:
-    on = Scale(worst=1, best=5, integer=True)
-    assert Tags(value="rating", reason="why").read(Reply("<why>w</why><rating>3</rating>"), on) == Reading(
+def test_names_of_tags_keys_and_labels_are_configurable() -> None:
+    scale = Scale(worst=1, best=5, integer=True)
+    assert Tags(value="rating", reason="why").read(Reply("<why>w</why><rating>3</rating>"), scale) == Reading(
         3, "w"
     )
-    assert Json(value="rating", reason="why").read(Reply('{"why": "w", "rating": 3}'), on) == Reading(3, "w")
-    assert Adjacent(names=("fit",)).read(Reply("FIT_Formula: (3 * 1)"), on).parts[0].value == 3
+    assert Json(value="rating", reason="why").read(Reply('{"why": "w", "rating": 3}'), scale) == Reading(
+        3, "w"
+    )
+    assert Adjacent(names=("fit",)).read(Reply("FIT_Formula: (3 * 1)"), scale).parts[0].value == 3
 
 
 REASONS = st.text(max_size=200) | st.lists(
@@ -481,7 +485,7 @@ REASONS = st.text(max_size=200) | st.lists(
     ),
     max_size=8,
 ).map("\n".join)
-OWN_MARKS = {
+MARKS = {
     "tags": ("s1", "s2", "think"),
     "json": (),
     "banded": ("analysis", "level", "score"),
@@ -495,24 +499,24 @@ ON_SCALE = {
 SHARES = st.integers(0, 20).map(lambda twentieth: twentieth / 20)
 
 
-def bears(reason: str, kind: str) -> bool:
-    """Whether a reason holds what could be the format's own tags or labels."""
+def contains_marks(reason: str, kind: str) -> bool:
+    """Whether a reason contains text that can be read as tags or labels of the format."""
     folded = reason.casefold().replace("\u200b", "")
-    return any(mark in folded for mark in OWN_MARKS[kind])
+    return any(mark in folded for mark in MARKS[kind])
 
 
 @pytest.mark.parametrize("kind", formatter.SINGLE)
 @given(data=st.data(), reason=REASONS)
-def test_what_was_formatted_is_read_back(kind: str, data: st.DataObject, reason: str) -> None:
+def test_formatted_value_and_reason_are_read_back(kind: str, data: st.DataObject, reason: str) -> None:
     value = data.draw(ON_SCALE[kind])
     text = formatter.SINGLE[kind](value, reason)
     try:
         reading = read(kind, text)
     except ReplyError:
-        assert bears(reason, kind)
+        assert contains_marks(reason, kind)
         return
     assert reading.value == value
-    if not bears(reason, kind):
+    if not contains_marks(reason, kind):
         assert reading.reason.strip() == reason.strip()
         assert reading.warnings == ()
 
@@ -528,12 +532,12 @@ def test_weighted_sums_are_read_back(
     try:
         reading = read("adjacent", formatter.adjacent(recall, precision, reason))
     except ReplyError:
-        assert bears(reason, "adjacent")
+        assert contains_marks(reason, "adjacent")
         return
     assert [part.value for part in reading.parts] == pytest.approx(
         [formatter.weighted(*recall), formatter.weighted(*precision)]
     )
-    if not bears(reason, "adjacent"):
+    if not contains_marks(reason, "adjacent"):
         assert {part.reason for part in reading.parts} == {reason.strip()}
 
 
@@ -557,14 +561,14 @@ def test_scorecards_are_read_back(blocks: list[tuple[str, str, float]]) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text() | st.none() | st.floats(allow_nan=False) | st.lists(st.text())))
-def test_valid_json_is_never_altered(told: dict[str, Any]) -> None:
-    told = {key: value for key, value in told.items() if key.casefold() not in {"score", "reasoning"}}
-    reason = json.dumps(told)
-    reading = read("json", json.dumps({**told, "reasoning": reason, "score": 0.25}))
+def test_valid_json_is_never_altered(fields: dict[str, Any]) -> None:
+    others = {key: value for key, value in fields.items() if key.casefold() not in {"score", "reasoning"}}
+    reason = json.dumps(others)
+    reading = read("json", json.dumps({**others, "reasoning": reason, "score": 0.25}))
     assert (reading.value, reading.reason) == (0.25, reason)
 
 
-def test_remark_on_a_score_is_its_reason() -> None:
+def test_remark_after_a_score_is_the_reason() -> None:
     assert read("scorecard", block("Score: 10 (all 3 facts match)")).parts[0].reason == "all 3 facts match"
     assert read("scorecard", block("Score: 10")).parts[0].reason == "b"
 
@@ -585,7 +589,7 @@ GARBAGE = st.text() | st.lists(PIECES, max_size=30).map("".join) | st.lists(PIEC
 
 @pytest.mark.parametrize("kind", FORMATS)
 @given(text=GARBAGE, finish_reason=st.sampled_from(["stop", "length", None, "content_filter"]))
-def test_no_reply_whatever_raises_anything_else_or_leaves_the_scale(
+def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
     kind: str, text: str, finish_reason: str | None
 ) -> None:
     try:
@@ -597,4 +601,4 @@ def test_no_reply_whatever_raises_anything_else_or_leaves_the_scale(
     values = [part.value for part in reading.parts] if reading.value is None else [reading.value]
     assert values
     assert all(math.isfinite(value) and 0 <= SCALES[kind].score(value) <= 1 for value in values)
-    reading.reason.encode()  # no half characters, which no file could hold
+    reading.reason.encode()  # raises for unpaired surrogates, which cannot be written to a file

@@ -1,4 +1,4 @@
-"""The report's file: what it holds, and what it can never do. tests/browser opens it."""
+"""The report as a file: its data, and that judged text stays data. tests/browser opens it in a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from make_verdicts import error, verdict
 from groundjudge import Case, Evidence, Part
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
-from groundjudge.report.page import PAGE, report
+from groundjudge.report.page import FOLDER, report
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -37,7 +37,7 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
-def test_verdicts_come_with_their_cases_and_judges() -> None:
+def test_data_holds_verdicts_cases_and_judges() -> None:
     part = Part(
         name="It opens at nine.",
         value=8,
@@ -71,14 +71,14 @@ def test_verdicts_come_with_their_cases_and_judges() -> None:
     assert judge["histogram"][16] == [0, 1]
 
 
-def test_scores_of_nothing_are_kept() -> None:
+def test_zeros_are_not_left_out_as_empty() -> None:
     (row,) = data_of(report([verdict("a", 0.0, value=0.0)], cases=[Case(id="a", response="r", context=[])]))[
         "verdicts"
     ]
     assert (row["score"], row["value"], row["case"], row["judge"], row["signature"]) == (0.0, 0.0, 0, 0, 0)
 
 
-def test_aspects_of_a_response_are_not_looked_up_in_it() -> None:
+def test_part_that_is_an_aspect_is_not_looked_up_in_the_response() -> None:
     part = Part(name="recall", value=4, score=0.75)
     data = data_of(
         report([verdict("a", 0.75, parts=(part,))], cases=[Case(id="a", response="Total recall.")])
@@ -86,41 +86,45 @@ def test_aspects_of_a_response_are_not_looked_up_in_it() -> None:
     assert "at" not in data["verdicts"][0]["parts"][0]
 
 
-def test_people_and_disagreements_are_on_the_page() -> None:
+def test_human_labels_and_disagreements_are_in_the_data() -> None:
     verdicts = [verdict("a", 1.0), verdict("b", 1.0), verdict("c", 0.0)]
     labels = Labels({"a": 1, "b": 0})
     data = data_of(report(verdicts, labels=labels, agreements=agree(verdicts, labels, worst=9)))
-    assert [(row.get("person"), row.get("differs", False)) for row in data["verdicts"]] == [
+    assert [(row.get("human"), row.get("disagrees", False)) for row in data["verdicts"]] == [
         (1.0, False),
         (0.0, True),
         (None, False),
     ]
     assert data["judges"][0]["agreement"]["confusion"] == {
-        "hits": 1,
-        "false_passes": 1,
-        "misses": 0,
-        "rejections": 0,
+        "true_positives": 1,
+        "false_positives": 1,
+        "false_negatives": 0,
+        "true_negatives": 0,
     }
 
 
-def test_of_several_verdicts_on_a_case_the_last_is_shown() -> None:
+def test_last_of_several_verdicts_on_a_case_is_shown() -> None:
     data = data_of(report([error("a", "timeout"), verdict("a", 1.0)]))
-    assert ([row["status"] for row in data["verdicts"]], data["repeated"]) == (["ok"], 1)
+    assert ([row["status"] for row in data["verdicts"]], data["n_repeated"]) == (["ok"], 1)
 
 
-def test_no_verdicts_make_a_page_too() -> None:
+def test_no_verdicts_make_an_empty_page() -> None:
     assert data_of(report([]))["verdicts"] == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_judged_text_is_data_and_nothing_else(text: str) -> None:
+def test_hostile_text_adds_no_markup(text: str) -> None:
     plain, page = (
         report(
-            [verdict("a", 1.0, judge=told, reason=told, label=told, reply=told)],
-            title=told,
-            cases=[Case(id="a", query=told, response=told, context=[{"title": told, "content": told}])],
+            [verdict("a", 1.0, judge=content, reason=content, label=content, reply=content)],
+            title=content,
+            cases=[
+                Case(
+                    id="a", query=content, response=content, context=[{"title": content, "content": content}]
+                )
+            ],
         )
-        for told in ("plain", text)
+        for content in ("plain", text)
     )
     assert (page.count("<"), page.count(">")) == (plain.count("<"), plain.count(">"))
     data = data_of(page)
@@ -128,7 +132,7 @@ def test_judged_text_is_data_and_nothing_else(text: str) -> None:
 
 
 @given(st.text())
-def test_any_text_comes_through_as_it_is(text: str) -> None:
+def test_any_text_is_embedded_unchanged(text: str) -> None:
     case = Case(id="a", query="q", response=text, context=[{"content": text + "."}])
     shown = data_of(report([verdict("a", 1.0, reason=text)], cases=[case]))
     assert shown["verdicts"][0].get("reason", "") == text
@@ -138,7 +142,7 @@ def test_any_text_comes_through_as_it_is(text: str) -> None:
     )
 
 
-def test_the_policy_allows_the_pages_own_style_and_script_and_no_network() -> None:
+def test_content_security_policy_allows_the_pages_own_style_and_script_alone() -> None:
     page = report([verdict("a", 1.0)])
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page)
     assert policy
@@ -150,20 +154,20 @@ def test_the_policy_allows_the_pages_own_style_and_script_and_no_network() -> No
     assert "unsafe" not in policy[1]
 
 
-def test_the_page_names_no_address_and_reads_no_text_as_html() -> None:
-    code = "".join(file.read_text() for file in PAGE.iterdir())
+def test_page_has_no_url_and_no_code_that_parses_html_or_fetches() -> None:
+    code = "".join(file.read_text() for file in FOLDER.iterdir())
     assert set(re.findall(r"https?://[^\"'\s)]+", code)) == {"http://www.w3.org/2000/svg"}
-    reading = ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "srcdoc")
+    parsing = ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function(", "srcdoc")
     fetching = ("fetch(", "XMLHttp", "WebSocket", "sendBeacon", "@import", "url(", "src=")
-    assert [way for way in (*reading, *fetching) if way in code] == []
+    assert [call for call in (*parsing, *fetching) if call in code] == []
 
 
-def test_the_same_verdicts_give_the_same_page() -> None:
+def test_same_verdicts_give_the_same_page() -> None:
     verdicts = [verdict("a", 1.0), verdict("b", 0.0, judge="two")]
     assert report(verdicts) == report(verdicts)
 
 
-def test_the_page_is_in_the_wheel() -> None:
+def test_wheel_contains_the_files_of_the_page() -> None:
     builder = WheelBuilder(str(Path(__file__).parents[2]))
-    held = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"groundjudge/report/{name}" for name in ("page.html", "page.css", "page.js")} <= held
+    files = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {f"groundjudge/report/{name}" for name in ("page.html", "page.css", "page.js")} <= files

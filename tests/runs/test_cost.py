@@ -1,4 +1,4 @@
-"""What a run costs is known before it is made, and told when it is done."""
+"""Costs of a run: the estimate before it, and the tokens and prices after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groundjudge import Reply, Request, Usage, load, load_rubric, names, run, su
 from groundjudge.runs.cost import Prices, estimate, prompt_tokens
 
 
-def nobody(_: Request) -> str:
+def no_call(_: Request) -> str:
     raise AssertionError
 
 
@@ -24,15 +24,15 @@ def nobody(_: Request) -> str:
     ("contents", "tokens"),
     [(["abcd"], 1 + 4), (["abc"], 4), (["abcd" * 100, "abcd"], 101 + 8), (["日本語日"], 3 + 4), ([""], 4)],
 )
-def test_a_token_is_four_bytes(contents: list[str], tokens: int) -> None:
-    judge = load("groundedness", model=nobody)
+def test_prompt_tokens_are_estimated_at_four_bytes_each(contents: list[str], tokens: int) -> None:
+    judge = load("groundedness", model=no_call)
     messages = tuple({"role": "user", "content": content} for content in contents)
     asked = Request(messages, {}, judge.rubric, judge.rubric.ask(ROW).case)
     assert prompt_tokens(asked) == tokens
 
 
-def test_an_estimate_counts_what_a_run_would_ask_for() -> None:
-    judges = [load(name, model=nobody) for name in ("groundedness", "statement_groundedness")]
+def test_estimate_counts_the_calls_of_a_run() -> None:
+    judges = [load(name, model=no_call) for name in ("groundedness", "statement_groundedness")]
     rows: list[Any] = [
         ROW,
         {**ROW, "response": " "},
@@ -46,16 +46,16 @@ def test_an_estimate_counts_what_a_run_would_ask_for() -> None:
     assert (second.n_calls, second.n_free, second.n_error) == (1, 1, 2)
     assert first.prompt_tokens == 2 * prompt_tokens(judges[0].rubric.ask(ROW))
     assert first.completion_tokens == 2 * 2000
-    assert estimate(load("groundedness", model=nobody), [])[0].n_calls == 0
+    assert estimate(load("groundedness", model=no_call), [])[0].n_calls == 0
 
 
-def test_a_reply_that_nothing_limits() -> None:
+def test_estimate_without_max_tokens_has_no_completion_tokens() -> None:
     rubric = load_rubric("groundedness")
     unlimited = replace(rubric, prompt=rubric.prompt.model_copy(update={"parameters": {}}))
     assert estimate(unlimited, [ROW])[0].completion_tokens is None
 
 
-def test_estimate_asks_nobody(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_estimate_command_makes_no_call(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     options = ["--judge", "groundedness", "--price-in", "100", "--price-out", "1000"]
     result = invoke("estimate", file_of(ROW, ROW, "{"), *options)
     assert result.exit_code == 0, result.output
@@ -65,7 +65,7 @@ def test_estimate_asks_nobody(invoke: Invoke, file_of: Callable[..., Path]) -> N
     assert "at most 4.0000 for replies" in result.stdout
 
 
-def test_without_a_judge_all_are_estimated_and_without_prices_no_money(
+def test_estimate_without_options_covers_all_judges_and_shows_no_cost(
     invoke: Invoke, file_of: Callable[..., Path]
 ) -> None:
     result = invoke("estimate", file_of(ROW))
@@ -74,7 +74,7 @@ def test_without_a_judge_all_are_estimated_and_without_prices_no_money(
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])
-def test_one_price_alone_says_nothing(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
+def test_single_price_is_refused(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
     result = invoke(command, file_of(ROW), "--price-in", "1")
     assert (result.exit_code, result.stderr) == (
         2,
@@ -82,7 +82,7 @@ def test_one_price_alone_says_nothing(invoke: Invoke, file_of: Callable[..., Pat
     )
 
 
-def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     used = Usage(prompt_tokens=1000, completion_tokens=50)
     model = ScriptedModel(Reply("no verdict", usage=used), Reply(GOOD, usage=used))
     options = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
@@ -95,7 +95,7 @@ def test_tokens_of_a_run_are_told_with_re_asks(invoke: Invoke, file_of: Callable
     assert line["usage"] == {"prompt_tokens": 2000, "completion_tokens": 100}
 
 
-def test_a_summary_has_the_tokens_of_its_judge() -> None:
+def test_summary_has_the_usage_of_its_judge() -> None:
     used = Usage(prompt_tokens=10, completion_tokens=5)
     judge = load(
         "groundedness", model=ScriptedModel(Reply(GOOD, usage=used), Reply(GOOD, usage=used), Reply(GOOD))

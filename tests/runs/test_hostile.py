@@ -1,4 +1,4 @@
-"""Many rows at an endpoint that fails in every way at once: each row gets a verdict or the right code."""
+"""Many rows against an endpoint with all kinds of failures: each row gets a verdict or the right code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groundjudge.models.openai import OpenAIModel
 
 
 class Watched:
-    """A model whose requests in flight are counted."""
+    """A model that counts its requests in flight."""
 
     def __init__(self, model: OpenAIModel) -> None:
         self.model, self.name = model, model.name
@@ -49,7 +49,7 @@ def check(verdict: Verdict, met: list[str]) -> None:
         pytest.param(SOAK_ROWS, True, marks=pytest.mark.soak),
     ],
 )
-def test_every_row_gets_a_verdict_or_the_right_code(size: int, ordered: bool) -> None:  # noqa: FBT001
+def test_every_row_of_a_failing_endpoint_gets_a_verdict_or_the_right_code(size: int, ordered: bool) -> None:  # noqa: FBT001
     endpoint = Endpoint()
     with StandIn(endpoint, latency=LATENCY) as server:
         model = Watched(OpenAIModel("m", base_url=server.url))
@@ -60,5 +60,5 @@ def test_every_row_gets_a_verdict_or_the_right_code(size: int, ordered: bool) ->
     for verdict in found:
         check(verdict, endpoint.met[int(verdict.case_id or "")])
     failed = sum(verdict.error is not None for verdict in found)
-    assert failed < 0.06 * size  # what cannot be helped: those that hang or are no completion
+    assert failed < 0.06 * size  # those that hang or are not completions, which retries cannot fix
     assert IN_FLIGHT / 2 < model.most <= IN_FLIGHT

@@ -1,4 +1,4 @@
-"""Rows of files: each line stands for itself."""
+"""Rows of files: lines are read independently of each other."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from groundjudge.runs.rows import count_rows, read_rows
 
 
 def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
-    """The rows of a file with that content: mappings, and the messages of the errors."""
+    """The rows of a file with that content: mappings and error messages."""
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [_told(row) for row in read_rows(path)]
+    return [_content(row) for row in read_rows(path)]
 
 
-def _told(row: Mapping[str, Any] | CaseError) -> object:
+def _content(row: Mapping[str, Any] | CaseError) -> object:
     if isinstance(row, CaseError):
         assert row.code == "unreadable_row"
         assert row.message.startswith(f"{row.subject}: ")
@@ -37,7 +37,7 @@ def _told(row: Mapping[str, Any] | CaseError) -> object:
         pytest.param('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}], id="no newline at the end"),
         pytest.param('\n{"a": 1}\n  \r\n{"b": 2}\r\n\n', [{"a": 1}, {"b": 2}], id="blank lines and CRLF"),
         pytest.param('\ufeff{"a": 1}\n', [{"a": 1}], id="byte order mark"),
-        pytest.param("\ufeff\n", [], id="a byte order mark alone"),
+        pytest.param("\ufeff\n", [], id="only a byte order mark"),
         pytest.param("", [], id="empty"),
         pytest.param('{"a": "\u2028\u0085x"}\n', [{"a": "\u2028\u0085x"}], id="only a newline ends a line"),
         pytest.param(
@@ -50,7 +50,7 @@ def _told(row: Mapping[str, Any] | CaseError) -> object:
                 "line 6: a row must be a JSON object, not NoneType",
                 {"b": 2},
             ],
-            id="what is no object",
+            id="not an object",
         ),
         pytest.param(
             b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
@@ -59,12 +59,12 @@ def _told(row: Mapping[str, Any] | CaseError) -> object:
         ),
     ],
 )
-def test_json_lines(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
+def test_json_lines_are_read(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
     assert rows_of(tmp_path, "rows.jsonl", content) == expected
 
 
 @pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
-def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
+def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None:
     first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
     assert first.startswith("line 1: not readable as JSON")
     assert second == {"a": 1}
@@ -87,13 +87,11 @@ def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
         pytest.param(
             "id,documents,answer\n1,,\n",
             [{"id": "1", "documents": "", "answer": ""}],
-            id="by other names too",
+            id="empty context and response under other names",
         ),
-        pytest.param(
-            "query,response,context\nq\n", [{"query": "q"}], id="cells that are not there are not given"
-        ),
+        pytest.param("query,response,context\nq\n", [{"query": "q"}], id="missing cells"),
         pytest.param("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}], id="empty rows"),
-        pytest.param(",query\n0,q\n", [{"query": "q"}], id="a column without a name"),
+        pytest.param(",query\n0,q\n", [{"query": "q"}], id="column without a name"),
         pytest.param(
             'query,context\n"two\nlines","a ""quote"""\n',
             [{"query": "two\nlines", "context": 'a "quote"'}],
@@ -112,7 +110,7 @@ def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
         pytest.param(
             'query,response\nq,r\nq,"never closed\nq,r\n',
             [{"query": "q", "response": "r"}, "line 3: not CSV (unexpected end of data)"],
-            id="a quote that is never closed",
+            id="unclosed quote",
         ),
         pytest.param(
             b"query,response\nq,\xe9\nq,r\n",
@@ -120,15 +118,17 @@ def test_no_line_ends_the_reading(tmp_path: Path, line: str) -> None:
             id="not UTF-8",
         ),
         pytest.param(
-            "query,query\na,b\n", ["line 1: the column 'query' is there twice"], id="a column twice"
+            "query,query\na,b\n", ["line 1: the column 'query' appears twice"], id="duplicate column"
         ),
         pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: the header is not UTF-8"], id="header not UTF-8"),
-        pytest.param('"query\n', ["line 1: not CSV (unexpected end of data)"], id="header never closed"),
+        pytest.param(
+            '"query\n', ["line 1: not CSV (unexpected end of data)"], id="unclosed quote in the header"
+        ),
         pytest.param("", [], id="empty"),
-        pytest.param("query,response\n", [], id="header alone"),
+        pytest.param("query,response\n", [], id="header only"),
     ],
 )
-def test_csv(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
+def test_csv_is_read(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
     assert rows_of(tmp_path, "rows.CSV", content) == expected
 
 
@@ -155,7 +155,9 @@ MESSAGES = [{"role": "user", "content": "hi, [you]"}]
         ("context", "[" * 100_000, "[" * 100_000),
     ],
 )
-def test_csv_cells_that_hold_a_list(tmp_path: Path, column: str, cell: str, expected: object) -> None:
+def test_csv_cell_with_a_list_is_parsed_in_columns_that_take_lists(
+    tmp_path: Path, column: str, cell: str, expected: object
+) -> None:
     quoted = cell.replace('"', '""')
     assert rows_of(tmp_path, "rows.csv", f'{column}\n"{quoted}"\n') == [{column: expected}]
 
@@ -169,9 +171,9 @@ def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
     assert Case.from_mapping(as_csv) == Case.from_mapping(as_json)
 
 
-def test_stdin_is_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_is_read_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nx\n')))
-    assert [_told(row) for row in read_rows("-")] == [
+    assert [_content(row) for row in read_rows("-")] == [
         {"a": 1},
         "line 2: not JSON (Expecting value at column 1)",
     ]
@@ -182,10 +184,10 @@ def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     path.write_text('{"a": 1}\n' * 100_000)
     rows = read_rows(path)
     assert next(rows) == {"a": 1}
-    rows.close()  # the file with it: a warning would fail the test
+    rows.close()  # an unclosed file would cause a warning, which fails the test
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         next(read_rows(tmp_path / "none.jsonl"))
 
@@ -198,7 +200,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         ("rows.csv", "", 0),
     ],
 )
-def test_count(tmp_path: Path, name: str, content: str, count: int) -> None:
+def test_rows_of_a_file_are_counted(tmp_path: Path, name: str, content: str, count: int) -> None:
     (tmp_path / name).write_text(content)
     assert count_rows(tmp_path / name) == count
     assert count_rows("-") is None

@@ -1,4 +1,4 @@
-"""Many cases: each row on its own, so many at a time, none lost."""
+"""Runs over many cases: rows are independent, concurrency is limited, no row is lost."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from groundjudge import (
 )
 from groundjudge.case import well_formed
 
-HALF = well_formed("\ud800")
+REPLACED = well_formed("\ud800")
 FOREVER = 1000
-"""Seconds: who waits for them meets pytest's timeout."""
+"""Seconds; longer than pytest's timeout."""
 
 
 def values(verdicts: Iterable[Verdict]) -> dict[str | None, float | None]:
     return {verdict.case_id: verdict.value for verdict in verdicts}
 
 
-def left_over() -> list[threading.Thread]:
+def remaining_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("groundjudge")]
 
 
@@ -48,15 +48,16 @@ def left_over() -> list[threading.Thread]:
     [
         (ModelError("timeout", "no reply within 2 s"), "timeout", "no reply within 2 s"),
         (ValueError("odd"), "unexpected", "ValueError: odd"),
-        (asyncio.CancelledError("a client's own"), "unexpected", "CancelledError: a client's own"),
-        (UnicodeError("half \ud800"), "unexpected", f"UnicodeError: half {HALF}"),
+        (asyncio.CancelledError("by a client"), "unexpected", "CancelledError: by a client"),
+        (UnicodeError("unpaired \ud800"), "unexpected", f"UnicodeError: unpaired {REPLACED}"),
     ],
-    ids=["a model's error", "any error", "a cancelled client", "half a character"],
+    ids=["model error", "other exception", "cancelled client", "unpaired surrogate"],
 )
-def test_what_a_row_raises_is_its_verdict_and_no_other_rows(
+def test_error_in_one_row_becomes_its_verdict_and_affects_no_other_row(
     caplog: pytest.LogCaptureFixture, error: BaseException, code: str, message: str
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "groundjudge")  # half a character cannot be sent from worker to worker
+    # pytest-xdist cannot send an unpaired surrogate in a log record
+    caplog.set_level(logging.CRITICAL, "groundjudge")
     judge = judge_named("j", Echo(fail={3: error}))
     found = {verdict.case_id: verdict for verdict in run(judge, rows(50))}
     failed = found.pop("3")
@@ -67,13 +68,13 @@ def test_what_a_row_raises_is_its_verdict_and_no_other_rows(
     assert values(found.values()) == {str(n): n for n in range(50) if n != 3}
 
 
-def test_what_a_judge_raised_keeps_what_it_cost() -> None:
+def test_error_verdict_has_attempts_and_reply() -> None:
     (verdict,) = run(judge_named("j", ScriptedModel("no verdict here")), rows(1))
     assert verdict.error is not None
     assert (verdict.error.code, verdict.attempts, verdict.reply) == ("no_verdict", 2, "no verdict here")
 
 
-def test_only_what_no_judge_should_raise_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_only_unexpected_errors_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     fail: dict[int, BaseException] = {1: ModelError("timeout", "late"), 2: ZeroDivisionError("oh")}
     with caplog.at_level(logging.INFO, "groundjudge"):
         list(run(judge_named("j", Echo(fail=fail)), rows(4)))
@@ -83,30 +84,30 @@ def test_only_what_no_judge_should_raise_is_logged(caplog: pytest.LogCaptureFixt
     assert isinstance(record.exc_info[1], ZeroDivisionError)
 
 
-async def test_verdicts_come_as_they_finish() -> None:
-    others_came = asyncio.Event()
+async def test_verdicts_are_yielded_as_they_finish() -> None:
+    others_finished = asyncio.Event()
 
     async def answer(request: Request) -> str:
         if request.case.id == "0":
-            await others_came.wait()
+            await others_finished.wait()
         return GOOD
 
     verdicts = arun(judge_named("j", answer), rows(500), concurrency=4)
     others = [await anext(verdicts) for _ in range(499)]
     assert set(ids(others)) == {str(number) for number in range(1, 500)}
-    others_came.set()
+    others_finished.set()
     assert ids([verdict async for verdict in verdicts]) == ["0"]
 
 
 @pytest.mark.parametrize("concurrency", [1, 3, 16])
-def test_ordered_verdicts_come_in_the_order_of_the_rows(concurrency: int) -> None:
-    noise = random.Random(7)  # noqa: S311  no secret
+def test_ordered_verdicts_are_in_the_order_of_rows_and_judges(concurrency: int) -> None:
+    noise = random.Random(7)  # noqa: S311  not a secret
     judges = [judge_named(name, Echo(wait=lambda _: noise.random() / 200)) for name in ("a", "b")]
     found = [(v.case_id, v.judge) for v in run(judges, rows(100), concurrency=concurrency, ordered=True)]
     assert found == [(str(number), name) for number in range(100) for name in ("a", "b")]
 
 
-async def test_ordered_reading_pauses_behind_a_slow_row() -> None:
+async def test_slow_row_pauses_ordered_reading() -> None:
     gate = asyncio.Event()
     read: list[int] = []
 
@@ -132,7 +133,7 @@ async def test_ordered_reading_pauses_behind_a_slow_row() -> None:
     ]
 
 
-def test_concurrency_is_reached_never_exceeded_and_shared_by_the_judges() -> None:
+def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> None:
     full = asyncio.Event()
     in_flight: list[int] = [0]
 
@@ -150,7 +151,7 @@ def test_concurrency_is_reached_never_exceeded_and_shared_by_the_judges() -> Non
     assert max(in_flight) == 7
 
 
-def test_functions_that_block_run_side_by_side() -> None:
+def test_blocking_functions_run_concurrently() -> None:
     together = threading.Barrier(24, timeout=10)
 
     def answer(_: Request) -> str:
@@ -162,7 +163,7 @@ def test_functions_that_block_run_side_by_side() -> None:
 
 @pytest.mark.parametrize("n", [2_000, pytest.param(20_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ordered", [False, True])
-def test_rows_stream(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of the table
+def test_rows_are_read_as_verdicts_are_taken(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of the table
     read = 0
 
     def counted() -> Iterator[dict[str, Any]]:
@@ -178,7 +179,7 @@ def test_rows_stream(ordered: bool, n: int) -> None:  # noqa: FBT001  a row of t
     assert ahead <= 5 * 16
 
 
-async def test_no_task_per_row() -> None:
+async def test_number_of_tasks_is_the_concurrency() -> None:
     before = len(asyncio.all_tasks())
     most = 0
     async for _ in arun(judge_named("j", Echo()), rows(500), concurrency=8):
@@ -187,7 +188,7 @@ async def test_no_task_per_row() -> None:
     assert len(asyncio.all_tasks()) == before
 
 
-def test_a_taker_that_takes_its_time_holds_the_reading_back() -> None:
+def test_slow_consumer_pauses_reading() -> None:
     model = Echo()
     with closing(run(judge_named("j", model), rows(1000), concurrency=2)) as verdicts:
         next(verdicts)
@@ -195,18 +196,18 @@ def test_a_taker_that_takes_its_time_holds_the_reading_back() -> None:
         assert model.asked <= 5 * 2
 
 
-def test_closing_early_ends_the_work() -> None:
+def test_closing_the_generator_cancels_requests_in_flight() -> None:
     model = Echo(wait=lambda number: 0 if number < 3 else FOREVER)
     verdicts = run(judge_named("j", model), rows(10_000), concurrency=4)
     next(verdicts)
     verdicts.close()
     assert model.in_flight == 0
-    assert model.given_up > 0
+    assert model.cancelled > 0
     assert model.asked < 20
-    assert left_over() == []
+    assert remaining_threads() == []
 
 
-async def test_closing_early_ends_the_work_in_the_same_loop() -> None:
+async def test_closing_the_async_generator_cancels_requests_in_flight() -> None:
     model = Echo(wait=lambda number: 0 if number < 3 else FOREVER)
     verdicts = arun(judge_named("j", model), rows(10_000), concurrency=4)
     await anext(verdicts)
@@ -214,21 +215,21 @@ async def test_closing_early_ends_the_work_in_the_same_loop() -> None:
     assert (model.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
-def test_a_break_ends_the_work() -> None:
+def test_break_leaves_no_thread() -> None:
     for _ in run(judge_named("j", Echo(wait=lambda number: 0 if number < 3 else FOREVER)), rows(100)):
         break
-    assert left_over() == []
+    assert remaining_threads() == []
 
 
-def test_nothing_is_done_before_the_first_verdict_is_asked_for() -> None:
+def test_no_call_is_made_before_the_first_verdict_is_taken() -> None:
     model = Echo()
     run(judge_named("j", model), rows(3))
     arun(judge_named("j", model), rows(3))
     time.sleep(0.02)
-    assert (model.asked, left_over()) == (0, [])
+    assert (model.asked, remaining_threads()) == (0, [])
 
 
-async def test_works_inside_a_running_loop_and_twice_in_a_row() -> None:
+async def test_run_works_inside_a_running_loop_and_repeatedly() -> None:
     judge = judge_named("j", Echo())
     expected = {str(number): number for number in range(20)}
     assert values(run(judge, rows(20))) == expected
@@ -236,7 +237,7 @@ async def test_works_inside_a_running_loop_and_twice_in_a_row() -> None:
     assert values([verdict async for verdict in arun(judge, rows(20))]) == expected
 
 
-def test_works_from_threads_at_once() -> None:
+def test_run_works_from_several_threads_at_once() -> None:
     judge = judge_named("j", Echo(wait=lambda _: 0.001))
     found: dict[int, dict[str | None, float | None]] = {}
 
@@ -249,10 +250,10 @@ def test_works_from_threads_at_once() -> None:
     for thread in threads:
         thread.join()
     assert found == {n: {str(number): number for number in range(50 + n)} for n in range(4)}
-    assert left_over() == []
+    assert remaining_threads() == []
 
 
-async def test_runs_side_by_side_in_one_loop() -> None:
+async def test_concurrent_runs_in_one_loop() -> None:
     judge = judge_named("j", Echo(wait=lambda _: 0.001))
 
     async def all_of(n: int) -> dict[str | None, float | None]:
@@ -262,7 +263,7 @@ async def test_runs_side_by_side_in_one_loop() -> None:
     assert found == [{str(number): number for number in range(n)} for n in range(20)]
 
 
-async def test_asynchronous_rows() -> None:
+async def test_asynchronous_rows_are_judged() -> None:
     async def arriving() -> AsyncIterator[Row]:
         for row in rows(30):
             await asyncio.sleep(0)
@@ -275,34 +276,34 @@ async def test_asynchronous_rows() -> None:
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_what_reading_raises_comes_after_the_verdicts_before_it(ordered: bool) -> None:  # noqa: FBT001
+def test_error_of_the_rows_iterable_is_raised_after_the_verdicts_before_it(ordered: bool) -> None:  # noqa: FBT001
     def broken() -> Iterator[Row]:
         yield from rows(20)
-        message = "the database is gone"
+        message = "database unavailable"
         raise OSError(message)
 
     found: list[Verdict] = []
-    with pytest.raises(OSError, match="the database is gone"):
+    with pytest.raises(OSError, match="database unavailable"):
         found.extend(
             run(judge_named("j", Echo(wait=lambda _: 0.001)), broken(), concurrency=4, ordered=ordered)
         )
     assert values(found) == {str(number): number for number in range(20)}
 
 
-def test_what_ends_a_program_ends_the_run() -> None:
+def test_system_exit_in_a_model_ends_the_run() -> None:
     with pytest.raises(SystemExit):
         list(run(judge_named("j", Echo(fail={3: SystemExit(3)})), rows(10)))
-    assert left_over() == []
+    assert remaining_threads() == []
 
 
 class Lazy(dict[str, Any]):
-    """A row whose cells are fetched when they are looked at, in vain."""
+    """A row whose values are fetched on access, which fails."""
 
     def get(self, key: str, default: object = None) -> Any:
         raise OSError(key, default)
 
 
-CAUGHT_CASE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
+UNREADABLE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
 
 
 @pytest.mark.parametrize(
@@ -317,35 +318,43 @@ CAUGHT_CASE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
         pytest.param({"id": 0, "response": "1"}, [("a", "0", "ok"), ("b", "0", "ok")], id="id 0"),
         pytest.param(Case(response="1"), [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="case without id"),
         pytest.param(
-            {"id": "\ud800", "response": "1"}, [("a", HALF, "ok"), ("b", HALF, "ok")], id="half an id"
+            {"id": "\ud800", "response": "1"},
+            [("a", REPLACED, "ok"), ("b", REPLACED, "ok")],
+            id="id with an unpaired surrogate",
         ),
         pytest.param(
-            {"response": ""}, [("a", "row 2", "empty_response"), ("b", "row 2", "empty_response")], id="blank"
+            {"response": ""},
+            [("a", "row 2", "empty_response"), ("b", "row 2", "empty_response")],
+            id="blank response",
         ),
         pytest.param(
-            {"query": "q"}, [("a", "row 2", "missing_field"), ("b", "row 2", "missing_field")], id="missing"
+            {"query": "q"},
+            [("a", "row 2", "missing_field"), ("b", "row 2", "missing_field")],
+            id="missing response",
         ),
-        pytest.param(CAUGHT_CASE, [("", "row 2", "unreadable_row")], id="an error stands for itself"),
-        pytest.param("text", [("", "row 2", "unreadable_row")], id="no mapping"),
-        pytest.param(None, [("", "row 2", "unreadable_row")], id="nothing"),
+        pytest.param(UNREADABLE, [("", "row 2", "unreadable_row")], id="CaseError"),
+        pytest.param("text", [("", "row 2", "unreadable_row")], id="not a mapping"),
+        pytest.param(None, [("", "row 2", "unreadable_row")], id="None"),
         pytest.param(
             {"id": "z", "answer": "1", "output": "2"},
             [("a", "z", "alias_conflict"), ("b", "z", "alias_conflict")],
-            id="no case can be built: once per judge",
+            id="no case can be built: one verdict per judge",
         ),
         pytest.param(
             {"answer": "1", "output": "2", "judges": ["b"]},
             [("b", "row 2", "alias_conflict")],
-            id="no case can be built: only for the judges named",
+            id="no case can be built: one verdict per named judge",
         ),
-        pytest.param({"response": "1", "judges": ["b"]}, [("b", "row 2", "ok")], id="judges named"),
+        pytest.param({"response": "1", "judges": ["b"]}, [("b", "row 2", "ok")], id="list of judges"),
         pytest.param(
-            {"response": "1", "judges": "b , a"}, [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="in a text"
+            {"response": "1", "judges": "b , a"},
+            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
+            id="comma-separated judges",
         ),
         pytest.param(
             {"response": "1", "metadata": {"judges": ["b"]}},
             [("b", "row 2", "ok")],
-            id="judges in the metadata",
+            id="judges in metadata",
         ),
         pytest.param(
             {"inputs": {"query": "q"}, "outputs": {"response": "1"}, "judges": ["b"]},
@@ -353,34 +362,40 @@ CAUGHT_CASE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
             id="judges beside inputs and outputs",
         ),
         pytest.param(
-            Case(response="1", metadata={"judges": ["b"]}), [("b", "row 2", "ok")], id="judges of a case"
+            Case(response="1", metadata={"judges": ["b"]}),
+            [("b", "row 2", "ok")],
+            id="judges in metadata of a Case",
         ),
-        pytest.param({"response": "1", "judges": ["groundedness"]}, [], id="a known judge of another run"),
-        pytest.param({"response": "1", "judges": []}, [], id="none applies"),
+        pytest.param({"response": "1", "judges": ["groundedness"]}, [], id="known judge of another run"),
+        pytest.param({"response": "1", "judges": []}, [], id="empty list of judges"),
         pytest.param(
-            {"response": "1", "judges": ""}, [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="not said"
+            {"response": "1", "judges": ""},
+            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
+            id="empty string of judges",
         ),
         pytest.param(
-            {"response": "1", "judges": None}, [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="null"
+            {"response": "1", "judges": None},
+            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
+            id="judges is None",
         ),
         pytest.param(
             {"response": "1", "judges": ["b", "groundednes"]},
             [("b", "row 2", "ok"), ("groundednes", "row 2", "unknown_judge")],
-            id="a misspelt judge is not passed over",
+            id="misspelt judge",
         ),
         pytest.param(
             {"response": "1", "judges": {"a": 1}},
             [("a", "row 2", "field_unreadable"), ("b", "row 2", "field_unreadable")],
-            id="judges that are no names",
+            id="judges is a mapping",
         ),
         pytest.param(
             Lazy(response="1"),
             [("a", "row 2", "unexpected"), ("b", "row 2", "unexpected")],
-            id="a mapping that raises",
+            id="mapping that raises",
         ),
     ],
 )
-def test_rows(row: Any, expected: list[tuple[str, str, str]]) -> None:
+def test_row_gives_verdicts(row: Any, expected: list[tuple[str, str, str]]) -> None:
     judges = [judge_named(name, ScriptedModel(GOOD)) for name in ("a", "b")]
     found = list(
         run(judges, [{"id": "first", "response": "1"}, row, {"id": "last", "response": "1"}], ordered=True)
@@ -394,37 +409,39 @@ def _outcome(verdict: Verdict) -> str:
     return verdict.error.code if verdict.error else verdict.label or verdict.status
 
 
-def test_a_misspelt_judge_is_told_with_those_that_are_known() -> None:
+def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
     (verdict,) = run(judge_named("mine", ScriptedModel(GOOD)), [{"response": "1", "judges": "groundednes"}])
     assert verdict.error is not None
-    assert verdict.error.message.startswith("the row names the judge 'groundednes', which is none of ")
+    assert verdict.error.message.startswith(
+        "the row names an unknown judge 'groundednes'; the known judges are "
+    )
     assert "groundedness" in verdict.error.message
     assert "mine" in verdict.error.message
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("arguments", "error", "message"),
     [
         ({"judges": []}, ValueError, "no judge given"),
         ({"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0"),
-        ({"cases": {"response": "x"}}, TypeError, "put a single one in a list"),
-        ({"cases": Case(response="x")}, TypeError, "put a single one in a list"),
+        ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
+        ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
     ],
 )
-@pytest.mark.parametrize("runs", [run, arun])
-def test_wrong_arguments_are_told_at_once(
-    runs: Callable[..., object], given: dict[str, Any], error: type[Exception], message: str
+@pytest.mark.parametrize("function", [run, arun])
+def test_wrong_arguments_raise_before_the_first_verdict(
+    function: Callable[..., object], arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        runs(**{"judges": judge_named("j", ScriptedModel(GOOD)), "cases": [], **given})
+        function(**{"judges": judge_named("j", ScriptedModel(GOOD)), "cases": [], **arguments})
 
 
-def test_no_rows_no_verdicts() -> None:
+def test_no_rows_give_no_verdicts() -> None:
     assert list(run(judge_named("j", ScriptedModel(GOOD)), [])) == []
 
 
-def test_context_variables_are_seen_by_the_model() -> None:
+def test_context_variables_reach_the_model() -> None:
     trace = ContextVar("trace", default="none")
     trace.set("mine")
     seen: list[str] = []
@@ -437,7 +454,7 @@ def test_context_variables_are_seen_by_the_model() -> None:
     assert seen == ["mine"] * 3
 
 
-def test_a_run_that_nobody_finishes_does_not_keep_the_program_from_ending() -> None:
+def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
     program = (
         "import itertools\n"
         "from many_rows import Echo, judge_named, rows\n"

@@ -22,7 +22,7 @@ def error(code: str = "timeout", judge: str = "j") -> Verdict:
     return Verdict(judge=judge, status="error", error=Failure(code=code, message="because"))
 
 
-def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verdict:
+def not_applicable(label: str, *, judge: str = "j", passed: bool | None = None) -> Verdict:
     return Verdict(judge=judge, status="not_applicable", label=label, passed=passed)
 
 
@@ -32,12 +32,12 @@ def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verd
         pytest.param(
             [ok(1.0), error()],
             {"mean": 1.0, "coverage": 0.5, "bounds": (0.5, 1.0), "n_ok": 1, "n_error": 1},
-            id="an error is not a score",
+            id="error counts in coverage and bounds, not in the mean",
         ),
         pytest.param(
             [error(), error("quota")],
             {"mean": None, "coverage": 0.0, "bounds": (0.0, 1.0), "pass_rate": None},
-            id="errors alone have no mean",
+            id="only errors",
         ),
         pytest.param(
             [ok(0.25), error("missing_field"), error("missing_field")],
@@ -49,17 +49,17 @@ def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verd
                 "n_missing": 2,
                 "errors": {},
             },
-            id="a missing input is not an error",
+            id="missing field is not an error",
         ),
         pytest.param(
-            [error("missing_field"), nothing("empty_response")],
+            [error("missing_field"), not_applicable("empty_response")],
             {"mean": None, "coverage": 1.0, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
-            id="nothing to score is full coverage",
+            id="no row should have a score",
         ),
         pytest.param(
-            [ok(0.0), nothing("nothing_to_ground", passed=True)],
+            [ok(0.0), not_applicable("nothing_to_ground", passed=True)],
             {"mean": 0.0, "pass_rate": 0.0, "n_not_applicable": 1, "labels": {"nothing_to_ground": 1}},
-            id="not applicable counts neither for the mean nor for the pass rate",
+            id="not applicable counts in neither mean nor pass rate",
         ),
         pytest.param(
             [ok(1, "grounded"), ok(0.25, "incorrect"), ok(1, "grounded"), ok(0, "ungrounded")],
@@ -74,7 +74,7 @@ def nothing(label: str, *, judge: str = "j", passed: bool | None = None) -> Verd
             {"errors": {"timeout": 2, "server": 1}},
             id="error codes by frequency",
         ),
-        pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="the verdict decides whether it passed"),
+        pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="passed is taken from the verdict"),
     ],
 )
 def test_verdicts_are_summarised(verdicts: list[Verdict], expected: dict[str, Any]) -> None:
@@ -83,7 +83,7 @@ def test_verdicts_are_summarised(verdicts: list[Verdict], expected: dict[str, An
     assert summary.n == len(verdicts)
 
 
-def test_summaries_are_sorted_by_judge_and_unreadable_rows_have_their_own() -> None:
+def test_summaries_are_sorted_by_judge_with_unreadable_rows_first() -> None:
     verdicts = [ok(1, judge="b"), ok(0, judge="a"), ok(0.5, judge="b"), error("unreadable_row", judge="")]
     assert [(s.judge, s.mean, s.n) for s in summarise(verdicts)] == [
         ("", None, 1),
@@ -92,7 +92,7 @@ def test_summaries_are_sorted_by_judge_and_unreadable_rows_have_their_own() -> N
     ]
 
 
-def test_judges_named_at_the_start_come_first_in_order_even_without_verdicts() -> None:
+def test_judges_passed_to_the_tally_come_first_even_without_verdicts() -> None:
     tally = Tally(["z", "b", "a"])
     for verdict in (ok(1, judge="c"), ok(1, judge="a"), ok(1, judge="0")):
         tally.add(verdict)
@@ -102,14 +102,14 @@ def test_judges_named_at_the_start_come_first_in_order_even_without_verdicts() -
 def test_order_of_verdicts_does_not_matter() -> None:
     noise = random.Random(7)  # noqa: S311  not a secret
     verdicts = [ok(noise.random(), f"l{number % 3}") for number in range(200)]
-    verdicts += [error(), error("server"), nothing("empty_response")]
+    verdicts += [error(), error("server"), not_applicable("empty_response")]
     expected = summarise(verdicts)
     for _ in range(20):
         noise.shuffle(verdicts)
         assert summarise(verdicts) == expected
 
 
-def test_mean_of_ten_tenths_is_exactly_a_tenth() -> None:
+def test_mean_of_equal_scores_is_exact() -> None:
     assert summarise(itertools.repeat(ok(0.1), 10))[0].mean == 0.1
 
 
@@ -117,7 +117,7 @@ def test_no_verdicts_give_no_summaries() -> None:
     assert summarise([]) == []
 
 
-def test_a_summary_is_strict_json_and_frozen() -> None:
+def test_summary_is_strict_json_and_frozen() -> None:
     (summary,) = summarise([error()])
     assert json.loads(summary.model_dump_json())["mean"] is None
     json.dumps(summary.model_dump(), allow_nan=False)

@@ -1,4 +1,4 @@
-"""What a run does when the endpoint is busy, silent, or will not be asked at all."""
+"""Runs against an endpoint that limits, hangs or refuses requests; budgets; previous verdicts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from groundjudge.runs.throttle import Throttle
 
 SOON = 0.02
 FOREVER = 1000
-"""Seconds: who waits for them meets pytest's timeout."""
+"""Seconds; longer than pytest's timeout."""
 
 
 def codes(verdicts: list[Verdict]) -> Counter[str]:
     return Counter(verdict.error.code if verdict.error else verdict.status for verdict in verdicts)
 
 
-def until_it_stops(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
-    """The verdicts that came, and the error after them."""
+def until_error(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
+    """The verdicts that were yielded, and the error raised after them."""
     found: list[Verdict] = []
     with pytest.raises(ModelError) as stopped:
         found.extend(verdicts)
     return found, stopped.value
 
 
-# The deadline of a row
+# Deadline of a row
 
 
 async def never(_: Request) -> str:
@@ -52,7 +52,7 @@ def blocked(_: Request) -> str:
 
 
 def hanging(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
-    """Row 3 meets a model that never answers, all others are answered at once."""
+    """A model that hangs at row 3 and answers all other rows at once."""
 
     async def ask(request: Request) -> object:
         return await answer(request) if request.case.id == "3" else GOOD
@@ -64,19 +64,19 @@ def hanging(answer: Callable[[Request], Any]) -> Callable[[Request], Any]:
 
 
 @pytest.mark.parametrize("answer", [never, blocked])
-def test_a_model_that_never_answers_costs_one_row_its_deadline(answer: Callable[[Request], Any]) -> None:
+def test_row_of_a_hanging_model_times_out_and_delays_no_other_row(answer: Callable[[Request], Any]) -> None:
     found = list(run(judge_named("j", hanging(answer)), rows(40), concurrency=4, deadline=1.0))
     assert codes(found) == {"ok": 39, "timeout": 1}
-    assert ids(found)[-1] == "3"  # no other row waits for it
+    assert ids(found)[-1] == "3"  # the other rows do not wait for it
     assert found[-1].latency_s >= 1.0
 
 
-async def test_the_deadline_holds_in_a_running_loop() -> None:
+async def test_deadline_holds_in_a_running_loop() -> None:
     found = [v async for v in arun(judge_named("j", hanging(blocked)), rows(9), concurrency=2, deadline=0.3)]
     assert codes(found) == {"ok": 8, "timeout": 1}
 
 
-def test_the_deadline_covers_all_attempts_and_waits_and_keeps_what_was_spent() -> None:
+def test_deadline_covers_all_attempts_and_the_verdict_has_their_usage() -> None:
     async def answer(request: Request) -> Reply:
         await asyncio.sleep(0.2 if len(request.messages) == 1 else FOREVER)
         return Reply("no verdict", usage=Usage(prompt_tokens=7))
@@ -89,22 +89,20 @@ def test_the_deadline_covers_all_attempts_and_waits_and_keeps_what_was_spent() -
     assert verdict.latency_s >= 0.5
 
 
-def test_the_deadline_covers_the_tries_of_an_endpoint() -> None:
+def test_deadline_covers_the_retries_of_the_model() -> None:
     with StandIn([Hang()]) as server:
         model = OpenAIModel("m", base_url=server.url, timeout=0.3)
         (verdict,) = run(judge_named("j", model), rows(1), deadline=0.5)
     assert verdict.error
     assert verdict.error.code == "timeout"
-    assert (
-        "deadline of 0.5 s" in verdict.error.message
-    )  # and not the model's own timeout, after all its tries
+    assert "deadline of 0.5 s" in verdict.error.message  # not the model's own timeout after all retries
 
 
 # Rate limits
 
 
 class Limited:
-    """An endpoint that answers `most` requests at a time and turns the others away."""
+    """An endpoint that answers `most` requests at a time and rejects the others with a rate limit."""
 
     name = "limited"
 
@@ -112,7 +110,7 @@ class Limited:
         self.most, self.retry_after = most, retry_after
         self.in_flight = 0
         self.answered: list[bool] = []
-        """For each request, in the order of time, whether it was answered or turned away."""
+        """For each request, in the order of time, whether it was answered."""
 
     def complete(self, request: Request) -> Reply:
         raise NotImplementedError
@@ -133,7 +131,7 @@ class Limited:
         return Reply(GOOD)
 
 
-def test_rate_limits_slow_a_run_down_and_lose_nothing() -> None:
+def test_rate_limits_reduce_concurrency_and_lose_no_row() -> None:
     model = Limited(3)
     found = list(run(judge_named("j", model), rows(300), concurrency=32))
     assert codes(found) == {"ok": 300}
@@ -141,10 +139,10 @@ def test_rate_limits_slow_a_run_down_and_lose_nothing() -> None:
     assert {verdict.attempts for verdict in found} == {1}
     answers = [place for place, answered in enumerate(model.answered) if answered]
     late = model.answered[answers[100] :].count(False)
-    assert late < 0.35 * (200 + late)  # about one in five is turned away once the pace is found
+    assert late < 0.35 * (200 + late)  # about one in five is rejected once the concurrency has adapted
 
 
-def test_the_pace_recovers() -> None:
+def test_concurrency_recovers_after_rate_limits() -> None:
     model = Limited(1)
     most = 0
 
@@ -160,7 +158,7 @@ def test_the_pace_recovers() -> None:
     assert most >= 14
 
 
-async def test_one_request_is_always_in_flight() -> None:
+async def test_rate_limits_leave_at_least_one_request_in_flight() -> None:
     throttle = Throttle(4, Budget(None, None))
     asked = judge_named("j", print).rubric.ask(next(rows(1)))
     busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
@@ -174,7 +172,7 @@ def limited(retry_after: float | None = 0.001) -> ModelError:
     return error
 
 
-def test_retry_after_is_a_floor() -> None:
+def test_retry_waits_at_least_retry_after() -> None:
     started = time.perf_counter()
     (verdict,) = run(judge_named("j", ScriptedModel(limited(0.4), GOOD)), rows(1))
     assert time.perf_counter() - started >= 0.4
@@ -184,7 +182,7 @@ def test_retry_after_is_a_floor() -> None:
 @pytest.mark.parametrize(
     ("retry", "retry_after", "least"), [(0, 0.4, 0.4), (7, 0.4, 0.4), (0, None, 0.5), (1, None, 1)]
 )
-def test_a_wait_is_at_most_a_quarter_longer_than_it_must_be(
+def test_wait_is_at_most_a_quarter_longer_than_necessary(
     retry: int, retry_after: float | None, least: float
 ) -> None:
     waits = [wait_before(retry, retry_after) or 0 for _ in range(200)]
@@ -192,23 +190,23 @@ def test_a_wait_is_at_most_a_quarter_longer_than_it_must_be(
 
 
 @pytest.mark.parametrize(("retry_after", "asked"), [(0.001, 9), (300, 1)])
-def test_retries_are_bounded(retry_after: float, asked: int) -> None:
+def test_number_of_retries_is_limited(retry_after: float, asked: int) -> None:
     with StandIn([Status(429, retry_after=retry_after)]) as server:
         model = OpenAIModel("m", base_url=server.url)
         (verdict,) = run(judge_named("j", model), rows(1))
     assert verdict.error
     assert (verdict.error.code, verdict.retries) == ("rate_limited", asked - 1)
-    assert len(server.requests) == asked  # the model's own retries do not multiply them
+    assert len(server.requests) == asked  # not multiplied by the model's own retries
 
 
-def test_faults_are_tried_again_by_the_model_and_counted() -> None:
+def test_retries_of_the_model_are_counted() -> None:
     script: list[Answer] = [Status(500, retry_after=SOON), Status(429, retry_after=SOON), GOOD]
     with StandIn(script) as server:
         (verdict,) = run(judge_named("j", OpenAIModel("m", base_url=server.url)), rows(1))
     assert (verdict.status, verdict.retries, len(server.requests)) == ("ok", 2, 3)
 
 
-# What ends a run
+# Errors that end a run
 
 QUOTA = Status(429, "You exceeded your current quota.", "insufficient_quota")
 
@@ -222,93 +220,96 @@ QUOTA = Status(429, "You exceeded your current quota.", "insufficient_quota")
     ],
 )
 @pytest.mark.parametrize("ordered", [False, True])
-def test_what_every_row_would_meet_ends_the_run_and_keeps_what_is_done(
+def test_error_that_affects_every_row_ends_the_run_after_finished_verdicts(
     answer: Answer,
     code: str,
     words: str,
     ordered: bool,  # noqa: FBT001  a row of the table
 ) -> None:
-    begun = 0
+    n_requests = 0
 
     def script(_: dict[str, Any]) -> Answer:
-        nonlocal begun
-        begun += 1
-        return GOOD if begun <= 20 else answer
+        nonlocal n_requests
+        n_requests += 1
+        return GOOD if n_requests <= 20 else answer
 
     with StandIn(script) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
-        found, error = until_it_stops(run(judge, rows(10_000), concurrency=4, ordered=ordered))
+        found, error = until_error(run(judge, rows(10_000), concurrency=4, ordered=ordered))
     assert codes(found) == {"ok": 20}
     assert error.code == code
     assert words in error.message
-    assert begun <= 24
+    assert n_requests <= 24
 
 
-def test_what_ends_the_run_waits_for_nobody() -> None:
+def test_error_that_ends_the_run_does_not_wait_for_requests_in_flight() -> None:
     with StandIn(lambda body: Hang() if "Rate 0" in str(body) else Status(401, "Bad key.")) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url, timeout=FOREVER))
-        found, error = until_it_stops(run(judge, rows(50), concurrency=4, ordered=True))
+        found, error = until_error(run(judge, rows(50), concurrency=4, ordered=True))
     assert (found, error.code) == ([], "auth")
 
 
 @pytest.mark.parametrize("words", ["Your input was flagged by moderation.", "Blocked by our content policy"])
-def test_a_row_that_the_endpoint_will_not_have_ends_nothing(words: str) -> None:
+def test_moderation_error_does_not_end_the_run(words: str) -> None:
     with StandIn([Status(403, words), GOOD]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
         found = list(run(judge, rows(9), concurrency=1))
     assert codes(found) == {"bad_request": 1, "ok": 8}
 
 
-# The budget
+# Budget
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 16])
 @pytest.mark.parametrize("ordered", [False, True])
-def test_max_calls_is_kept_and_what_was_asked_is_finished(concurrency: int, ordered: bool) -> None:  # noqa: FBT001
+def test_max_calls_is_not_exceeded_and_requests_in_flight_are_completed(
+    concurrency: int,
+    ordered: bool,  # noqa: FBT001  a row of the table
+) -> None:
     model = ScriptedModel(GOOD)
-    found, error = until_it_stops(
+    found, error = until_error(
         run(judge_named("j", model), rows(1000), concurrency=concurrency, ordered=ordered, max_calls=37)
     )
     assert (len(model.asked), codes(found), error.code) == (37, {"ok": 37}, "budget")
     assert error.message == "37 calls were made, and max_calls allows 37"
 
 
-def test_a_budget_that_is_enough_ends_nothing() -> None:
+def test_sufficient_max_calls_does_not_end_the_run() -> None:
     assert codes(list(run(judge_named("j", ScriptedModel(GOOD)), rows(37), max_calls=37))) == {"ok": 37}
 
 
-def test_re_asks_are_calls_too() -> None:
+def test_reasks_count_as_calls() -> None:
     model = ScriptedModel("no verdict", "none", "none", GOOD)
-    found, _ = until_it_stops(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
+    found, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=3))
     assert (len(model.asked), codes(found)) == (3, {"no_verdict": 1})  # the second row was not finished
 
 
-def test_what_is_in_flight_when_the_tokens_are_spent_is_finished() -> None:
+def test_requests_in_flight_are_completed_when_max_tokens_is_used_up() -> None:
     with StandIn([Text(GOOD, usage=(90, 10))]) as server:
         judge = judge_named("j", OpenAIModel("m", base_url=server.url))
-        found, error = until_it_stops(run(judge, rows(1000), concurrency=4, max_tokens=1000))
+        found, error = until_error(run(judge, rows(1000), concurrency=4, max_tokens=1000))
     assert error.message.endswith("tokens were spent, and max_tokens allows 1000")
     assert 10 <= len(found) <= 13
     assert len(found) == len(server.requests)
 
 
-def test_what_costs_no_call_is_not_counted() -> None:
+def test_cached_replies_and_rate_limited_requests_do_not_count_as_calls() -> None:
     cached = Reply(GOOD, cached=True)
     model = ScriptedModel(cached, limited(), cached, GOOD)
-    found, _ = until_it_stops(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
+    found, _ = until_error(run(judge_named("j", model), rows(9), concurrency=1, max_calls=2))
     assert len(found) == 4
 
 
 @pytest.mark.parametrize("limits", [{"max_calls": 0}, {"max_tokens": 0}, {"deadline": 0}])
-def test_limits_out_of_range(limits: dict[str, Any]) -> None:
+def test_limit_out_of_range_raises(limits: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         run(judge_named("j", ScriptedModel(GOOD)), rows(1), **limits)
 
 
-# What is there already
+# Previous verdicts
 
 
-def test_earlier_verdicts_are_yielded_in_their_place_and_nothing_is_asked() -> None:
+def test_previous_verdicts_are_yielded_in_order_without_calls() -> None:
     judge = judge_named("j", ScriptedModel(GOOD))
     first = {verdict.key: verdict for verdict in run(judge, rows(10))}
     assert len(first) == 10
@@ -321,7 +322,7 @@ def test_earlier_verdicts_are_yielded_in_their_place_and_nothing_is_asked() -> N
     assert all(verdict is first[verdict.key] for verdict in found[:10])
 
 
-def test_a_key_tells_what_differs_and_nothing_else() -> None:
+def test_key_depends_on_case_and_judge_but_not_on_metadata() -> None:
     judge = judge_named("j", ScriptedModel(GOOD))
     row = {"id": "1", "response": "r"}
     assert judge.key(row) == judge_named("j", ScriptedModel("another reply")).key(
@@ -335,7 +336,7 @@ def test_a_key_tells_what_differs_and_nothing_else() -> None:
     assert len({judge.key(row), judge_named("j", print).key(row), *others}) == 5
 
 
-def test_a_key_is_had_for_calls_that_are_nested_deeply() -> None:
+def test_key_of_deeply_nested_tool_calls() -> None:
     nested: Any = 1
     for _ in range(300):
         nested = [nested]

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_type
 
+from deepeval.models import DeepEvalBaseLLM
+from langchain_core.language_models import BaseChatModel
+
 from groundjudge import (
     Adjacent,
     Banded,
@@ -16,19 +19,26 @@ from groundjudge import (
     Estimate,
     Evidence,
     Failure,
+    Format,
     GroundjudgeError,
     Json,
     Judge,
+    JudgeOptions,
     Message,
     Model,
     ModelError,
+    NamedScore,
     Part,
+    PartReading,
     Prompt,
     PromptError,
     PromptId,
+    Reading,
     Reply,
     ReplyError,
     Request,
+    Rubric,
+    RubricOptions,
     Scale,
     Scorecard,
     Summary,
@@ -37,12 +47,17 @@ from groundjudge import (
     Verdict,
     __version__,
     arun,
+    as_judge,
     estimate,
     load,
+    load_rubric,
     names,
     run,
     summarise,
 )
+from groundjudge.adapters.deepeval import GroundednessMetric, passage_metrics
+from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langsmith import evaluator
 
 
 def a_model(request: Request) -> str:
@@ -154,3 +169,54 @@ def prompt(path: Path) -> Prompt:
     except PromptError as error:
         known: GroundjudgeError = error
         raise known from None
+
+
+def rubrics() -> list[Rubric]:
+    rubric = load_rubric("groundedness", threshold=0.75, parameters={"seed": 1})
+    assert_type(rubric.with_options(levels={5: "good"}), Rubric)
+    return [rubric, *(load_rubric(name) for name in names())]
+
+
+def resolved(judge: Judge, rubric: Rubric) -> list[Judge]:
+    return [
+        as_judge(judge),
+        as_judge(judge, threshold=0.9),
+        as_judge(rubric, "offline", max_reasks=0),
+        as_judge("groundedness", model=a_model),
+    ]
+
+
+async def never_raising(judge: Judge, case: Case) -> list[NamedScore]:
+    verdict = judge.evaluate(case)
+    assert_type(await judge.aevaluate(case), Verdict)
+    assert_type(verdict.explanation, str)
+    assert_type(judge.score_names, tuple[str, ...])
+    return list(judge.scores(verdict))
+
+
+def reader(format_: Format, scale: Scale) -> Reading:
+    reading = format_.read(Reply("{}"), scale)
+    assert_type(reading.parts, tuple[PartReading, ...])
+    assert_type(format_.score(reading, scale), float)
+    assert_type(format_.write(reading, scale), str)
+    return reading
+
+
+def options() -> tuple[RubricOptions, JudgeOptions]:
+    return {"threshold": 0.7}, {"threshold": 0.7, "max_reasks": 2}
+
+
+def misspelt_options_are_found(judge: Judge) -> None:
+    """Every line would be an error, of which either checker says that the comment is needed."""
+    load("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    load_rubric("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    as_judge(judge, parameter={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    load("groundedness", model="offline", threshold="0.7")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    passage_metrics(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def models_of_other_libraries(chat_model: BaseChatModel, llm: DeepEvalBaseLLM) -> list[Judge]:
+    return [load(name, model=model) for name in names() for model in (chat_model, llm)]

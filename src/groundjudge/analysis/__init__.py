@@ -1,1 +1,1 @@
-"""Agreement with people, calibration and comparison (extra `groundjudge[analysis]`)."""
+"""Agreement with human labels, calibration and comparison (extra `groundjudge[analysis]`)."""

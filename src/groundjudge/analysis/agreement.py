@@ -1,8 +1,8 @@
-"""How far a judge agrees with people, where it errs, and how sure that is.
+"""Agreement of a judge with human labels: figures, confidence intervals and the widest disagreements.
 
 labels = read_labels("labels.jsonl")
-for found in agree(verdicts, labels):
-    print(found.judge, found.n, found.figures["kappa"], found.undefined)
+for agreement in agree(verdicts, labels):
+    print(agreement.judge, agreement.n, agreement.figures["kappa"], agreement.undefined)
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from groundjudge.analysis.figures import (
-    AGREEMENT,
+    AGREEMENT_FIGURES,
     RESAMPLES,
+    Bools,
     Figure,
     Floats,
     Sample,
@@ -20,32 +21,32 @@ from groundjudge.analysis.figures import (
     intervals,
     numbered,
 )
-from groundjudge.analysis.labels import Joined, Labels, Rated, join
+from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
 from groundjudge.analysis.libraries import metrics, np, stats
-from groundjudge.verdict import Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
 
-BINS = 10
-"""Into how many parts of equal width the scores are put to compare them with the share of positives."""
+RELIABILITY_BINS = 10
+"""The number of bins of equal width of the reliability diagram."""
 
 Thresholds: TypeAlias = float | Mapping[str, float] | None
-"""One for all judges, one for each, or None: what passed in the run."""
+"""One threshold for all judges, or one per judge name; None: whether a row passed in its run counts."""
 
 
-class Confusion(Frozen):
-    """How many responses people and judge called grounded. Positive means people did."""
+class ConfusionMatrix(Frozen):
+    """How many rows passed or not, by their label. Positive: the label calls the response grounded."""
 
-    hits: int
+    true_positives: int
     """Grounded, and passed."""
-    false_passes: int
-    """Not grounded, and passed all the same."""
-    misses: int
-    """Grounded, and not passed all the same."""
-    rejections: int
+    false_positives: int
+    """Not grounded, but passed."""
+    false_negatives: int
+    """Grounded, but not passed."""
+    true_negatives: int
     """Not grounded, and not passed."""
 
 
 class Disagreement(Frozen):
-    """A case on which judge and people differ."""
+    """A case on which judge and label disagree."""
 
     case_id: str
     score: Score
@@ -54,8 +55,8 @@ class Disagreement(Frozen):
     reason: str
 
 
-class Bin(Frozen):
-    """The rows whose scores lie near one another, and how many of them are grounded."""
+class ReliabilityBin(Frozen):
+    """The rows whose scores fall into one bin: their mean score, and the share labelled grounded."""
 
     mean_score: Score
     share_grounded: Score
@@ -63,31 +64,34 @@ class Bin(Frozen):
 
 
 class Curves(Frozen):
-    """What is drawn of an agreement.
+    """The points of a report's charts; empty for graded labels without a label threshold.
 
     Attributes:
-        roc: false and true positive rate, from (0, 0) to (1, 1), as the threshold falls.
-        bins: scores against the share of grounded responses.
+        roc: false and true positive rate as the threshold falls, from (0, 0) to (1, 1); empty if
+            all labels are of one class.
+        bins: the reliability diagram: non-empty bins of equal width, by rising score.
     """
 
     roc: tuple[tuple[Score, Score], ...] = ()
-    bins: tuple[Bin, ...] = ()
+    bins: tuple[ReliabilityBin, ...] = ()
 
 
 class Agreement(Frozen):
-    """How far one judge agrees with people.
+    """How well the verdicts of one judge agree with human labels.
 
     Attributes:
-        threshold: from which score on a response passed; None: as in the run that judged it.
-        n: rows with a score and a label. Everything else is about them.
-        n_groups: how many independent observations they are.
-        n_error, n_not_applicable, n_missing, n_unlabelled, n_unjudged, n_repeated: see `Joined`.
-        base_rate: the share of them that people called grounded; None for graded labels without a mark.
-        guess: the figures of a constant guess (see `figures.constant_guess`), where it has them.
-        confusion: None for graded labels without a mark.
-        figures: by name, see `figures.AGREEMENT`. All count grounded as positive.
-        undefined: by the name of a figure that is None, the reason why.
-        worst: where judge and people differ, the widest gap between score and label first.
+        threshold: the lowest score that passes; None: whether a row passed in its run counts.
+        n: rows with a score and a label. All figures are computed from these.
+        n_groups: how many independent groups these rows belong to.
+        n_error: see `Joined`, as for the other counts.
+        base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
+            labels without a label threshold.
+        guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
+            the base rate is None.
+        confusion: None for graded labels without a label threshold.
+        figures: the figures of `figures.AGREEMENT_FIGURES` by name.
+        undefined: the reason for each figure without a value, by name.
+        worst: the disagreements, the widest gap between score and label first.
         curves: what a report draws.
     """
 
@@ -103,14 +107,14 @@ class Agreement(Frozen):
     n_repeated: int
     base_rate: Score | None
     guess: Mapping[str, Finite]
-    confusion: Confusion | None
+    confusion: ConfusionMatrix | None
     figures: Mapping[str, Figure]
     undefined: Mapping[str, str]
     worst: tuple[Disagreement, ...]
     curves: Curves
 
 
-def agree(  # noqa: PLR0913  each of them changes the figures
+def agree(  # noqa: PLR0913  each option changes the figures
     verdicts: Iterable[Verdict],
     labels: Labels,
     *,
@@ -120,23 +124,23 @@ def agree(  # noqa: PLR0913  each of them changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Agreement]:
-    """Measure how far each judge agrees with people.
+    """Measure how well each judge agrees with human labels; one result per judge, by name.
 
     Args:
-        verdicts: of any number of judges.
-        labels: what people said, by case.
-        threshold: from which score on a response passes, instead of what passed in the run.
-        label_threshold: from which label on people called a response grounded, where labels are
-            graded; without it they are only compared in rank.
-        worst: how many disagreements are listed at most.
-        resamples: of the bootstrap that gives the intervals.
-        seed: of the same.
+        verdicts: verdicts of any number of judges.
+        labels: the human labels.
+        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
+        label_threshold: the lowest label that means grounded. Without it graded labels are only
+            compared by rank.
+        worst: how many disagreements to list at most.
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.intervals`).
+        seed: of the bootstrap.
 
     Raises:
         LabelError: `unreadable_label`.
     """
     return [
-        measured(
+        measure_agreement(
             joined,
             threshold=threshold,
             label_threshold=label_threshold,
@@ -148,7 +152,7 @@ def agree(  # noqa: PLR0913  each of them changes the figures
     ]
 
 
-def measured(  # noqa: PLR0913  as for agree
+def measure_agreement(  # noqa: PLR0913  as for agree
     joined: Joined,
     *,
     threshold: Thresholds = None,
@@ -157,15 +161,15 @@ def measured(  # noqa: PLR0913  as for agree
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Measure how far one judge agrees with people; the arguments are those of `agree`."""
+    """Measure how well one judge agrees with human labels; for the arguments see `agree`."""
     threshold = threshold_of(threshold, joined.judge)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
     figures = intervals(sample, resamples=resamples, seed=seed)
-    positive = sample.positive
+    positive = sample.positive if sample.scores.size else None
     return Agreement(
         judge=joined.judge,
         threshold=threshold,
-        n=len(joined.rated),
+        n=len(joined.labelled),
         n_groups=sample.n_groups,
         n_error=joined.n_error,
         n_not_applicable=joined.n_not_applicable,
@@ -173,133 +177,132 @@ def measured(  # noqa: PLR0913  as for agree
         n_unlabelled=joined.n_unlabelled,
         n_unjudged=joined.n_unjudged,
         n_repeated=joined.n_repeated,
-        base_rate=None if positive is None or not positive.size else float(positive.mean()),
-        guess={} if positive is None or not positive.size else constant_guess(positive),
-        confusion=_confusion(sample),
-        figures={name: figures[name] for name in AGREEMENT},
-        undefined={name: why_undefined(name, sample) for name in AGREEMENT if figures[name].value is None},
-        worst=_worst(joined.rated, sample)[:worst],
-        curves=_curves(sample),
+        base_rate=None if positive is None else float(positive.mean()),
+        guess={} if positive is None else constant_guess(positive),
+        confusion=_confusion_matrix(sample),
+        figures={name: figures[name] for name in AGREEMENT_FIGURES},
+        undefined={
+            name: why_undefined(name, sample) for name in AGREEMENT_FIGURES if figures[name].value is None
+        },
+        worst=_disagreements(joined.labelled, sample)[:worst],
+        curves=Curves() if positive is None else _curves(positive, sample.scores),
     )
 
 
 def sample_of(
     joined: Joined, *, threshold: float | None = None, label_threshold: float | None = None
 ) -> Sample:
-    """The rated rows of a judge as columns of numbers; the arguments are those of `agree`.
+    """Turn the labelled verdicts of a judge into columns; for the arguments see `agree`.
 
-    Labels that are all 0 or 1 are no grades: 1 is positive, unless a label threshold says otherwise.
+    If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
     """
-    rated = joined.rated
-    labels: Floats = np.array([row.label for row in rated], dtype=np.float64)
+    labels: Floats = np.array([row.label for row in joined.labelled], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
-    mark = joined.pass_mark if label_threshold is None else label_threshold
-    mark = 1.0 if mark is None and not graded else mark
+    if label_threshold is None:
+        label_threshold = joined.default_label_threshold
+    if label_threshold is None and not graded:
+        label_threshold = 1.0
     return Sample(
-        scores=np.array([row.score for row in rated], dtype=np.float64),
-        passed=np.array([passes(row.verdict, threshold) for row in rated], dtype=np.bool_),
-        positive=None if mark is None else np.round(labels, 9) >= mark,
+        scores=np.array([row.score for row in joined.labelled], dtype=np.float64),
+        passed=np.array([verdict_passes(row.verdict, threshold) for row in joined.labelled], dtype=np.bool_),
+        positive=None if label_threshold is None else np.round(labels, DIGITS_COMPARED) >= label_threshold,
         graded=labels if graded else None,
-        groups=numbered([row.group for row in rated]),
+        groups=numbered([row.group for row in joined.labelled]),
     )
 
 
 def threshold_of(threshold: Thresholds, judge: str) -> float | None:
-    """The threshold for a judge; None where it is the run's."""
+    """Look up the threshold of one judge; None: whether a row passed in its run counts."""
     return threshold.get(judge) if isinstance(threshold, Mapping) else threshold
 
 
-def passes(verdict: Verdict, threshold: float | None) -> bool:
-    """Whether a verdict with a score passes: as in its run, or as a judge with that threshold decides."""
+def verdict_passes(verdict: Verdict, threshold: float | None) -> bool:
+    """Whether a verdict passes: as in its run, or with another threshold on its score (0..1)."""
     if threshold is None or verdict.score is None:
         return bool(verdict.passed)
-    return round(verdict.score, 9) >= threshold
+    return passes(verdict.score, threshold)
 
 
 def why_undefined(name: str, sample: Sample) -> str:
-    """Why the rows do not define a figure."""
+    """Explain why a figure is undefined for a sample."""
     if not sample.scores.size:
         return "no row has both a score and a label"
     if name == "spearman":
         return "the labels are not graded" if sample.graded is None else "scores or labels do not vary"
     if sample.positive is None:
-        return "the labels are graded, and no label threshold says from which one on they mean grounded"
+        return "the labels are graded, and no label threshold says which of them mean grounded"
     if name == "precision":
         return "nothing passed"
     return f"every label is {'positive' if sample.positive.all() else 'negative'}"
 
 
-def _confusion(sample: Sample) -> Confusion | None:
-    positive, passed = sample.positive, sample.passed
-    if positive is None:
-        return None
-    (rejections, false_passes), (misses, hits) = (
-        [int(np.sum((positive == said) & (passed == judged))) for judged in (False, True)]
-        for said in (False, True)
-    )
-    return Confusion(hits=hits, false_passes=false_passes, misses=misses, rejections=rejections)
-
-
-def _worst(rated: Sequence[Rated], sample: Sample) -> tuple[Disagreement, ...]:
-    """The rows where judge and people differ, the widest gap first.
-
-    Where people said grounded or not, the gap lies between the score and 1 or 0; where they only
-    gave grades, between the two ranks.
-    """
-    if sample.positive is None:
-        gaps = np.abs(_ranked(sample.scores) - _ranked(np.array([row.label for row in rated])))
-        differ = gaps > 0
-    else:
-        gaps = np.abs(sample.scores - sample.positive)
-        differ = sample.positive != sample.passed
-    columns = zip(gaps.tolist(), rated, sample.passed.tolist(), differ.tolist(), strict=True)
-    found = sorted(
-        ((gap, row, passed) for gap, row, passed, differs in columns if differs),
-        key=lambda one: (-one[0], one[1].case_id),
-    )
-    return tuple(
-        Disagreement(
-            case_id=row.case_id,
-            score=row.score,
-            passed=passed,
-            label=row.label,
-            reason=reason_of(row.verdict),
-        )
-        for _, row, passed in found
-    )
-
-
 def reason_of(verdict: Verdict) -> str:
-    """A verdict's reason; where it only has those of its parts, those of its lowest ones."""
+    """The reason of a verdict, or the names of its lowest-scored parts if it has no reason of its own."""
     if verdict.reason.strip() or not verdict.parts:
         return verdict.reason
     lowest = min(part.score for part in verdict.parts)
-    told = [f"{part.name} ({part.value:g})" for part in verdict.parts if part.score == lowest]
-    return f"lowest of {len(verdict.parts)} parts: {'; '.join(told)}"
+    parts = "; ".join(f"{part.name} ({part.value:g})" for part in verdict.parts if part.score == lowest)
+    return f"lowest of {len(verdict.parts)} parts: {parts}"
 
 
-def _ranked(values: Floats) -> Floats:
-    """Ranks as shares of the number of rows."""
+def _confusion_matrix(sample: Sample) -> ConfusionMatrix | None:
+    positive, passed = sample.positive, sample.passed
+    if positive is None:
+        return None
+    return ConfusionMatrix(
+        true_positives=int((positive & passed).sum()),
+        false_positives=int((~positive & passed).sum()),
+        false_negatives=int((positive & ~passed).sum()),
+        true_negatives=int((~positive & ~passed).sum()),
+    )
+
+
+def _disagreements(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Disagreement, ...]:
+    """The rows on which judge and label disagree, the widest gap first, then by case id."""
+    gaps, disagree = _gaps(labelled, sample)
+    places = np.flatnonzero(disagree).tolist()
+    places.sort(key=lambda place: (-gaps[place], labelled[place].case_id))
+    return tuple(_disagreement(labelled[place], passed=bool(sample.passed[place])) for place in places)
+
+
+def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
+    return Disagreement(
+        case_id=row.case_id, score=row.score, passed=passed, label=row.label, reason=reason_of(row.verdict)
+    )
+
+
+def _gaps(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Floats, Bools]:
+    """How far apart score and label are, 0..1, and whether they disagree; both of the shape (rows,).
+
+    For labels that mean grounded or not, the gap is the distance of the score from 1 or 0; for mere
+    grades it is the distance between the ranks of score and grade.
+    """
+    if sample.positive is not None:
+        return np.abs(sample.scores - sample.positive), sample.positive != sample.passed
+    grades = np.array([row.label for row in labelled])
+    gaps = np.abs(_relative_ranks(sample.scores) - _relative_ranks(grades))
+    return gaps, gaps > 0
+
+
+def _relative_ranks(values: Floats) -> Floats:
+    """Ranks divided by the number of rows; ties share their mean rank."""
     return np.asarray(stats.rankdata(values) / max(1, values.size))
 
 
-def _curves(sample: Sample) -> Curves:
-    positive, scores = sample.positive, sample.scores
-    if positive is None or not positive.size:
-        return Curves()
+def _curves(positive: Bools, scores: Floats) -> Curves:
     roc: tuple[tuple[float, float], ...] = ()
     if positive.any() and not positive.all():
         false_rates, true_rates, _ = metrics.roc_curve(positive, scores)
         roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
-    place = np.minimum((scores * BINS).astype(int), BINS - 1)
+    bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
     return Curves(
-        roc=roc,
-        bins=tuple(
-            Bin(
-                mean_score=float(scores[place == number].mean()),
-                share_grounded=float(positive[place == number].mean()),
-                n=int((place == number).sum()),
-            )
-            for number in np.unique(place)
-        ),
+        roc=roc, bins=tuple(_bin(positive, scores, bin_of_row == number) for number in np.unique(bin_of_row))
+    )
+
+
+def _bin(positive: Bools, scores: Floats, rows: Bools) -> ReliabilityBin:
+    return ReliabilityBin(
+        mean_score=float(scores[rows].mean()),
+        share_grounded=float(positive[rows].mean()),
+        n=int(rows.sum()),
     )

@@ -1,8 +1,8 @@
-"""A threshold fitted to people's labels on some rows, and what it is worth on the others."""
+"""Fitting a judge's threshold to human labels, and testing it on held-out rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,32 +11,31 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import (
-    AGREEMENT,
+    AGREEMENT_FIGURES,
     RESAMPLES,
     Bools,
     Figure,
     Floats,
     Sample,
+    confusion_figures,
     constant_guess,
-    differences,
     intervals,
-    rates,
+    paired_differences,
 )
 from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
-from groundjudge.verdict import Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
-"""What a threshold can be fitted for: figures that it changes, and that have a best one."""
+"""The figures that a threshold can be fitted to maximise."""
 
-Places: TypeAlias = NDArray[Any]
-
-DIGITS = 9
-"""Decimals to which a score is rounded before it is held against a threshold, as judges do."""
+Indices: TypeAlias = NDArray[Any]
+Split: TypeAlias = tuple[Indices, Indices]
+"""The indices of the rows to fit on, and of those to test on."""
 
 
 class Provenance(Frozen):
-    """Where verdicts come from: each of these changes scores."""
+    """Prompts, models and library versions of verdicts. A threshold fitted to some may not suit others."""
 
     prompts: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -44,19 +43,23 @@ class Provenance(Frozen):
 
 
 class Calibration(Frozen):
-    """A threshold, how it was found, and what it is worth.
+    """A threshold fitted to human labels, and its figures on held-out rows.
 
     Attributes:
-        by: the figure that it makes best on the rows it was fitted on.
-        folds: None: it was fitted on one half of the rows and tested on the other; otherwise it was
-            fitted on all of them, and what is tested is the fitting: each fold with the threshold
-            that the others give.
-        thresholds: of the folds; in halves the one.
-        fitted: the figures on the rows it was fitted on. They flatter.
-        tested: the figures on rows it was not fitted on.
-        as_run: the same rows with the threshold of the run that judged them.
-        gain: tested less as_run.
-        guess: what a constant guess reaches on the tested rows.
+        threshold: the lowest score that passes, 0..1.
+        by: the figure that the threshold maximises on the rows it was fitted on.
+        folds: None: fitted on one half of the rows and tested on the other. Otherwise the number of
+            folds of the cross-validation: fitted on all rows, and each fold is tested with the
+            threshold fitted on the other folds.
+        seed: of the split and of the bootstrap.
+        thresholds: the threshold of each fold; for halves the only one.
+        n_fitted: the number of rows it was fitted on.
+        n_tested: the number of rows it was tested on.
+        fitted: the figures on the rows it was fitted on, which are biased upwards.
+        tested: the figures on held-out rows.
+        as_run: the figures on the same held-out rows by whether they passed in their run.
+        gain: tested minus as_run, with paired bootstrap intervals.
+        guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
         provenance: of the verdicts it was fitted on.
     """
 
@@ -77,7 +80,7 @@ class Calibration(Frozen):
 
     @property
     def beats_guessing(self) -> bool:
-        """Whether the interval of the figure on the tested rows lies above a constant guess."""
+        """Whether the held-out interval of the fitted figure lies above the constant-guess baseline."""
         low = self.tested[self.by].low
         return low is not None and low > self.guess[self.by]
 
@@ -85,7 +88,7 @@ class Calibration(Frozen):
 CALIBRATIONS = TypeAdapter(tuple[Calibration, ...])
 
 
-def calibrate(  # noqa: PLR0913  each of them changes the threshold or the figures
+def calibrate(  # noqa: PLR0913  each option changes the threshold or the figures
     joined: Joined,
     *,
     by: Criterion = "balanced_accuracy",
@@ -94,35 +97,33 @@ def calibrate(  # noqa: PLR0913  each of them changes the threshold or the figur
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Calibration:
-    """Fit a judge's threshold to people's labels, and test it on rows that it was not fitted on.
+    """Fit a judge's threshold to human labels, and test it on held-out rows.
 
-    Rows of one group are never split, and both parts get their share of either label.
+    Splits are stratified by label and never divide a group (scikit-learn's StratifiedGroupKFold).
 
     Args:
-        joined: the judge's verdicts and the labels.
-        by: the figure to make best.
-        folds: 2 or more for cross-validation; without it one half is fitted on, the other tested.
-        label_threshold: from which label on people called a response grounded, where labels are graded.
-        resamples: of the bootstrap that gives the intervals.
+        joined: the judge's verdicts joined with labels.
+        by: the figure to maximise.
+        folds: the number of folds for cross-validation, 2 or more; None: fit on one half of the
+            rows and test on the other.
+        label_threshold: the lowest label that means grounded, needed for graded labels.
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.intervals`).
         seed: of the split and of the bootstrap.
 
     Raises:
-        LabelError: `bad_option` for graded labels without a label threshold; `too_few_labels` when
-            there are fewer groups of a label than parts.
+        LabelError: `bad_option` for graded labels without a label threshold; `too_few_labels` if a
+            class has fewer groups than there are parts, or the groups do not allow for a split in
+            which every part has rows of both classes.
     """
     sample = sample_of(joined, label_threshold=label_threshold)
-    positive = _classes(sample, joined.judge, folds or 2)
-    passed = sample.passed.copy()
-    thresholds: list[float] = []
+    positive = _checked_classes(sample, joined.judge, folds or 2)
     parts = list(splits(sample, positive, joined.judge, folds, seed))
-    for fitted_on, tested_on in parts:
-        thresholds.append(fit(sample.scores[fitted_on], positive[fitted_on], by))
-        passed[tested_on] = passes(sample.scores[tested_on], thresholds[-1])
-    everything = np.arange(positive.size)
-    fitted_on, tested_on = (everything, everything) if folds else parts[0]
-    threshold = fit(sample.scores, positive, by) if folds else thresholds[0]
-    fitted = replace(sample, passed=passes(sample.scores, threshold)).rows(fitted_on)
-    tested, as_run = replace(sample, passed=passed).rows(tested_on), sample.rows(tested_on)
+    thresholds = [fit_threshold(sample.scores[train], positive[train], by) for train, _ in parts]
+    threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
+    all_rows = np.arange(positive.size)
+    train, test = (all_rows, all_rows) if folds else parts[0]
+    fitted = replace(sample, passed=reaches(sample.scores, threshold)).rows(train)
+    tested, as_run = _held_out(sample, parts, thresholds).rows(test), sample.rows(test)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -130,61 +131,77 @@ def calibrate(  # noqa: PLR0913  each of them changes the threshold or the figur
         folds=folds,
         seed=seed,
         thresholds=tuple(thresholds),
-        n_fitted=fitted_on.size,
-        n_tested=tested_on.size,
-        fitted=_needing_labels(intervals(fitted, resamples=resamples, seed=seed)),
-        tested=_needing_labels(intervals(tested, resamples=resamples, seed=seed)),
-        as_run=_needing_labels(intervals(as_run, resamples=resamples, seed=seed)),
-        gain=_needing_labels(differences(as_run, tested, resamples=resamples, seed=seed)),
-        guess=constant_guess(positive[tested_on]),
-        provenance=provenance(row.verdict for row in joined.rated),
+        n_fitted=train.size,
+        n_tested=test.size,
+        fitted=_agreement_figures(intervals(fitted, resamples=resamples, seed=seed)),
+        tested=_agreement_figures(intervals(tested, resamples=resamples, seed=seed)),
+        as_run=_agreement_figures(intervals(as_run, resamples=resamples, seed=seed)),
+        gain=_agreement_figures(paired_differences(as_run, tested, resamples=resamples, seed=seed)),
+        guess=constant_guess(positive[test]),
+        provenance=provenance(row.verdict for row in joined.labelled),
     )
 
 
-def fit(scores: Floats, positive: Bools, by: Criterion) -> float:
-    """The threshold that makes a figure best on these rows; of several the middle one.
+def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
+    """Find the threshold, 0..1, that maximises a figure on these rows; the middle one of several.
 
-    It lies between two scores that occur, at the number with the fewest digits near their middle.
+    It is 0 if everything should pass, and otherwise lies above one score that occurs and not above
+    the next: the number with the fewest decimals near the middle of the two.
+
+    Args:
+        scores: 0..1, shape (rows,), one row or more.
+        positive: whether the label calls the response grounded, shape (rows,).
+        by: the figure to maximise.
     """
-    levels, level_of = np.unique(np.round(scores, DIGITS), return_inverse=True)
-    ups = np.bincount(level_of.reshape(-1), weights=positive, minlength=levels.size)
-    downs = np.bincount(level_of.reshape(-1), weights=~positive, minlength=levels.size)
-    # From which level on a response passes: from each of them, or from none.
-    hits, false_passes = (np.append(np.cumsum(each[::-1])[::-1], 0.0) for each in (ups, downs))
-    found = rates(hits, false_passes, ups.sum() - hits, downs.sum() - false_passes)[by]
+    levels, level_of_row = np.unique(rounded(scores), return_inverse=True)
+    level_of_row = level_of_row.reshape(-1)
+    positives = np.bincount(level_of_row, weights=positive, minlength=levels.size)
+    negatives = np.bincount(level_of_row, weights=~positive, minlength=levels.size)
+    # One candidate per level, from which on rows pass, and one that nothing passes.
+    true_positives, false_positives = _from_each_on(positives), _from_each_on(negatives)
+    found = confusion_figures(
+        true_positives, false_positives, positives.sum() - true_positives, negatives.sum() - false_positives
+    )[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
-    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS)
-    place = int(best[(best.size - 1) // 2])
-    return _between([0.0, *levels.tolist(), 1.0], place)
+    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
+    candidate = int(best[(best.size - 1) // 2])
+    return _between([0.0, *levels.tolist(), 1.0], candidate)
 
 
-def splits(
-    sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int
-) -> Iterator[tuple[Places, Places]]:
-    """The rows to fit on and the rows to test on: once for halves, once for each fold.
+def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> Iterator[Split]:
+    """Split the rows: once into halves, or once per fold; groups are never divided.
 
     Raises:
-        LabelError: `too_few_labels` when a part that needs either label has rows of one only.
+        LabelError: `too_few_labels` if a part to fit on, or a half to test on, has rows of only one
+            class.
     """
     splitter = selection.StratifiedGroupKFold(n_splits=folds or 2, shuffle=True, random_state=seed)
-    for fitted_on, tested_on in splitter.split(positive, positive, sample.groups):
-        needing_both = (fitted_on,) if folds else (fitted_on, tested_on)
+    for train, test in splitter.split(positive, positive, sample.groups):
+        needing_both = (train,) if folds else (train, test)
         if any(positive[part].all() or not positive[part].any() for part in needing_both):
-            message = f"{judge}: the groups cannot be parted so that every part has rows of either label"
+            message = f"{judge}: no split of the groups gives every part positive and negative rows"
             raise LabelError("too_few_labels", message, judge)
-        yield fitted_on, tested_on
+        yield train, test
         if not folds:
             return
 
 
-def passes(scores: Floats, threshold: float) -> Bools:
-    """Which scores reach a threshold, as a judge decides it."""
-    return np.asarray(np.round(scores, DIGITS) >= threshold)
+def reaches(scores: Floats, threshold: float) -> Bools:
+    """Which scores reach a threshold, as `verdict.passes` decides for a single one; shape as the scores."""
+    return rounded(scores) >= threshold
+
+
+def rounded(scores: Floats) -> Floats:
+    """Round scores as judges do before they compare them with a threshold; shape as the scores.
+
+    NumPy multiplies and divides, which gives other results than `round` for decimals that end in 5.
+    """
+    return np.array([round(score, DIGITS_COMPARED) for score in scores.tolist()], dtype=np.float64)
 
 
 def provenance(verdicts: Iterable[Verdict]) -> Provenance:
-    """The prompts, models and versions of the library that verdicts come from."""
+    """Collect the prompts, models and library versions of verdicts."""
     prompts: set[str] = set()
     models: set[str] = set()
     libraries: set[str] = set()
@@ -200,10 +217,11 @@ def provenance(verdicts: Iterable[Verdict]) -> Provenance:
 
 
 def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """What differs between the verdicts that a threshold was fitted on and others of the same judge.
+    """Warn if verdicts come from other prompts, models or library versions than the threshold.
 
-    A sentence for the prompt, the model and the library each, as far as there is something that the
-    threshold was not fitted on.
+    Returns:
+        One sentence each for prompts, models and library versions of the calibrated judge's verdicts
+        that the threshold was not fitted on.
     """
     before, now = calibration.provenance, provenance(v for v in verdicts if v.judge == calibration.judge)
     pairs = {
@@ -220,12 +238,16 @@ def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, .
 
 
 def save_calibrations(path: str | Path, calibrations: Iterable[Calibration]) -> None:
-    """Write calibrations as JSON."""
+    """Write calibrations to a JSON file.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     Path(path).write_bytes(CALIBRATIONS.dump_json(tuple(calibrations), indent=2) + b"\n")
 
 
 def read_calibrations(path: str | Path) -> dict[str, Calibration]:
-    """The calibrations of a file, by judge.
+    """Read a file that `save_calibrations` has written; calibrations by judge name.
 
     Raises:
         OSError: the file cannot be read.
@@ -234,38 +256,49 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
     try:
         found = CALIBRATIONS.validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        message = f"{path} is no file of thresholds that groundjudge calibrate has written"
+        message = f"{path} is no file of thresholds written by `groundjudge calibrate`"
         raise LabelError("unreadable_calibration", message, str(path)) from error
     return {calibration.judge: calibration for calibration in found}
 
 
-def _classes(sample: Sample, judge: str, parts: int) -> Bools:
-    """Which rows are positive, when there are enough of either kind to make so many parts."""
+def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
+    """The sample with each part's test rows judged by the threshold fitted on its other rows."""
+    passed = sample.passed.copy()
+    for (_, test), threshold in zip(parts, thresholds, strict=True):
+        passed[test] = reaches(sample.scores[test], threshold)
+    return replace(sample, passed=passed)
+
+
+def _checked_classes(sample: Sample, judge: str, parts: int) -> Bools:
+    """Which rows are positive, provided that each class has a group for every part."""
     if sample.positive is None:
-        message = (
-            f"{judge}: the labels are graded: say from which one on they mean grounded (label threshold)"
-        )
+        message = f"{judge}: the labels are graded; give a label threshold to say which of them mean grounded"
         raise LabelError("bad_option", message, judge)
-    for kind, mask in (("positive", sample.positive), ("negative", ~sample.positive)):
-        n_groups = np.unique(sample.groups[mask]).size
+    for kind, rows in (("positive", sample.positive), ("negative", ~sample.positive)):
+        n_groups = np.unique(sample.groups[rows]).size
         if n_groups < parts:
             message = f"{judge}: {parts} parts need {parts} independent {kind} rows or more, not {n_groups}"
             raise LabelError("too_few_labels", message, judge)
     return sample.positive
 
 
-def _between(levels: list[float], place: int) -> float:
-    """The number with the fewest digits that parts the levels at that place; 0 parts all from none."""
+def _from_each_on(counts: NDArray[Any]) -> Floats:
+    """The sum of the counts from each place on, and the 0 of the empty rest."""
+    return np.append(np.cumsum(counts[::-1])[::-1], 0.0)
+
+
+def _between(levels: Sequence[float], place: int) -> float:
+    """A threshold above level `place` and up to the next, with the fewest decimals; 0 for the first."""
     if place == 0:
         return 0.0
     low, high = levels[place], levels[place + 1]
     middle = (low + high) / 2
-    rounded = (round(middle, digits) for digits in range(1, DIGITS + 1))
+    rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
     return next((number for number in rounded if low < number <= high), high)
 
 
-def _needing_labels(figures: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {name: figures[name] for name in AGREEMENT}
+def _agreement_figures(figures: Mapping[str, Figure]) -> dict[str, Figure]:
+    return {name: figures[name] for name in AGREEMENT_FIGURES}
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,44 +1,46 @@
-"""Two judges, prompts or models on the same cases: what the second does better, and how sure that is."""
+"""Paired comparison of two judges, prompts or models on the same cases."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isnan
 
-from groundjudge.analysis.agreement import passes, sample_of
+from groundjudge.analysis.agreement import sample_of, verdict_passes
 from groundjudge.analysis.figures import (
-    AGREEMENT,
-    NAMES,
+    AGREEMENT_FIGURES,
+    LABEL_FREE_FIGURES,
     RESAMPLES,
     Figure,
     Sample,
-    differences,
-    measure,
     numbered,
+    paired_differences,
+    point_estimates,
 )
 from groundjudge.analysis.labels import Joined, LabelError, Labels, join
 from groundjudge.analysis.libraries import np
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
-UNLABELLED = tuple(name for name in NAMES if name not in AGREEMENT)
-
 
 class Comparison(Frozen):
-    """One judge's verdicts beside another's.
+    """The figures of two judges on the same cases, and their differences.
 
     Attributes:
-        first, second: the judges' names; equal where prompts or models are compared.
-        n: cases that have a score from both. Mean score and pass rate are over these.
-        n_labelled: those of them on which people said something; all other figures are over these.
-        n_first_only, n_second_only: cases that only one of them gave a score.
-        n_neither: cases that neither did: errors, nothing to judge, inputs that were missing.
-        n_changed: cases under one id that were not the same when they were judged; they are left out.
-        n_groups: how many independent observations the n cases are.
-        same_outcome: the share of the n cases that passed with both or with neither; None for none.
-        values: by figure, the first's and the second's; None where it is undefined.
-        differences: by figure, the second's less the first's, with its interval.
+        first: the name of the first judge.
+        second: the name of the second judge, the same where prompts or models are compared.
+        n: cases with a score from both. Mean score and pass rate are computed from these.
+        n_labelled: those of them that have a label. All other figures are computed from these.
+        n_first_only: cases that only the first gave a score.
+        n_second_only: cases that only the second gave a score.
+        n_neither: cases that neither gave a score: errors, nothing to judge, missing inputs.
+        n_changed: cases whose content differs between the two under one id; they are left out.
+        n_groups: how many independent groups the n cases belong to.
+        same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
+            there are none.
+        values: the figure of the first and of the second, by name; None where it is undefined. See
+            `figures.ALL_FIGURES`.
+        differences: the second minus the first, by name, with paired bootstrap intervals.
     """
 
     first: str
@@ -55,7 +57,7 @@ class Comparison(Frozen):
     differences: Mapping[str, Figure]
 
 
-def compare(  # noqa: PLR0913  each of them changes the figures
+def compare(  # noqa: PLR0913  each option changes the figures
     first: Iterable[Verdict],
     second: Iterable[Verdict],
     labels: Labels | None = None,
@@ -65,52 +67,46 @@ def compare(  # noqa: PLR0913  each of them changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare two judgements of the same cases, row by row.
+    """Compare the verdicts of two judges case by case (see `figures.paired_differences`).
 
     Args:
         first: the verdicts of one judge.
-        second: those of another, or of the same with another prompt or model.
-        labels: what people said, if they did; its groups count in any case.
-        thresholds: from which score on a response passes, instead of what passed in the runs.
-        label_threshold: from which label on people called a response grounded, where labels are graded.
-        resamples: of the bootstrap that gives the intervals.
-        seed: of the same.
+        second: those of another judge, or of the same with another prompt or model.
+        labels: human labels, if there are any; their groups count even for unlabelled cases.
+        thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
+            in its run counts.
+        label_threshold: the lowest label that means grounded, for graded labels.
+        resamples: how many bootstrap resamples to draw for the intervals.
+        seed: of the bootstrap.
 
     Raises:
-        LabelError: `bad_option` when either side is not of exactly one judge; `unreadable_label`.
+        LabelError: `bad_option` if either side does not come from exactly one judge;
+            `unreadable_label`.
     """
     labels = labels or Labels({})
-    sides = [last_of_each(each)[0] for each in (first, second)]
-    judges = [_judge_of(side) for side in sides]
-    scored = [
-        {verdict.case_id: verdict for verdict in side if verdict.case_id and verdict.score is not None}
-        for side in sides
-    ]
-    in_both = [case_id for case_id in scored[0] if case_id in scored[1]]
-    both = [case_id for case_id in in_both if _same_case(scored[0][case_id], scored[1][case_id])]
-    groups = [labels.groups.get(case_id, f"case {case_id}") for case_id in both]
+    sides = tuple(_side(verdicts) for verdicts in (first, second))
+    one, other = sides
+    in_both = [case_id for case_id in one.scored if case_id in other.scored]
+    both = [case_id for case_id in in_both if _same_case(one.scored[case_id], other.scored[case_id])]
     samples = [
-        _unlabelled([by_id[case_id] for case_id in both], threshold, groups)
-        for by_id, threshold in zip(scored, thresholds, strict=True)
+        _sample(side, both, labels, threshold) for side, threshold in zip(sides, thresholds, strict=True)
     ]
-    labelled = _labelled([join(side, labels)[0] for side in sides], frozenset(both))
-    n_labelled = len(labelled[0].rated)
-    with_labels = [
-        sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-        for joined, threshold in zip(labelled, thresholds, strict=True)
-    ]
-    found = _compared(samples, UNLABELLED, resamples, seed)
-    if n_labelled:
-        found |= _compared(with_labels, AGREEMENT, resamples, seed)
-    all_ids = {verdict.case_id for side in sides for verdict in side if verdict.case_id}
+    labelled = [_labelled(join(side.verdicts, labels)[0], frozenset(both)) for side in sides]
+    found = _compared(samples, LABEL_FREE_FIGURES, resamples, seed)
+    if labelled[0].labelled:
+        labelled_samples = [
+            sample_of(joined, threshold=threshold, label_threshold=label_threshold)
+            for joined, threshold in zip(labelled, thresholds, strict=True)
+        ]
+        found |= _compared(labelled_samples, AGREEMENT_FIGURES, resamples, seed)
     return Comparison(
-        first=judges[0],
-        second=judges[1],
+        first=one.judge,
+        second=other.judge,
         n=len(both),
-        n_labelled=n_labelled,
-        n_first_only=len(scored[0]) - len(in_both),
-        n_second_only=len(scored[1]) - len(in_both),
-        n_neither=len(all_ids - scored[0].keys() - scored[1].keys()),
+        n_labelled=len(labelled[0].labelled),
+        n_first_only=len(one.scored) - len(in_both),
+        n_second_only=len(other.scored) - len(in_both),
+        n_neither=len((one.case_ids | other.case_ids) - one.scored.keys() - other.scored.keys()),
         n_changed=len(in_both) - len(both),
         n_groups=samples[0].n_groups,
         same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
@@ -119,51 +115,68 @@ def compare(  # noqa: PLR0913  each of them changes the figures
     )
 
 
+@dataclass(frozen=True)
+class _Side:
+    """The last verdict of one judge on every case, and those with a score by case id."""
+
+    judge: str
+    verdicts: Sequence[Verdict]
+    scored: Mapping[str, Verdict]
+
+    @property
+    def case_ids(self) -> set[str]:
+        return {verdict.case_id for verdict in self.verdicts if verdict.case_id}
+
+
+def _side(verdicts: Iterable[Verdict]) -> _Side:
+    last, _ = last_of_each(verdicts)
+    scored = {verdict.case_id: verdict for verdict in last if verdict.case_id and verdict.score is not None}
+    return _Side(_judge_of(last), last, scored)
+
+
 def _judge_of(verdicts: Sequence[Verdict]) -> str:
     judges = sorted({verdict.judge for verdict in verdicts})
     if len(judges) != 1:
-        message = f"one judge is compared with one other; these verdicts are of {', '.join(judges) or 'none'}"
+        message = (
+            f"compare takes the verdicts of one judge on each side, not of {', '.join(judges) or 'none'}"
+        )
         raise LabelError("bad_option", message)
     return judges[0]
 
 
-def _unlabelled(verdicts: Sequence[Verdict], threshold: float | None, groups: Sequence[str]) -> Sample:
+def _same_case(first: Verdict, second: Verdict) -> bool:
+    """Whether two verdicts under one id are on the same content, as far as their keys say."""
+    hashes = {verdict.key.rpartition("-")[2] for verdict in (first, second) if verdict.key}
+    return len(hashes) <= 1
+
+
+def _sample(side: _Side, case_ids: Sequence[str], labels: Labels, threshold: float | None) -> Sample:
+    """The verdicts on these cases as columns, without labels."""
+    verdicts = [side.scored[case_id] for case_id in case_ids]
     return Sample(
         scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
-        passed=np.array([passes(verdict, threshold) for verdict in verdicts], dtype=np.bool_),
+        passed=np.array([verdict_passes(verdict, threshold) for verdict in verdicts], dtype=np.bool_),
         positive=None,
         graded=None,
-        groups=numbered(groups),
+        groups=numbered([labels.groups.get(case_id, f"case {case_id}") for case_id in case_ids]),
     )
 
 
-def _same_case(first: Verdict, second: Verdict) -> bool:
-    """Whether two verdicts under one id are on the same case, as far as they tell."""
-    cases = [verdict.key.rpartition("-")[2] for verdict in (first, second) if verdict.key]
-    return len(set(cases)) <= 1
-
-
-def _labelled(sides: Sequence[Joined], both: Collection[str]) -> list[Joined]:
-    """The rated rows of cases that both have, in one order."""
-    return [
-        replace(
-            joined,
-            rated=tuple(
-                sorted((row for row in joined.rated if row.case_id in both), key=lambda row: row.case_id)
-            ),
-        )
-        for joined in sides
-    ]
+def _labelled(joined: Joined, case_ids: Collection[str]) -> Joined:
+    """The labelled verdicts on these cases, sorted by case id so that both sides have one order."""
+    rows = sorted((row for row in joined.labelled if row.case_id in case_ids), key=lambda row: row.case_id)
+    return replace(joined, labelled=tuple(rows))
 
 
 def _compared(
     samples: Sequence[Sample], names: Iterable[str], resamples: int, seed: int
 ) -> dict[str, tuple[tuple[float | None, float | None], Figure]]:
+    """By figure name: the values of both samples, and their difference with its interval."""
     first, second = samples
-    before, after = measure(first), measure(second)
-    found = differences(first, second, resamples=resamples, seed=seed)
-    return {name: ((_defined(before[name]), _defined(after[name])), found[name]) for name in names}
+    before, after = point_estimates(first), point_estimates(second)
+    found = paired_differences(first, second, resamples=resamples, seed=seed)
+    return {name: ((_or_none(before[name]), _or_none(after[name])), found[name]) for name in names}
 
 
-def _defined(value: float) -> float | None:
+def _or_none(value: float) -> float | None:
     return None if isnan(value) else value

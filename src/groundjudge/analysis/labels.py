@@ -1,11 +1,12 @@
-"""What people said of cases, read from a file and laid beside what judges said, case by case."""
+"""Human labels: read from a file and joined with the verdicts on the same cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -20,36 +21,43 @@ from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Verdict
 
-WORDS: Mapping[str, float] = MappingProxyType({"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0})
-"""Labels that are words, as tables have them. Numbers may be written as texts too."""
+BOOLEAN_WORDS: Mapping[str, float] = MappingProxyType({"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0})
+"""Words that CSV files use for 1 and 0, in lower case."""
 
 
 class LabelError(GroundjudgeError):
-    """Labels that cannot be read, or not be used as was asked.
+    """Labels or calibrations that cannot be read, or not be used with the given options.
 
-    Codes: unreadable_label, label_conflict, no_labels, too_few_labels, bad_option.
+    Codes: unreadable_label, label_conflict, no_labels, too_few_labels, bad_option,
+    unreadable_calibration.
     """
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels by the case's id.
+    """Human labels and groups, by case id.
 
     Attributes:
-        told: what people said, as it stands in the file: 1 or true for grounded, 0 or false for not,
-            a number where labels are graded (more is better), None for nothing to say; or a mapping
-            from judges' names to values on their own scales.
-        groups: which cases belong together and are therefore not independent of one another, such
-            as the passages of one claim. A case that is not there stands for itself.
+        by_case: the label as it stands in the file. 1, true or yes: grounded; 0, false or no: not
+            grounded; any other finite number: a grade, higher is better; None or "": no label; a
+            mapping: one label per judge name, for built-in judges on the judge's own scale.
+        groups: the group of each case. Cases of one group, such as the passages of one claim, are
+            not independent; a case without an entry is a group of its own.
     """
 
-    told: Mapping[str, Any]
+    by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True)
-class Rated:
-    """A verdict with a score, and the label that people gave its case (see `Labels`)."""
+class LabelledVerdict:
+    """A verdict with a score, and the label of its case.
+
+    Attributes:
+        score: the judge's score, 0..1.
+        label: 0 or 1, a grade, or a value on the judge's own scale converted to 0..1.
+        group: rows with the same group are not independent.
+    """
 
     verdict: Verdict
     score: float
@@ -58,85 +66,77 @@ class Rated:
 
     @property
     def case_id(self) -> str:
-        """The case's id."""
+        """The id of the case, "" if it has none."""
         return self.verdict.case_id or ""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """The verdicts of one judge beside people's labels. Every verdict is counted in one place.
+    """The verdicts of one judge joined with the labels. Every verdict is counted exactly once.
 
     Attributes:
-        rated: those with a score and a label.
-        n_error: rows that should have a score and have not.
-        n_not_applicable: rows with nothing to judge.
-        n_missing: rows that lacked an input of the judge.
-        n_unlabelled: rows with a score on which people said nothing.
-        n_unjudged: labelled cases on which there is no verdict of this judge.
+        labelled: verdicts with a score and a label.
+        n_error: verdicts that should have a score but failed.
+        n_not_applicable: verdicts on cases with nothing to judge.
+        n_missing: verdicts on cases without an input that the judge needs.
+        n_unlabelled: verdicts with a score whose case has no label.
+        n_unjudged: labelled cases without a verdict of this judge.
         n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
-        pass_mark: the label from which on the judge's own scale calls it passed, where the labels
-            are on that scale; otherwise None.
+        default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
+            on the scale of a built-in judge (the judge's own threshold); otherwise None.
     """
 
     judge: str
-    rated: tuple[Rated, ...]
+    labelled: tuple[LabelledVerdict, ...]
     n_error: int
     n_not_applicable: int
     n_missing: int
     n_unlabelled: int
     n_unjudged: int
     n_repeated: int
-    pass_mark: float | None
+    default_label_threshold: float | None
 
 
 def read_labels(path: str | Path, key: str = "label", group: str | None = None) -> Labels:
-    """Read labels from a file with `id` and a label in every row: its own, or the file of the cases.
+    """Read labels from a file whose rows have an `id` and a label; the file of cases will do.
 
     Args:
-        path: JSON Lines, or .csv.
-        key: under which name the label stands, in the row or in its `metadata`.
-        group: under which name rows that belong together share a value.
+        path: JSON Lines, or CSV if the name ends in .csv.
+        key: the field of a row, or of its `metadata`, that holds the label.
+        group: the field that holds the group (see `Labels`), if there are groups.
 
     Raises:
         OSError: the file cannot be opened or read.
-        LabelError: `no_labels` when no row has that key; `label_conflict` when one id has two labels;
-            `unreadable_label` for a row that cannot be read.
+        LabelError: `no_labels` if no row has the field `key`, or `group` where one is given;
+            `label_conflict` if one id has two labels; `unreadable_label` for an unreadable row.
     """
-    told: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     groups: dict[str, str] = {}
-    seen: set[str] = set()
-    found = False
-    for number, row in enumerate(read_rows(path), 1):
-        if isinstance(row, CaseError):
-            message = f"{path}: {row.message}"
-            raise LabelError("unreadable_label", message, str(path))
-        case_id = id_of(row, number)
-        label = _under(row, key)
-        found = found or label is not None
-        if case_id in seen and told.get(case_id) != label:
-            message = f"{path}: {case_id!r} has two labels, {told.get(case_id)!r} and {label!r}"
+    for case_id, row in _rows_with_ids(path):
+        label = _field(row, key)
+        if case_id in labels and labels[case_id] != label:
+            message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
             raise LabelError("label_conflict", message, case_id)
-        seen.add(case_id)
-        if label is not None:
-            told[case_id] = label
-        if group and (shared := _under(row, group)) is not None:
-            groups[case_id] = str(shared)
-    if not found:
-        message = f"{path}: no row has a {key!r}; --label says under which name the labels stand"
+        labels[case_id] = label
+        if group and (value := _field(row, group)) is not None:
+            groups[case_id] = str(value)
+    by_case = {case_id: label for case_id, label in labels.items() if label is not None}
+    if not by_case:
+        message = f"{path}: no row has a {key!r} field; name the field that holds the labels with --label"
         raise LabelError("no_labels", message, str(path))
     if group and not groups:
-        message = f"{path}: no row has a {group!r} to group by"
+        message = f"{path}: no row has a {group!r} field to group by"
         raise LabelError("no_labels", message, str(path))
-    return Labels(told, groups)
+    return Labels(by_case, groups)
 
 
 def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
-    """The verdicts beside the labels, judge by judge in the order of their names.
+    """Join verdicts with labels: one result per judge, sorted by judge name.
 
-    Verdicts that belong to no judge (rows that could not be read) are left out.
+    Verdicts without a judge (rows that could not be read) are left out.
 
     Raises:
-        LabelError: `unreadable_label` for a label that is neither true or false nor a number.
+        LabelError: `unreadable_label` (see `label_of`).
     """
     by_judge: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
@@ -145,101 +145,131 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
     return [_joined(judge, by_judge[judge], labels) for judge in sorted(by_judge)]
 
 
-def number_of(told: object, about: str) -> float | None:
-    """A label as a number: 1 for true, 0 for false; None where nothing is said.
+def number_of(value: object, source: str) -> float | None:
+    """Convert a label to a number: true and yes to 1, false and no to 0; None if it is empty.
 
-    Raises:
-        LabelError: `unreadable_label`, with the case in the message.
-    """
-    if told is None or (isinstance(told, str) and not told.strip()):
-        return None
-    if isinstance(told, str):
-        told = WORDS.get(told.strip().casefold(), told)
-    try:
-        value = float(told) if isinstance(told, bool | int | float | str) else float("nan")
-    except ValueError:
-        value = float("nan")
-    return value if isfinite(value) else _unreadable(told, about)
-
-
-def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
-    last, n_repeated = last_of_each(verdicts)
-    rated: list[Rated] = []
-    counted = {"error": 0, "not_applicable": 0, "missing": 0, "unlabelled": 0}
-    for verdict in last:
-        label = label_of(labels.told.get(verdict.case_id or ""), judge, verdict.case_id or "")
-        if verdict.error is not None:
-            counted["missing" if verdict.error.code == MISSING else "error"] += 1
-        elif verdict.score is None:
-            counted["not_applicable"] += 1
-        elif label is None:
-            counted["unlabelled"] += 1
-        else:
-            group = labels.groups.get(verdict.case_id or "", f"case {verdict.case_id}")
-            rated.append(Rated(verdict, verdict.score, label, group))
-    judged = {verdict.case_id for verdict in last}
-    on_own_scales = any(is_mapping(told) for told in labels.told.values())
-    return Joined(
-        judge=judge,
-        rated=tuple(rated),
-        n_error=counted["error"],
-        n_not_applicable=counted["not_applicable"],
-        n_missing=counted["missing"],
-        n_unlabelled=counted["unlabelled"],
-        n_unjudged=sum(
-            case_id not in judged and label_of(told, judge, case_id) is not None
-            for case_id, told in labels.told.items()
-        ),
-        n_repeated=n_repeated,
-        pass_mark=_known(judge).threshold if on_own_scales and judge in names() else None,
-    )
-
-
-def label_of(told: object, judge: str, about: str) -> float | None:
-    """What people said of a case, as far as it is about that judge.
-
-    A mapping says it judge by judge: of a judge that comes along on its own scale, which becomes a
-    score as the judge's own values do (a list: one value per sentence, a mapping: one per part);
-    of any other judge as any label.
+    Args:
+        value: a boolean, a finite number, a string that holds one, or None.
+        source: what the error message names, such as the case's id.
 
     Raises:
         LabelError: `unreadable_label`.
     """
-    if not is_mapping(told):
-        return number_of(told, about)
-    value = told.get(judge)
-    if value is None:
+    if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    return _on_own_scale(value, _known(judge), about) if judge in names() else number_of(value, about)
+    if isinstance(value, str):
+        value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
+    try:
+        number = float(value) if isinstance(value, bool | int | float | str) else nan
+    except ValueError:
+        number = nan
+    return number if isfinite(number) else _unreadable(value, source)
 
 
-def _on_own_scale(value: object, rubric: Rubric, about: str) -> float | None:
+def label_of(value: object, judge: str, source: str) -> float | None:
+    """Convert an entry of `Labels.by_case` to the label for one judge; None if it has none.
+
+    A mapping holds one label per judge. For a built-in judge that label is on the judge's own scale
+    (a list: one value per sentence; a mapping: one value per part) and is converted to a score,
+    0..1, in the same way as the judge's own values; for any other judge see `number_of`.
+
+    Raises:
+        LabelError: `unreadable_label`, also for a value outside the judge's scale.
+    """
+    if not is_mapping(value):
+        return number_of(value, source)
+    own = value.get(judge)
+    if own is None:
+        return None
+    rubric = _built_in(judge)
+    return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
+
+
+def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
+    last, n_repeated = last_of_each(verdicts)
+    label_by_case = {case_id: label_of(value, judge, case_id) for case_id, value in labels.by_case.items()}
+    labelled, excluded = _labelled(last, label_by_case, labels.groups)
+    judged = {verdict.case_id for verdict in last}
+    return Joined(
+        judge=judge,
+        labelled=labelled,
+        n_error=excluded["error"],
+        n_not_applicable=excluded["not_applicable"],
+        n_missing=excluded["missing"],
+        n_unlabelled=excluded["unlabelled"],
+        n_unjudged=sum(
+            label is not None and case_id not in judged for case_id, label in label_by_case.items()
+        ),
+        n_repeated=n_repeated,
+        default_label_threshold=_default_label_threshold(judge, labels),
+    )
+
+
+def _labelled(
+    verdicts: Iterable[Verdict], label_by_case: Mapping[str, float | None], groups: Mapping[str, str]
+) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
+    """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
+    labelled: list[LabelledVerdict] = []
+    excluded: Counter[str] = Counter()
+    for verdict in verdicts:
+        case_id = verdict.case_id or ""
+        label = label_by_case.get(case_id)
+        if verdict.score is None or label is None or verdict.error:
+            excluded[_reason_to_exclude(verdict)] += 1
+        else:
+            group = groups.get(case_id, f"case {verdict.case_id}")
+            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
+    return tuple(labelled), excluded
+
+
+def _reason_to_exclude(verdict: Verdict) -> str:
+    """Why a verdict is not compared with a label."""
+    if verdict.error:
+        return "missing" if verdict.error.code == MISSING else "error"
+    return "not_applicable" if verdict.score is None else "unlabelled"
+
+
+def _default_label_threshold(judge: str, labels: Labels) -> float | None:
+    rubric = _built_in(judge)
+    per_judge = any(is_mapping(value) for value in labels.by_case.values())
+    return rubric.threshold if rubric and per_judge else None
+
+
+def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
+    """A label on the judge's own scale as a score, 0..1; None if it means "nothing to judge"."""
     parts = list(value.values()) if is_mapping(value) else list(value) if is_list(value) else [value]
-    numbers = [number_of(part, about) for part in parts]
-    given = [number for number in numbers if number is not None]
-    if not given or len(given) < len(numbers) or not all(map(rubric.scale.holds, given)):
-        _unreadable(value, f"{about}, {rubric.name} (scale {rubric.scale})")
-    if given[0] in rubric.not_applicable:
+    numbers = [number for part in parts if (number := number_of(part, source)) is not None]
+    if not numbers or len(numbers) < len(parts) or not all(map(rubric.scale.holds, numbers)):
+        _unreadable(value, f"{source}, {rubric.name} (scale {rubric.scale})")
+    if numbers[0] in rubric.not_applicable:
         return None
-    if len(given) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
-        _unreadable(value, f"{about}, {rubric.name} (a single value)")
-    reading = Reading(given[0], parts=tuple(PartReading("", number) for number in given))
+    if len(numbers) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
+        _unreadable(value, f"{source}, {rubric.name} (a single value)")
+    reading = Reading(numbers[0], parts=tuple(PartReading("", number) for number in numbers))
     return rubric.format.score(reading, rubric.scale)
 
 
 @cache
-def _known(name: str) -> Rubric:
-    """The rubric of one of the library's judges."""
-    return load_rubric(name)
+def _built_in(name: str) -> Rubric | None:
+    """The rubric of a built-in judge; None for the name of any other judge."""
+    return load_rubric(name) if name in names() else None
 
 
-def _under(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
+def _rows_with_ids(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, row in enumerate(read_rows(path), 1):
+        if isinstance(row, CaseError):
+            message = f"{path}: {row.message}"
+            raise LabelError("unreadable_label", message, str(path))
+        yield id_of(row, number), row
+
+
+def _field(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
     value = row.get(key)
-    if value is None and is_mapping(more := row.get("metadata")):
-        return more.get(key)
+    if value is None and is_mapping(metadata := row.get("metadata")):
+        return metadata.get(key)
     return value
 
 
-def _unreadable(told: object, about: str) -> NoReturn:
-    message = f"{about}: the label {told!r} is neither true or false nor a number on the scale"
-    raise LabelError("unreadable_label", message, about)
+def _unreadable(value: object, source: str) -> NoReturn:
+    message = f"{source}: the label {value!r} is neither a boolean nor a number on the scale"
+    raise LabelError("unreadable_label", message, source)

@@ -1,4 +1,4 @@
-"""The libraries of the extra `groundjudge[analysis]`: scikit-learn and SciPy measure, NumPy counts."""
+"""The libraries of the extra `groundjudge[analysis]`, imported in one place with one error message."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ try:
     import numpy as np
     from numpy.typing import NDArray
 
-    # These are not typed: named by a text, they are Any to every checker and need no exceptions.
+    # scikit-learn and SciPy have no type hints: imported by name, they are Any to every type checker.
     metrics: Any = import_module("sklearn.metrics")
     selection: Any = import_module("sklearn.model_selection")
     stats: Any = import_module("scipy.stats")
 except ImportError as error:
-    needed = 'figures of agreement need NumPy, SciPy and scikit-learn: pip install "groundjudge[analysis]"'
-    raise ImportError(needed) from error
+    message = 'agreement figures need NumPy, SciPy and scikit-learn: pip install "groundjudge[analysis]"'
+    raise ImportError(message) from error
 
 __all__ = ["NDArray", "metrics", "np", "selection", "stats"]

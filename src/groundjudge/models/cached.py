@@ -1,4 +1,4 @@
-"""Replies kept in a file: what was asked before, in the very same words, costs nothing."""
+"""A cache of replies in a file: repeating a request costs nothing."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
 
 LAYOUT = 1
-"""Goes into the keys: raise it when their meaning changes."""
+"""Part of every key: increase it when the meaning of keys changes."""
 
 PATIENCE = 5.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait for another process that is writing to the file."""
 
 FIND = "SELECT reply FROM replies WHERE key = ?"
-KEEP = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
+STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
 log = logging.getLogger(__name__)
 
 
 class CachedModel:
-    """A model that asks another one, and keeps its replies in an SQLite file.
+    """A model that caches the replies of another model in an SQLite file.
 
-    A reply is kept if the judge that asked can read it, as the raw text; it is read anew each time, so a
-    better reader needs no new call. Errors, refusals and what cannot be read are not kept. A reply from
-    the file is `cached` and has a usage of 0.
+    Only replies that the requesting judge can read are stored, as raw text. They are read again on each
+    use, so an improved reply format needs no new calls. Errors, refusals and unreadable replies are not
+    stored. A reply from the file has `cached=True` and a usage of 0.
 
-    A reply is found again by the messages, the endpoint, the model's name, all parameters and `repeat`. Any
-    number of threads and processes may use the file at once. If it cannot be written the model is asked
-    all the same, with a warning in the log. A process that was forked needs a CachedModel of its own.
+    The cache key consists of the messages, the endpoint, the model's name, all parameters and `repeat`.
+    Any number of threads and processes can share the file. If it cannot be read or written, the model is
+    asked and a warning is logged. A forked process needs its own CachedModel.
 
     Args:
-        model: the model to ask, or what can be given as one.
-        path: the file, made if it is not there; its folder must be.
-        repeat: which one of several replies to the same request is meant, from 0: for votes.
+        model: the model to ask, or anything that `as_model` accepts.
+        path: the file; it is created if it does not exist, its folder is not.
+        repeat: the index, from 0, of one of several replies to the same request, for example for votes.
 
     Raises:
-        ModelError: `bad_cache`, if the file cannot be opened or is something else; as for `as_model`.
+        ModelError: `bad_cache` if the file cannot be opened or is not a cache; otherwise as for `as_model`.
     """
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
@@ -65,25 +65,29 @@ class CachedModel:
 
     @property
     def name(self) -> str:
-        """The model's own name."""
+        """The name of the underlying model."""
         return self.model.name
 
     def complete(self, request: Request) -> Reply:
-        """Answer from the file, or ask the model."""
+        """Answer from the file, or ask the model.
+
+        Raises:
+            ModelError: as for the underlying model.
+        """
         key = self._key(request)
-        return self._found(key, request) or self._kept(key, request, self.model.complete(request))
+        return self._find(key, request) or self._store(key, request, self.model.complete(request))
 
     async def acomplete(self, request: Request) -> Reply:
-        """Answer from the file, or ask the model, without blocking the event loop."""
+        """Ask without blocking the event loop while the model answers; see `complete`."""
         key = self._key(request)
-        return self._found(key, request) or self._kept(key, request, await self.model.acomplete(request))
+        return self._find(key, request) or self._store(key, request, await self.model.acomplete(request))
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file. After that every request goes to the model, with a warning in the log."""
         self._file.close()
 
     def _key(self, request: Request) -> str:
-        asked = [
+        parts = [
             LAYOUT,
             getattr(self.model, "endpoint", type(self.model).__qualname__),
             self.model.name,
@@ -91,11 +95,11 @@ class CachedModel:
             dict(request.parameters),
             self.repeat,
         ]
-        return sha256(json.dumps(asked, sort_keys=True, default=repr).encode()).hexdigest()
+        return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
-    def _found(self, key: str, request: Request) -> Reply | None:
-        """The reply in the file, if there is one that can be read."""
-        row = self._with_the_file(FIND, key)
+    def _find(self, key: str, request: Request) -> Reply | None:
+        """The reply in the file, if there is one and the rubric can read it."""
+        row = self._execute(FIND, key)
         reply = _reply(row[0]) if row else None
         if reply is None:
             return None
@@ -104,15 +108,15 @@ class CachedModel:
             return None
         return replace(reply, usage=Usage(), cached=True, outcome=outcome)
 
-    def _kept(self, key: str, request: Request, reply: Reply) -> Reply:
-        """The reply, which is in the file before anybody gets it."""
+    def _store(self, key: str, request: Request, reply: Reply) -> Reply:
+        """The reply, after it was stored if it is readable."""
         outcome = request.rubric.outcome(reply, request.case)
         if not isinstance(outcome.found, ReplyError):
-            self._with_the_file(KEEP, key, _text(reply))
+            self._execute(STORE, key, _text(reply))
         return replace(reply, outcome=outcome)
 
-    def _with_the_file(self, statement: str, *values: str) -> tuple[object] | None:
-        """What a statement finds; nothing where the file is of no use."""
+    def _execute(self, statement: str, *values: str) -> tuple[object] | None:
+        """The first row that a statement returns; None if there is none or the file cannot be used."""
         try:
             with self._lock:
                 found: tuple[object] | None = self._file.execute(statement, values).fetchone()
@@ -128,13 +132,13 @@ def _open(path: Path) -> sqlite3.Connection:
     while True:
         file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
-            # Readers and a writer side by side. A killed process loses nothing that was committed.
+            # Readers do not block the writer. A killed process loses nothing that was committed.
             file.execute("PRAGMA journal_mode = WAL")
             file.execute("PRAGMA synchronous = NORMAL")
             file.execute(TABLE)
         except sqlite3.Error as error:
             file.close()
-            # Who changes the mode waits for nobody, so those who make the file together must try again.
+            # Changing the mode ignores the timeout, so processes that create the file together must retry.
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(0.05)
@@ -155,16 +159,16 @@ def _text(reply: Reply) -> str:
 
 
 def _reply(text: object) -> Reply | None:
-    """The reply that JSON holds, but for its usage; None if it holds none."""
+    """The reply in a JSON text, without its usage; None if the text is not a reply."""
     try:
         match json.loads(str(text)):
             case {
-                "text": str(said),
+                "text": str(content),
                 "finish_reason": str() | None as reason,
                 "model": str() | None as model,
                 "refusal": str() | None as refusal,
             }:
-                return Reply(said, reason, None, model, refusal)
+                return Reply(content, reason, None, model, refusal)
             case _:
                 return None
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A LangChain chat model as a model, by its methods alone: LangChain itself is not imported."""
+"""A LangChain chat model as a model, used through its methods only: LangChain itself is not imported."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from groundjudge.reply import Reply, reply_of
 from groundjudge.rubric import Request
 
 ERROR_KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
-"""Codes by what the names of a client's error classes contain."""
+"""Error codes by substrings of the names of a client's exception classes."""
 
 log = logging.getLogger("groundjudge")
 
 
 class ChatModel(Protocol):
-    """What a LangChain chat model offers, and any runnable that is asked in its stead."""
+    """The methods of a LangChain chat model, or of a runnable used in its place."""
 
     @property
     def invoke(self) -> Callable[..., Any]:
-        """From messages to a message."""
+        """Takes messages, returns a message."""
         ...
 
     @property
@@ -37,9 +37,12 @@ class ChatModel(Protocol):
 class LangChainModel:
     """A LangChain chat model as a model.
 
-    What is set on the llm stays. What is not, the judge's parameters fill in (temperature, max_tokens, ...),
-    where the llm has a field of that name and the endpoint does not refuse it. A runnable that wraps an llm
-    (`with_retry`, `with_fallbacks`, `bind`) is asked as it is.
+    Settings of the llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to settings
+    that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable that
+    wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged.
+
+    Args:
+        llm: the chat model, or a runnable that wraps one.
     """
 
     def __init__(self, llm: ChatModel) -> None:
@@ -51,27 +54,39 @@ class LangChainModel:
 
     @property
     def name(self) -> str:
-        """What the llm calls its model."""
-        names = (getattr(self.llm, name, None) for name in ("model_name", "model"))
-        named = next((name for name in names if isinstance(name, str) and name), None)
-        described: Callable[[], str] | None = getattr(self.llm, "get_name", None)
-        return named or (described() if described else type(self.llm).__name__)
+        """The name of the llm's model."""
+        candidates = (getattr(self.llm, attribute, None) for attribute in ("model_name", "model"))
+        name = next((name for name in candidates if isinstance(name, str) and name), None)
+        get_name: Callable[[], str] | None = getattr(self.llm, "get_name", None)
+        return name or (get_name() if get_name else type(self.llm).__name__)
+
+    @property
+    def endpoint(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings."""
+        kind = type(self.llm)
+        settings: Mapping[str, Any] = getattr(self.llm, "_identifying_params", None) or {}
+        addresses = (getattr(self.llm, name, None) for name in ("base_url", "openai_api_base", "endpoint"))
+        return f"{kind.__module__}.{kind.__qualname__} {settings!r} {[*map(str, addresses)]}"
 
     def complete(self, request: Request) -> Reply:
-        """Ask the llm, once more for each parameter that the endpoint turns out to refuse."""
+        """Ask the llm, and again without each parameter that the endpoint refuses.
+
+        Raises:
+            ModelError: the llm raised an exception, or its result cannot be read as a reply.
+        """
         attempt = _Attempt(self.name, self.llm, request, self._refused)
         while True:
             llm = attempt.llm()
             try:
                 reply = reply_of(llm.invoke(attempt.messages))
-            except Exception as error:  # noqa: BLE001  whatever it is, it becomes a ModelError
+            except Exception as error:  # noqa: BLE001  any exception becomes a ModelError
                 attempt.learn(error)
             else:
                 self._refused |= attempt.refused
                 return reply
 
     async def acomplete(self, request: Request) -> Reply:
-        """Ask the llm without blocking the event loop."""
+        """Ask the llm without blocking the event loop; see `complete`."""
         attempt = _Attempt(self.name, self.llm, request, self._refused)
         while True:
             llm = attempt.llm()
@@ -90,10 +105,19 @@ class LangChainModel:
 
 @dataclass
 class _Attempt:
-    """A request on its way, and what its failures have shown."""
+    """A request, and what is known from failed calls.
+
+    Attributes:
+        name: the model's name, for errors and the log.
+        base: the llm as it was passed.
+        request: the request to send.
+        refused: the names of parameters that the endpoint refuses.
+        in_thread: whether an async call runs the llm's sync method in a thread.
+        filled_in: the parameters set on the llm for the last call.
+    """
 
     name: str
-    given: ChatModel
+    base: ChatModel
     request: Request
     refused: frozenset[str]
     in_thread: bool = False
@@ -105,26 +129,24 @@ class _Attempt:
         return [dict(message) for message in self.request.messages]
 
     def llm(self) -> ChatModel:
-        """The llm, with those parameters filled in that it has a field for which nobody has set.
+        """The llm, with the request's parameters in those of its fields that were not set.
 
-        They are not bound to the call: some llms pass on what is bound to clients that do not know it.
+        They are not bound to the call: some llms pass bound parameters on to clients that reject them.
         """
-        known: Mapping[str, Any] = getattr(type(self.given), "model_fields", {})
-        if not hasattr(type(self.given), "bind_tools"):  # a runnable around an llm: its fields are its own
-            return self.given
-        there: set[str] = getattr(self.given, "model_fields_set", set[str]())
-        open_fields = known.keys() - there - self.refused
-        self.filled_in = {
-            name: value for name, value in self.request.parameters.items() if name in open_fields
-        }
-        copied: Callable[..., ChatModel] = getattr(self.given, "model_copy")  # noqa: B009  pydantic's
-        return copied(update=self.filled_in) if self.filled_in else self.given
+        if not hasattr(type(self.base), "bind_tools"):  # a runnable around an llm has fields of another kind
+            return self.base
+        fields: Mapping[str, Any] = getattr(type(self.base), "model_fields", {})
+        already_set: set[str] = getattr(self.base, "model_fields_set", set[str]())
+        unset = fields.keys() - already_set - self.refused
+        self.filled_in = {name: value for name, value in self.request.parameters.items() if name in unset}
+        copied: Callable[..., ChatModel] = getattr(self.base, "model_copy")  # noqa: B009  pydantic's
+        return copied(update=self.filled_in) if self.filled_in else self.base
 
     def learn(self, error: Exception) -> None:
-        """Take in why the llm failed; the next attempt does without what it failed over.
+        """Record why the call failed, so that the next call avoids it.
 
         Raises:
-            ModelError: another attempt would fail as well.
+            ModelError: another call would fail as well.
         """
         failure = _model_error(self.name, error)
         refusal = refused(str(error), "", self.filled_in) if failure.code in REFUSING else {}
@@ -132,14 +154,14 @@ class _Attempt:
             self.refused |= refusal.keys()
             log.warning("%s does not take %s: it is left out from now on", self.name, *refusal)
         elif isinstance(error, RuntimeError) and "loop" in str(error) and not self.in_thread:
-            # Its async client belongs to an event loop that has ended. Its sync client needs none.
+            # The async client belongs to an event loop that has ended. The sync client needs no loop.
             self.in_thread = True
         else:
             raise failure from error
 
 
 def _model_error(name: str, error: Exception) -> ModelError:
-    """What a client's error means: by its HTTP status if it has one, else by the names of its classes."""
+    """The client's exception as a ModelError, by its HTTP status or else by the names of its classes."""
     if isinstance(error, ModelError):
         return error
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__)

@@ -1,4 +1,4 @@
-"""Two models in place of one, for two who ask the same: what the one is answered serves the other as well."""
+"""One model shared by two judges that send the same requests: each call serves both."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
 
 KEPT = 256
-"""Replies that wait for the other one to ask. What was never asked for gives way to newer ones."""
+"""How many calls are kept for the other model to ask for; the oldest is dropped first."""
 
 
 def shared(model: Model) -> tuple[SharedModel, SharedModel]:
-    """A model as two, of which each makes a call only where the other has not made the same one.
+    """Two models that share the calls of one: each makes only the calls that the other has not made.
 
-    A reply serves once: who asks the same again gets a new one. Its tokens are counted by who made the
-    call. An error is shared by those who wait for it, and not kept.
+    A reply is shared once: repeating a request makes a new call. Tokens are counted by the model that made
+    the call. An error is shared with a model that is waiting for the call, but not kept.
     """
     first = SharedModel(model)
     return first, replace(first)
@@ -33,17 +33,30 @@ def shared(model: Model) -> tuple[SharedModel, SharedModel]:
 
 @dataclass(eq=False)
 class Call:
-    """A request on its way, or its reply."""
+    """A request in flight, or its reply.
+
+    Attributes:
+        key: identifies the request.
+        caller: the model that makes the call.
+        thread: the thread that makes the call.
+        reply: the reply, once it has arrived.
+    """
 
     key: str
-    asker: SharedModel
+    caller: SharedModel
     thread: int = field(default_factory=get_ident)
     reply: Future[Reply] = field(default_factory=Future[Reply])
 
 
 @dataclass(frozen=True, eq=False)
 class SharedModel:
-    """One of the two. Both have the same calls; see `shared`."""
+    """One of two models that share `calls`; see `shared`.
+
+    Attributes:
+        model: the underlying model.
+        calls: calls that only one of the two models has asked for so far.
+        lock: protects `calls`.
+    """
 
     model: Model
     calls: deque[Call] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
@@ -51,37 +64,41 @@ class SharedModel:
 
     @property
     def name(self) -> str:
-        """The model's own name."""
+        """The name of the underlying model."""
         return self.model.name
 
     def complete(self, request: Request) -> Reply:
-        """Answer with what the other one was answered, or ask the model."""
+        """Answer with the reply to the other model's call for this request, or make the call.
+
+        Raises:
+            ModelError: as for the underlying model; `failed` if the other model's call was cancelled.
+        """
         call = self._join(request)
-        if call.asker is self:
+        if call.caller is self:
             with self._answering(call):
                 call.reply.set_result(self.model.complete(request))
         elif call.thread == get_ident() and not call.reply.done():
-            return self.model.complete(request)  # the other cannot go on while this very thread waits for it
+            return self.model.complete(request)  # waiting would block the thread that makes the call
         return self._counted(call, call.reply.result())
 
     async def acomplete(self, request: Request) -> Reply:
-        """Answer without blocking the event loop."""
+        """Answer without blocking the event loop; see `complete`."""
         call = self._join(request)
-        if call.asker is self:
+        if call.caller is self:
             with self._answering(call):
                 call.reply.set_result(await self.model.acomplete(request))
         return self._counted(call, await asyncio.wrap_future(call.reply))
 
     def _join(self, request: Request) -> Call:
-        """The other one's call for the same request, or a new one."""
+        """The other model's call for the same request, or a new call."""
         key = sha256(repr((request.messages, request.parameters)).encode()).hexdigest()
         with self.lock:
             for call in self.calls:
-                if call.key == key and call.asker is not self:
+                if call.key == key and call.caller is not self:
                     self.calls.remove(call)
                     return call
             call = Call(key, self)
-            call.reply.set_running_or_notify_cancel()  # so that who stops waiting for it does not cancel it
+            call.reply.set_running_or_notify_cancel()  # a cancelled waiter must not cancel the call
             self.calls.append(call)
             return call
 
@@ -93,9 +110,9 @@ class SharedModel:
             with self.lock:
                 if call in self.calls:
                     self.calls.remove(call)
-            given_up = ModelError("failed", f"the call was given up: {error!r}", self.name)
-            call.reply.set_exception(error if isinstance(error, Exception) else given_up)
+            cancelled = ModelError("failed", f"the call was cancelled: {error!r}", self.name)
+            call.reply.set_exception(error if isinstance(error, Exception) else cancelled)
             raise
 
     def _counted(self, call: Call, reply: Reply) -> Reply:
-        return reply if call.asker is self or not reply.usage else replace(reply, usage=Usage())
+        return reply if call.caller is self or not reply.usage else replace(reply, usage=Usage())

@@ -1,4 +1,4 @@
-"""A DeepEvalBaseLLM as a model, by its methods alone: DeepEval itself is not imported."""
+"""A DeepEvalBaseLLM as a model, used through its methods only: DeepEval itself is not imported."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from groundjudge.verdict import Usage
 
 
 class DeepEvalLLM(Protocol):
-    """What a DeepEvalBaseLLM offers."""
+    """The methods of a DeepEvalBaseLLM."""
 
     @property
     def generate(self) -> Callable[..., Any]:
-        """From a prompt to a text, or to a text and its cost."""
+        """Takes a prompt, returns a string, or a string and its cost."""
         ...
 
     @property
@@ -27,42 +27,59 @@ class DeepEvalLLM(Protocol):
 
     @property
     def get_model_name(self) -> Callable[..., Any]:
-        """The model's name."""
+        """Returns the model's name."""
         ...
 
 
 @dataclass(frozen=True)
 class DeepEvalModel:
-    """A model of DeepEval. It gets the messages as one text; its sampling parameters are its own."""
+    """A DeepEval model. It gets the messages as one string; the judge's parameters are not sent.
+
+    Attributes:
+        llm: the DeepEval model.
+    """
 
     llm: DeepEvalLLM
 
     @property
     def name(self) -> str:
-        """The name that the llm reports, or else its class."""
+        """The name that the llm reports, or the name of its class."""
         return self.llm.get_model_name() or type(self.llm).__name__
 
+    @property
+    def endpoint(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings."""
+        kind = type(self.llm)
+        settings = {name: getattr(self.llm, name, None) for name in ("temperature", "base_url", "endpoint")}
+        return f"{kind.__module__}.{kind.__qualname__} {settings!r}"
+
     def complete(self, request: Request) -> Reply:
-        """Ask the llm."""
-        return FunctionModel(lambda asked: _reply(self.llm.generate(_text(asked))), self.name).complete(
-            request
-        )
+        """Ask the llm.
+
+        Raises:
+            ModelError: as for `FunctionModel.complete`.
+        """
+
+        def ask(request: Request) -> Reply:
+            return _reply(self.llm.generate(_text(request)))
+
+        return FunctionModel(ask, self.name).complete(request)
 
     async def acomplete(self, request: Request) -> Reply:
-        """Ask the llm without blocking the event loop."""
+        """Ask the llm without blocking the event loop; see `complete`."""
 
-        async def ask(asked: Request) -> Reply:
-            return _reply(await self.llm.a_generate(_text(asked)))
+        async def ask(request: Request) -> Reply:
+            return _reply(await self.llm.a_generate(_text(request)))
 
         return await FunctionModel(ask, self.name).acomplete(request)
 
 
 def _text(request: Request) -> str:
-    return "\n\n".join(each["content"] for each in request.messages)
+    return "\n\n".join(message["content"] for message in request.messages)
 
 
 def _reply(answer: object) -> Reply:
-    """DeepEval's models answer with a text, or with a text and a cost that may know its tokens."""
+    """The reply in a string, or in a string and its cost, which may have token counts."""
     text, cost = cast("tuple[str, Any]", answer) if isinstance(answer, tuple) else (cast("str", answer), None)
     prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import marshal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, TypeAlias
 
 from groundjudge.errors import ModelError
@@ -15,23 +17,46 @@ from groundjudge.reply import Reply, reply_of
 from groundjudge.rubric import Request
 
 Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
-"""A function from the request to a text, a mapping, an object with `.content`, or a Reply."""
+"""A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
 
 
 @dataclass(frozen=True)
 class FunctionModel:
-    """A function, sync or async, as a model. What it raises becomes a ModelError."""
+    """A function, sync or async, as a model. An exception that it raises becomes a ModelError.
+
+    A TimeoutError gets the code `timeout`, a ConnectionError `connection`, any other exception `failed`.
+
+    Attributes:
+        function: from the request to the reply.
+        name: the model's name in verdicts; by default the function's own name.
+    """
 
     function: Answer
     name: str = field(default="")
 
     def __post_init__(self) -> None:
         if not self.name:
-            named = getattr(self.function, "__name__", type(self.function).__name__)
-            object.__setattr__(self, "name", named)
+            default = getattr(self.function, "__name__", type(self.function).__name__)
+            object.__setattr__(self, "name", default)
+
+    @property
+    def endpoint(self) -> str:
+        """What tells this function from others of its name, for a cache: its place, code and closure."""
+        function: Any = self.function
+        place = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
+        code = getattr(function, "__code__", None)
+        if code is None:
+            return place
+        closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
+        compiled = sha256(marshal.dumps(code) + repr(closed_over).encode()).hexdigest()
+        return f"{place} {compiled[:16]}"
 
     def complete(self, request: Request) -> Reply:
-        """Call the function; one that is async gets an event loop of its own."""
+        """Call the function; an async function runs in its own event loop.
+
+        Raises:
+            ModelError: the function raised an exception, or its result cannot be read as a reply.
+        """
         try:
             answer = self.function(request)
             return reply_of(_finished(answer) if inspect.isawaitable(answer) else answer)
@@ -39,7 +64,11 @@ class FunctionModel:
             raise _failed(self.name, error) from error
 
     async def acomplete(self, request: Request) -> Reply:
-        """Await the function; one that is not async runs in a thread."""
+        """Await the function; a sync function runs in a thread.
+
+        Raises:
+            ModelError: as for `complete`.
+        """
         try:
             if _is_async(self.function):
                 answer = await self.function(request)
@@ -58,8 +87,8 @@ def _is_async(function: object) -> bool:
     )
 
 
-def _finished(answer: Awaitable[Any]) -> Any:  # noqa: ANN401  whatever the function answers
-    """Run an awaitable to its end, in a thread of its own where this one's loop is running."""
+def _finished(answer: Awaitable[Any]) -> Any:  # noqa: ANN401  whatever the function returns
+    """Run an awaitable to completion, in a separate thread if an event loop is running in this one."""
 
     async def wait() -> Any:  # noqa: ANN401
         return await answer

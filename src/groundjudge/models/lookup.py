@@ -1,4 +1,4 @@
-"""The model that is meant by a name, a client, a function, or another library's model."""
+"""From a name, a client, a function or another library's model to a Model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CHOICES = (
 )
 
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
-"""What can be given as a model."""
+"""What can be passed as a model; see `CHOICES`."""
 
 
 def as_model(model: ModelLike | None) -> Model:
-    """The model that is meant.
+    """The argument as a Model; a Model is returned unchanged.
 
     Raises:
-        ModelError: `no_model` when nothing was given, `unknown_model` when it is none of `CHOICES`.
+        ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
     """
     if isinstance(model, str):
         return _named(model)
@@ -45,17 +45,17 @@ def as_model(model: ModelLike | None) -> Model:
             from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415
 
             return OpenAIModel(name, client=client)
-        case _:  # without a type checker anything may be passed
+        case _:  # code without a type checker can pass anything
             raise _unknown(model)
 
 
 def _named(name: str) -> Model:
     if name == "offline":
-        from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded when it is used
+        from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
 
         return OfflineModel()
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
-        message = f'{name!r}: there is no such model: the lexical baseline is called "offline"'
+        message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise ModelError("unknown_model", message, name)
     deployment = name.removeprefix("openai:")
     if not deployment.strip():
@@ -66,7 +66,7 @@ def _named(name: str) -> Model:
 
 
 def _has_methods(model: object, *names: str) -> bool:
-    """Whether the model's class has all these methods: some runnables answer to any attribute themselves."""
+    """Whether the model's class has all these methods: instances of some runnables have any attribute."""
     return all(hasattr(type(model), name) for name in names)
 
 

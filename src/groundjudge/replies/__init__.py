@@ -1,8 +1,8 @@
-"""The formats a reply can have: one file each, all read by the same rules (see `opening` and `score`)."""
+"""Reply formats: one file each, all read by the same rules (see `opening` and `score`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, cast
@@ -25,40 +25,50 @@ FORMATS: Mapping[str, type[Adjacent | Banded | Json | Scorecard | Tags]] = Mappi
         "tags": Tags,
     }
 )
-"""The formats by the names that prompt files use. A new one adds its file and its line here."""
+"""The formats by the names that prompt files use. To add a format, add its file and a line here."""
 
 
 def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
-    """The reply format that a prompt file asks for: `settings` is its `reply`, `path` names it in errors.
+    """The reply format that a prompt file specifies.
+
+    Args:
+        settings: the file's `reply` mapping: `format`, and the options of that format. None if the file
+            has no `reply`.
+        path: names the file in errors.
 
     Raises:
         PromptError: `no_reply_format`, `unknown_reply_format` or `bad_reply_option`.
     """
     if settings is None:
-        message = f"{path}: reply is missing: put it into the file, or pass reply=Tags(value=…, reason=…)"
+        message = f"{path}: reply is missing: add it to the file, or pass reply=Tags(value=…, reason=…)"
         raise PromptError("no_reply_format", message, path)
-    given = dict(settings)
-    kind = str(given.pop("format", None))
+    options = dict(settings)
+    kind = str(options.pop("format", None))
     if kind not in FORMATS:
-        message = f"{path}: reply.format: {kind!r} is none of {', '.join(FORMATS)}"
+        message = f"{path}: reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
         raise PromptError("unknown_reply_format", message, path)
+    return FORMATS[kind](**_checked(options, kind, path))
+
+
+def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]:
+    """The options as arguments of the format's class, with tuples in place of lists."""
     known = [field.name for field in fields(FORMATS[kind])]
-    options: dict[str, Any] = {
-        name: tuple(cast("list[object]", value)) if isinstance(value, list) else value
-        for name, value in given.items()
-    }
-    if not options.keys() <= set(known) or not all(map(_is_text, options.values())):
+    if not options.keys() <= set(known) or not all(map(_is_string_or_strings, options.values())):
+        given = ", ".join(f"{name}: {value!r}" for name, value in options.items())
         message = (
             f"{path}: reply: the format {kind} has the options {', '.join(known) or '(none)'}, "
-            f"each a text or a list of texts, not {', '.join(f'{name}: {given[name]!r}' for name in given)}"
+            f"each a string or a list of strings, not {given}"
         )
         raise PromptError("bad_reply_option", message, path)
-    return FORMATS[kind](**options)
+    return {
+        name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
+        for name, value in options.items()
+    }
 
 
-def _is_text(option: object) -> bool:
-    if isinstance(option, tuple):
-        return all(isinstance(one, str) for one in cast("tuple[object, ...]", option))
+def _is_string_or_strings(option: object) -> bool:
+    if isinstance(option, list | tuple):
+        return all(isinstance(item, str) for item in cast("Sequence[object]", option))
     return isinstance(option, str)
 
 

@@ -1,4 +1,4 @@
-"""Verdicts as weighted sums of two adjacent scores: `(3 * 0.7) + (4 * 0.3)`. The arithmetic is ours."""
+"""Verdicts as weighted sums of two adjacent scores: `(3 * 0.7) + (4 * 0.3)`, recomputed from the formula."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise, zip_longest
 from math import floor
 from statistics import harmonic_mean
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
 from groundjudge.replies.folded import Folded
@@ -22,7 +22,10 @@ from groundjudge.verdict import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
 SUM_TOLERANCE = 0.05
+"""How far the stated sum may be from the computed one, in points of the scale."""
+
 SHARE_TOLERANCE = 0.01
+"""How far the sum of the shares may be from 1."""
 
 _NUMBER = r"(?:[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)"
 _TERM = rf"[(\[]? ?({_NUMBER}) ?(?:[*×xX·∗⋅]|\\times|\\cdot) ?({_NUMBER}) ?(\\?%)? ?[)\]]?"
@@ -32,20 +35,28 @@ FORMULA = re.compile(rf"({_TERM}(?: ?\+ ?{_TERM})*)[)\] ]*(?:[=≈].*)?")
 
 @dataclass(frozen=True)
 class Adjacent:
-    """Reads one weighted sum for each of the names; the headline is their harmonic mean."""
+    """Reads one weighted sum for each name in `names`; the headline score is their harmonic mean.
+
+    Attributes:
+        names: the names of the parts; their labels in the reply are the same in upper case, as in
+            `RECALL_Formula`.
+    """
 
     names: tuple[str, ...] = ("recall", "precision")
 
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def parts_are_sentences(self) -> bool:
+        """False: the parts are the scores in `names`."""
+        return False
 
     @property
     def part_names(self) -> tuple[str, ...]:
-        """The names."""
+        """The same as `names`."""
         return self.names
 
     @cached_property
     def _order(self) -> Mapping[str, str]:
-        """The labels in the order of the format, by the names of their groups in the pattern."""
+        """The labels in the order of the format, keyed by the names of their groups in the pattern."""
         labels = [f"{name.upper()}_{step}" for name in self.names for step in STEPS]
         return {f"label_{index}": label for index, label in enumerate(labels)}
 
@@ -54,13 +65,13 @@ class Adjacent:
         return label_pattern({group: (label,) for group, label in self._order.items()})
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of two verdicts the last counts.
+        """Read a reply; of several verdicts the last counts, with the warning `several_verdicts`.
 
         Raises:
-            ReplyError: a name has neither formula nor sum (`missing_score`), its formula weighs
-                other than one or two adjacent scores (`not_adjacent`) or with shares that do not add
-                up to 1 (`bad_distribution`), or labels stand so mixed up that nobody can say which
-                line belongs to which verdict (`ambiguous`).
+            ReplyError: a part has neither a formula nor a sum (`missing_score`), a formula does not
+                weigh one score or two adjacent ones (`not_adjacent`), its shares do not add up to 1
+                (`bad_distribution`), labels are repeated in an order that leaves open which line
+                belongs to which verdict (`ambiguous`), or a number cannot be read.
         """
         folded = opened(reply, self._labels)
         found = fields(folded.text, self._labels)
@@ -70,30 +81,31 @@ class Adjacent:
             found[-1].label != [*self._order][-1] or ends_in_number(folded.text[found[-1].start :])
         ):
             raise ReplyError("truncated", reply.text)
-        *earlier, last = self._runs(found)
+        *earlier, last = self._verdicts(found)
         if earlier and len(last) < len(self._order):
             raise ReplyError(
                 "ambiguous", reply.text, "labels are repeated, but the last verdict lacks some of them"
             )
         parts, warnings = self._parts(folded, last, scale, reply)
-        if any(self._values(folded, run, scale, reply) != [part.value for part in parts] for run in earlier):
+        values = [part.value for part in parts]
+        if any(self._values(folded, verdict, scale, reply) != values for verdict in earlier):
             warnings.append("several_verdicts")
         return Reading(None, parts=tuple(parts), warnings=tuple(dict.fromkeys(warnings)))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
-        """Write three lines for each part: why, the formula and what it adds up to."""
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write three lines for each part: the reasoning, the formula and its sum."""
         return "\n".join(map(_lines, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        """The harmonic mean, 0..1: no better than twice the weakest, and 0 when one is 0."""
+        """The harmonic mean of the parts' scores, 0..1: 0 when one of them is 0."""
         return harmonic_mean([scale.score(part.value) for part in reading.parts])
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
         return None
 
-    def _runs(self, found: Sequence[Field]) -> list[Sequence[Field]]:
-        """The fields verdict by verdict. Without a repeated label all are one, in whatever order."""
+    def _verdicts(self, found: Sequence[Field]) -> list[Sequence[Field]]:
+        """The fields grouped by verdict. If no label is repeated there is one verdict, in any order."""
         if len({field.label for field in found}) == len(found):
             return [found]
         rank = {group: index for index, group in enumerate(self._order)}
@@ -105,33 +117,30 @@ class Adjacent:
         return [found[start:end] for start, end in zip_longest(starts, starts[1:])]
 
     def _parts(
-        self, folded: Folded, run: Sequence[Field], scale: Scale, reply: Reply
+        self, folded: Folded, verdict: Sequence[Field], scale: Scale, reply: Reply
     ) -> tuple[list[PartReading], list[str]]:
-        lines = {self._order[field.label]: field for field in run}
+        """The parts of one verdict, and the warnings about its sums."""
+        by_label = {self._order[field.label]: field for field in verdict}
         parts: list[PartReading] = []
         warnings: list[str] = []
         for name in self.names:
-            reasoning, formula, stated = (lines.get(f"{name.upper()}_{step}") for step in STEPS)
-            value, warning = _value(
-                first_line(folded.text[formula.start : formula.end]) if formula else "",
-                first_line(folded.text[stated.start : stated.end]) if stated else "",
-                scale,
-                reply,
-                name,
-            )
-            parts.append(
-                PartReading(
-                    name, value, folded.slice(reasoning.start, reasoning.end).strip() if reasoning else ""
-                )
-            )
+            reasoning, formula, stated = (by_label.get(f"{name.upper()}_{step}") for step in STEPS)
+            value, warning = _value(_line(folded, formula), _line(folded, stated), scale, reply, name)
+            reason = folded.slice(reasoning.start, reasoning.end).strip() if reasoning else ""
+            parts.append(PartReading(name, value, reason))
             warnings.extend(warning)
         return parts, warnings
 
-    def _values(self, folded: Folded, run: Sequence[Field], scale: Scale, reply: Reply) -> list[float]:
+    def _values(self, folded: Folded, verdict: Sequence[Field], scale: Scale, reply: Reply) -> list[float]:
+        """The values of one verdict; [] if it cannot be read."""
         try:
-            return [part.value for part in self._parts(folded, run, scale, reply)[0]]
+            return [part.value for part in self._parts(folded, verdict, scale, reply)[0]]
         except ReplyError:
             return []
+
+
+def _line(folded: Folded, field: Field | None) -> str:
+    return first_line(folded.text[field.start : field.end]) if field else ""
 
 
 def _lines(part: PartReading) -> str:
@@ -144,7 +153,7 @@ def _lines(part: PartReading) -> str:
 
 
 def _formula(value: float) -> str:
-    """A value as a whole score, or as two adjacent ones with their shares."""
+    """A value as one whole score, or as two adjacent scores with their shares."""
     low = floor(value)
     share = round(value - low, 9)
     if not share:
@@ -153,18 +162,18 @@ def _formula(value: float) -> str:
 
 
 def _value(formula: str, stated: str, scale: Scale, reply: Reply, name: str) -> tuple[float, list[str]]:
-    """The value, recomputed from the formula where there is one, and a warning where the sum is off."""
+    """The value, recomputed from the formula if there is one, and the warnings about the stated sum."""
     if any(character.isdigit() for character in formula):
         value = weighted_sum(formula, scale, reply, name)
-        agrees = not stated or _stated(stated, value, scale, reply)
+        agrees = not stated or _agrees(stated, value, scale, reply)
         return value, [] if agrees else ["weighted_sum_mismatch"]
     if not stated or is_placeholder(stated):
         raise unread(reply, "missing_score", f"{name} has neither a formula nor a weighted sum")
     return number(stated, scale, reply, name), ["formula_missing"]
 
 
-def _stated(stated: str, value: float, scale: Scale, reply: Reply) -> bool:
-    result = stated.rpartition("=")[2]  # some repeat the formula ahead of it
+def _agrees(stated: str, value: float, scale: Scale, reply: Reply) -> bool:
+    result = stated.rpartition("=")[2]  # some replies repeat the formula before the sum
     try:
         return abs(number(result, scale, reply) - value) <= SUM_TOLERANCE
     except ReplyError:
@@ -172,7 +181,9 @@ def _stated(stated: str, value: float, scale: Scale, reply: Reply) -> bool:
 
 
 def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
-    """Multiply out a formula.
+    """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
+
+    Shares may be fractions or percentages, with or without the percent sign.
 
     Raises:
         ReplyError: `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
@@ -183,15 +194,11 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
             code, reply.text, f"{WHAT_IS_WRONG[code]}: the formula of {name} is {formula.strip()[:80]!r}"
         )
 
-    # Single spaces keep the pattern quick; Markdown, LaTeX and outer brackets are no part of a formula.
-    whole = FORMULA.fullmatch(" ".join(formula.split()).strip(" *_`$\\[]()"))
-    if not whole:
+    terms = _terms(formula)
+    if not terms:
         raise error("not_a_number")
-    terms = TERM.findall(whole[1])
     scores = [on_scale(decimal(score), scale, error) for score, _, _ in terms]
-    shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]
-    if sum(shares) > 1 + SHARE_TOLERANCE:  # percent without its sign
-        shares = [share / 100 for share in shares]
+    shares = _shares(terms)
     steps = [abs(after - before) for before, after in pairwise(scores)]
     if any(score % 1 for score in scores) or steps not in ([], [1]):
         raise error("not_adjacent")
@@ -199,3 +206,17 @@ def weighted_sum(formula: str, scale: Scale, reply: Reply, name: str) -> float:
         raise error("bad_distribution")
     total = sum(score * share for score, share in zip(scores, shares, strict=True)) / sum(shares)
     return round(total, 9)
+
+
+def _terms(formula: str) -> list[tuple[str, str, str]]:
+    """The terms of a formula: score, share and percent sign each; [] if it is not a formula."""
+    # Single spaces keep the pattern fast. Markdown, LaTeX and outer brackets are not part of the formula.
+    whole = FORMULA.fullmatch(" ".join(formula.split()).strip(" *_`$\\[]()"))
+    return TERM.findall(whole[1]) if whole else []
+
+
+def _shares(terms: Sequence[tuple[str, str, str]]) -> list[float]:
+    shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]
+    if sum(shares) > 1 + SHARE_TOLERANCE:  # percentages without the sign
+        return [share / 100 for share in shares]
+    return shares

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.labelled import fields, first_line, label_pattern, one_line
+from groundjudge.replies.folded import Folded
+from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import Reading
 from groundjudge.replies.score import ends_in_number, is_placeholder, number, same_number, written
@@ -20,13 +22,20 @@ LABELS = label_pattern(
 
 @dataclass(frozen=True)
 class Banded:
-    """Reads the number after `Score:`, and the level that the reply names beside it."""
+    """Reads the number after `Score:`, and the level that the reply names after `Level:`."""
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Empty: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """False: there are no parts."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; the last score counts.
+        """Read a reply; of several scores the last counts, with the warning `several_verdicts`.
 
         Raises:
             ReplyError: there is no score, or it cannot be read.
@@ -47,17 +56,16 @@ class Banded:
             raise ReplyError("truncated", reply.text)
         value = number(place, scale, reply)
         differ = any(not same_number(other, value, scale, reply) for _, other in scores[:-1])
-
-        def before(label: str) -> str:
-            field = next((field for field in reversed(found[:index]) if field.label == label), None)
-            return folded.slice(field.start, field.end).strip() if field else ""
-
+        before = found[:index]
         return Reading(
-            value, before("analysis"), level=before("level"), warnings=("several_verdicts",) if differ else ()
+            value,
+            _last(folded, before, "analysis"),
+            level=_last(folded, before, "level"),
+            warnings=("several_verdicts",) if differ else (),
         )
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
-        """Write the three parts, a line each."""
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the three labelled parts, one line each."""
         return (
             f"Analysis: {one_line(reading.reason)}\n"
             f"Level: {one_line(reading.level)}\n"
@@ -65,9 +73,15 @@ class Banded:
         )
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        """The place of the value on the scale, 0..1."""
+        """The position of the value on the scale, 0..1."""
         return scale.score(reading.value or 0.0)
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
         return None
+
+
+def _last(folded: Folded, found: Sequence[Field], label: str) -> str:
+    """The raw content of the last field with that label; "" if there is none."""
+    field = next((field for field in reversed(found) if field.label == label), None)
+    return folded.slice(field.start, field.end).strip() if field else ""

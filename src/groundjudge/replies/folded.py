@@ -1,4 +1,4 @@
-"""A reply folded for reading: what differs only in looks is made alike, and the raw text is kept."""
+"""Folding for reading: characters that differ only in appearance become equal; the raw text is kept."""
 
 from __future__ import annotations
 
@@ -21,14 +21,20 @@ FOLDED = re.compile(f"[{''.join(PLAIN)}]")
 
 @dataclass(frozen=True)
 class Folded:
-    """A text folded for reading, that still knows where each character stood in the raw text."""
+    """A folded text that maps each of its characters back to the raw text.
+
+    Attributes:
+        raw: the text before folding.
+        text: the folded text.
+        origins: for each character of `text` its index in `raw`; None if the two are the same.
+    """
 
     raw: str
     text: str
     origins: Sequence[int] | None = None
 
     def slice(self, start: int, end: int | None = None) -> str:
-        """The raw text of a span of the folded one, with what was folded away inside and around it."""
+        """The raw text of a span of the folded text, with the characters removed inside and around it."""
         end = len(self.text) if end is None else end
         if self.origins is None:
             return self.raw[start:end]
@@ -38,7 +44,7 @@ class Folded:
 
 
 def fold(raw: str) -> Folded:
-    """Fold what differs only in looks: zero-width characters, full-width digits and signs, line ends."""
+    """Remove zero-width characters; replace full-width digits and signs; make every line end a newline."""
     if not FOLDED.search(raw):
         return Folded(raw, raw)
     kept: list[str] = []

@@ -1,4 +1,4 @@
-"""What a reply format offers; a format of your own offers the same and is passed as `reply=`."""
+"""The protocol of reply formats. A custom format implements it and is passed as `reply=`."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from groundjudge.verdict import Scale
 
 @runtime_checkable
 class Format(Protocol):
-    """A reply format answers for itself: nothing outside it knows how its replies are written.
+    """A reply format: reads replies, writes them and scores them. Nothing outside it knows their syntax.
 
-    Frozen dataclasses serve best: a judge's identity holds the class and the attributes of its format.
+    Use a frozen dataclass: a judge's identity depends on the class and the attributes of its format.
     """
 
     @property
     def part_names(self) -> tuple[str, ...]:
-        """The names of the scores that each reply has besides the headline; () where there are none."""
+        """The names of the scores that each reply has besides the headline score; () if there are none."""
         ...
 
     @property
     def parts_are_sentences(self) -> bool:
-        """Whether the parts of a reading are the sentences of the response, which they should cover."""
+        """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         ...
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
@@ -35,7 +35,7 @@ class Format(Protocol):
         ...
 
     def write(self, reading: Reading, scale: Scale) -> str:
-        """Write the reply that `read` reads as this reading, as far as the format has a place for it."""
+        """Write a reply that `read` reads as this reading, except for what the format does not express."""
         ...
 
     def score(self, reading: Reading, scale: Scale) -> float:
@@ -43,11 +43,11 @@ class Format(Protocol):
         ...
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """A JSON schema of the reply; None where replies are not JSON."""
+        """A JSON schema of the reply; None if replies are not JSON."""
         ...
 
 
 def missing_members(candidate: object) -> list[str]:
-    """The names of what a would-be format lacks."""
+    """The names of the members of `Format` that the candidate lacks."""
     members = ("part_names", "parts_are_sentences", "read", "write", "score", "schema")
     return [name for name in members if not hasattr(candidate, name)]

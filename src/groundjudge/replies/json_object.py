@@ -1,7 +1,7 @@
-"""Verdicts as one JSON object: `{"reasoning": "why", "score": 0.8}`.
+"""Verdicts as one JSON object: `{"reasoning": "explanation", "score": 0.8}`.
 
-Valid JSON is taken as it is. Only what is no valid JSON is repaired, by the json_repair library,
-and a repair never makes a score: its digits must stand in the raw reply, in the score's place.
+Valid JSON is read without changes. Only invalid JSON is repaired, by the json_repair library, and a
+repair never produces a score: its digits must be in the raw reply, in the score's place.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
@@ -25,14 +25,24 @@ FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*)```", re.DOTALL)
 STRING_OR_BRACE = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closing>"?)|[{}]', re.DOTALL)
 BRACE = re.compile(r"[{}]")
 MOST_FALSE_STARTS = 50
-"""So many opening braces are tried that turn out to close nowhere; then the reply is given up."""
+"""How many opening braces without a closing one are tried before the search for objects stops."""
+
 MOST_NESTED = 100
-"""An object that goes deeper than this is taken for one that closes nowhere."""
+"""Objects nested deeper than this are treated as not closed."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An object of the reply that has the score's key: what stands there, and where the object ends."""
+    """An object of the reply that has the score's key.
+
+    Attributes:
+        score: the value under the score's key.
+        reason: the explanation; "" if there is none.
+        start: where the object begins in the reply.
+        end: where the object ends in the reply, exclusive.
+        raw: the object's raw text if it was repaired; None if it was valid JSON.
+        doubled: whether the score's key occurs several times with different values.
+    """
 
     score: object
     reason: str
@@ -44,31 +54,42 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Json:
-    """Reads the number under the key `value` and the explanation under the key `reason`."""
+    """Reads the number under one key and the explanation under another.
+
+    Attributes:
+        value: the key of the number.
+        reason: the key of the explanation.
+    """
 
     value: str = "score"
     reason: str = "reasoning"
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Empty: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """False: there are no parts."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; the last object with a score counts, if nothing is written after it.
+        """Read a reply; of several objects with different scores the last counts, if nothing follows it.
 
         Raises:
-            ReplyError: there is no such object, or its score cannot be read.
+            ReplyError: there is no object with a score, the score cannot be read, or scores differ and
+                text follows the last one (`ambiguous`).
         """
         folded = opened(reply, OBJECT)
         text = folded.slice(0)
-        candidates = [one for one in self._candidates(text) if not _is_echo(one.score)]
+        candidates = [candidate for candidate in self._candidates(text) if not _is_echo(candidate.score)]
         rest = text[candidates[-1].end :] if candidates else text
-        if self._begins(rest, reply):  # an object that breaks off would have been the last verdict
-            raise unread(reply)
-        if not candidates:
+        if not candidates or self._begins(rest, reply):  # an incomplete object would be the last verdict
             raise unread(reply)
         *earlier, last = candidates
         value = self._number(last, scale, reply)
-        differ = last.doubled or any(self._differs(one, value, scale, reply) for one in earlier)
+        differ = last.doubled or any(self._differs(other, value, scale, reply) for other in earlier)
         if differ and rest.strip(" \t\r\n`"):
             raise ReplyError("ambiguous", reply.text)
         return Reading(value, last.reason, warnings=("several_verdicts",) if differ else ())
@@ -82,11 +103,11 @@ class Json:
         )
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        """The place of the value on the scale, 0..1."""
+        """The position of the value on the scale, 0..1."""
         return scale.score(reading.value or 0.0)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """An object with the explanation first and the value within the ends of the scale."""
+        """An object with the explanation first and the value within the bounds of the scale."""
         lowest, highest = sorted((scale.worst, scale.best))
         kind = "integer" if scale.integer else "number"
         return {
@@ -131,7 +152,7 @@ class Json:
         )
 
     def _number(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
-        """The candidate's score; of a repaired object the one that its raw characters spell."""
+        """The candidate's score; for a repaired object, the number in its raw text."""
         if candidate.raw is None:
             return _strict_number(candidate.score, scale, reply)
         values = {
@@ -144,11 +165,11 @@ class Json:
 
     @property
     def _place(self) -> re.Pattern[str]:
-        """The score's key and what stands after its colon, quoted in any way or bare."""
+        """A pattern for the score's key and the value after its colon, quoted or bare."""
         key = re.escape(self.value)
         return re.compile(
             rf"(?<![\w])[\"'“”]?{key}[\"'“”]?\s*[:=]\s*"
-            # A comma may stand before decimals, or before what makes the number doubtful.
+            # A comma may precede decimals, or a second number that makes the score ambiguous.
             r"(?:[\"'“](?P<string>[^\"'”\n]*)[\"'”]|(?P<bare>[^,}\n]*(?:,[^\S\n]*[0-9][^,}\n]*)*))",
             re.IGNORECASE,
         )
@@ -160,13 +181,13 @@ class Json:
             return True
 
     def _begins(self, rest: str, reply: Reply) -> bool:
-        """Whether an object with a score begins in a text, or may have begun, and does not end there."""
+        """Whether the text contains the beginning of another object with a score, or may do so if cut off."""
         opening = rest.find("{")
         return opening >= 0 and (is_cut_off(reply) or bool(self._place.search(rest, opening)))
 
 
 def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
-    """A number of valid JSON as it is; a text by the grammar of numbers."""
+    """The number in valid JSON; a string is read like any other score."""
 
     def error(code: str) -> ReplyError:
         return ReplyError(
@@ -181,7 +202,7 @@ def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
 
 
 def _strictly(text: str) -> list[tuple[str, Any]] | None:
-    """The pairs of the object that a text is, or None."""
+    """The key-value pairs of a valid JSON object, duplicate keys included; None if it is not one."""
     try:
         pairs = json.loads(text, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
@@ -190,21 +211,21 @@ def _strictly(text: str) -> list[tuple[str, Any]] | None:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with its doubled keys, told apart from a JSON list."""
+    """A JSON object with its duplicate keys, distinguishable from a JSON list."""
 
 
 def _repaired(text: str) -> list[tuple[str, Any]] | None:
-    from json_repair import repair_json  # noqa: PLC0415  needed for broken replies only
+    from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
     try:
         repaired = repair_json(text, return_objects=True, skip_json_loads=True)
-    except Exception:  # noqa: BLE001  whatever a repair stumbles over, the reply is not readable
+    except Exception:  # noqa: BLE001  if the repair fails for any reason, the reply is unreadable
         return None
     return list(repaired.items()) if isinstance(repaired, dict) else None
 
 
 def _objects(text: str) -> Iterator[tuple[int, int]]:
-    """The spans of the top-level balanced objects, braces inside their strings left aside."""
+    """The spans of the top-level balanced objects; braces inside strings are ignored."""
     start, false_starts = text.find("{"), 0
     while start >= 0 and false_starts < MOST_FALSE_STARTS:
         end = _closing(text, start)
@@ -228,16 +249,16 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _strings_and_braces(text: str, start: int) -> Iterator[re.Match[str]]:
-    """The strings and braces of a text; a quotation mark that nothing closes begins no string."""
+    """The strings and braces of a text; an unclosed quotation mark does not begin a string."""
     for match in STRING_OR_BRACE.finditer(text, start):
-        if match["closing"] == "":  # nor does any mark after it
+        if match["closing"] == "":  # nor does any quotation mark after it
             yield from BRACE.finditer(text, match.start())
             return
         yield match
 
 
 def _under(key: str, pairs: list[tuple[str, Any]]) -> list[Any]:
-    """What stands under a key or, where it is not there, under those that differ from it in case only."""
+    """The values under a key or, if it is missing, under keys that differ from it only in case."""
     exactly = [value for other, value in pairs if other == key]
     return exactly or [value for other, value in pairs if other.casefold() == key.casefold()]
 

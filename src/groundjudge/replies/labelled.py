@@ -1,4 +1,4 @@
-"""The labelled parts of a reply: `Score: 8`, whatever Markdown stands around the label."""
+"""The labelled fields of a reply: `Score: 8`, with or without Markdown around the label."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ LIST_ITEM = re.compile(r"\s*[0-9]+[.)]\s+\S")
 
 @dataclass(frozen=True)
 class Field:
-    """A labelled part of a reply: which label, where the label begins, and where its content stands."""
+    """A labelled field of a reply; the positions are indexes into the folded text.
+
+    Attributes:
+        label: the label's name in the pattern.
+        begin: where the label begins.
+        start: where the content begins.
+        end: where the content ends, exclusive.
+    """
 
     label: str
     begin: int
@@ -21,10 +28,11 @@ class Field:
 
 
 def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False) -> re.Pattern[str]:
-    """A pattern for labels at the start of a line, whatever Markdown stands around them.
+    """A pattern for labels at the start of a line, with or without Markdown around them.
 
-    `labels` maps each label's name to the ways in which it may be written; `fields` tells the names.
-    `numbered` labels may count themselves ("Score 2:").
+    Args:
+        labels: for each label's name the ways in which it may be written. `fields` returns the names.
+        numbered: whether a label may have a number, as in "Score 2:".
     """
     ways = "|".join(f"(?P<{name}>{'|'.join(map(_spaced, written))})" for name, written in labels.items())
     number = r"(?:[^\S\n]*\#?[0-9]+)?" if numbered else ""
@@ -36,12 +44,12 @@ def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False
 
 
 def _spaced(label: str) -> str:
-    """A pattern for a label, with spaces for its underscores or the other way round."""
+    """A pattern for a label in which spaces and underscores are interchangeable."""
     return "[_ ]".join(map(re.escape, re.split("[_ ]", label)))
 
 
 def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
-    """The labelled parts of a text in their order; a part ends where the next label begins."""
+    """The labelled fields of a text in order; a field ends where the next label begins."""
     found = list(labels.finditer(text))
     return [
         Field(match.lastgroup or "", match.start(), match.end(), _end(text, match, after))
@@ -50,7 +58,7 @@ def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
 
 
 def _end(text: str, label: re.Match[str], after: re.Match[str] | None) -> int:
-    """Where a label's part ends, without the Markdown that surrounds both: `**Score: 8**`."""
+    """Where a field ends, without the Markdown that surrounds label and content: `**Score: 8**`."""
     end = after.start() if after else len(text)
     mark = label["_mark"]
     if mark and not label[0].rstrip(": ").endswith(mark):
@@ -61,17 +69,17 @@ def _end(text: str, label: re.Match[str], after: re.Match[str] | None) -> int:
 
 
 def first_line(text: str) -> str:
-    """The first line that is not blank: a number may stand on the line below its label.
+    """The first line that is not blank: a number may be on the line below its label.
 
-    A list that begins there is no number: "1. The response ...".
+    A numbered list item there ("1. The response ...") is not a number, and gives "".
     """
-    own, *below = text.split("\n")
-    if own.strip():
-        return own
+    same_line, *below = text.split("\n")
+    if same_line.strip():
+        return same_line
     line = next(filter(str.strip, below), "")
     return "" if LIST_ITEM.match(line) else line
 
 
 def one_line(text: str) -> str:
-    """A text on one line, where no label of a format can begin."""
+    """The text on one line, so that none of its words can be read as a label."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""The part of a reply that can hold a verdict, and the error where it holds none."""
+"""The part of a reply that can hold a verdict, and the error when it holds none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded, fold
 from groundjudge.reply import Reply
 
-# What endpoints say for it: OpenAI, Anthropic, Gemini, Mistral and Bedrock have words of their own.
+# The finish reasons of OpenAI, Anthropic, Gemini, Mistral and Bedrock.
 CUT_OFF = frozenset(
     {
         *("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"),
@@ -33,41 +33,48 @@ APOLOGY = re.compile(
     re.IGNORECASE,
 )
 APOLOGY_WITHIN = 300
+"""The number of characters at the start of a reply in which an apology counts as a refusal."""
 
 
 def opened(reply: Reply, mark: re.Pattern[str]) -> Folded:
-    """The part of a reply that can hold a verdict: folded, and without the reasoning ahead of it.
+    """The part of a reply that can hold a verdict: folded, and without the reasoning before it.
 
-    `mark` finds the tags or labels of the format: what closes after one of them is content.
+    Args:
+        reply: the reply of the model.
+        mark: matches the tags or labels of the format. A closing `</think>` after one of them is content.
 
     Raises:
-        ReplyError: `refused`, `empty`, `truncated`, or `no_verdict` for a reasoning that never ends.
+        ReplyError: `refused`, `empty`, `truncated`, or `no_verdict` for reasoning that is not closed.
     """
     if reply.refusal or reply.finish_reason in FILTERED:
         raise ReplyError("refused", reply.text)
-    folded = fold(reply.text)
-    begin = REASONING.match(folded.text)
-    if begin:
-        closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
-        if not closing:
-            raise unread(reply)
-        folded = fold(folded.slice(closing.end()))
-    else:
-        end = REASONING_END.search(folded.text)
-        if end and not mark.search(folded.text, 0, end.start()):
-            folded = fold(folded.slice(end.end()))
+    folded = _without_reasoning(fold(reply.text), mark)
+    if folded is None:
+        raise unread(reply)
     if not folded.text.strip():
         raise ReplyError("truncated" if is_cut_off(reply) else "empty", reply.text)
     return folded
 
 
+def _without_reasoning(folded: Folded, mark: re.Pattern[str]) -> Folded | None:
+    """The text after the reasoning; None if the reasoning is not closed."""
+    begin = REASONING.match(folded.text)
+    if begin:
+        closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
+        return fold(folded.slice(closing.end())) if closing else None
+    end = REASONING_END.search(folded.text)
+    if end and not mark.search(folded.text, 0, end.start()):
+        return fold(folded.slice(end.end()))
+    return folded
+
+
 def is_cut_off(reply: Reply) -> bool:
-    """Whether the endpoint says that the reply ran into its length limit."""
+    """Whether the reply reached its length limit, by its finish reason."""
     return reply.finish_reason in CUT_OFF
 
 
 def unread(reply: Reply, code: str = "no_verdict", message: str = "") -> ReplyError:
-    """The error for a reply without a verdict: a cut-off one was truncated, an apology is a refusal."""
+    """The error for a reply without a verdict: `truncated` if cut off, `refused` if an apology, or `code`."""
     if is_cut_off(reply):
         return ReplyError("truncated", reply.text)
     if code == "no_verdict" and APOLOGY.search(reply.text, 0, APOLOGY_WITHIN):

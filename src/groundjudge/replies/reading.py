@@ -1,4 +1,4 @@
-"""What a format found in a reply: numbers on the judge's own scale, and the words around them."""
+"""What a format read from a reply: numbers on the judge's own scale, and the explanations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PartReading:
-    """One of several scores, with the quotes that are given as its evidence (not yet checked)."""
+    """One of several scores.
+
+    Attributes:
+        name: what is scored: a name of the format's `part_names`, or a sentence of the response.
+        value: the score on the judge's own scale.
+        reason: the explanation; "" if there is none.
+        quotes: the quotes given as evidence, not yet checked.
+    """
 
     name: str
     value: float
@@ -17,10 +24,14 @@ class PartReading:
 
 @dataclass(frozen=True)
 class Reading:
-    """A reply as it was read.
+    """The content of a reply.
 
-    `value` is None where the format has no single number; `level` is the level the reply names in
-    words beside the number; `warnings` are codes of what looked odd but left no doubt.
+    Attributes:
+        value: the number on the judge's own scale; None if the format has no single number.
+        reason: the explanation; "" if there is none.
+        parts: the scores of a format that has several.
+        level: the level that the reply names besides the number; "" if it names none.
+        warnings: codes for irregularities that did not prevent reading.
     """
 
     value: float | None

@@ -1,4 +1,4 @@
-"""What counts as a score: one number in its place, never guessed, never clamped."""
+"""What counts as a score: one number in its place; it is never guessed or clamped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 OWN_LABEL = re.compile(r"^(?:final\s+)?(?:score|rating)\s*[:=]\s*", re.IGNORECASE)
-# A comma before exactly three digits may stand before thousands: "1,000" is no 1, only "0,125" is plain.
+# A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
 NUMBER = re.compile(r"[+\-−]?(?:0*,[0-9]+|[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?|\.[0-9]+)")
 OUT_OF = re.compile(
     r"\s*(?:[(\[]\s*)?(?:/|out\s+of\b)\s*(?P<best>[0-9]+(?:[.,][0-9]+)?)(?:\s*[)\]])?", re.IGNORECASE
@@ -32,17 +32,17 @@ SECOND_NUMBER = re.compile(
 )
 PERCENT = re.compile(r"\s*%")
 COMMENT = re.compile(r"\s*(?:$|\n|[(\[（]|[-–—=:;\"'”。，；！]|[.,!](?:\s|$))")
-# How a number breaks off that may go on: "72", "72.", "7-", "85/".
+# How a number can end that may be incomplete: "72", "72.", "7-", "85/".
 BROKEN_OFF = re.compile(r"[.,]?|\s*[-–—/]\s*")
 
 
 def is_placeholder(place: str) -> bool:
-    """Whether a score's place only repeats what the prompt wrote there ("your Score")."""
+    """Whether a score's place only repeats the prompt's placeholder ("your Score")."""
     return bool(PLACEHOLDER.fullmatch(EMPHASIS.sub(" ", place)))
 
 
 def ends_in_number(place: str) -> bool:
-    """Whether a place breaks off within or right after its number, so that digits may be missing."""
+    """Whether a place ends within or right after its number, so that digits may be missing."""
     match = NUMBER.search(place)
     return match is None or bool(BROKEN_OFF.fullmatch(place, match.end()))
 
@@ -51,10 +51,13 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
     """The number in a score's place: digits, then nothing, a comment, or `/N` with the scale's best N.
 
     Args:
-        place: what stands where the score belongs, folded.
-        scale: what the number must lie on.
-        reply: the reply it stands in, for the error.
-        whose: what the score is of, for the error.
+        place: the folded text in the score's place.
+        scale: the scale that the number must lie on.
+        reply: the reply that contains the place, for the error.
+        whose: what the score is of, for the error's message.
+
+    Returns:
+        The number, on the judge's own scale.
 
     Raises:
         ReplyError: `not_a_number`, `ambiguous`, `out_of_scale` or `not_integer`.
@@ -70,11 +73,10 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
     found = NUMBER.match(text)
     if not found:
         raise error("not_a_number")
-    top = max(scale.worst, scale.best)
     rest = text[found.end() :]
     out_of = OUT_OF.match(rest)
     if out_of:
-        if decimal(out_of["best"]) != top:
+        if decimal(out_of["best"]) != max(scale.worst, scale.best):
             raise error("out_of_scale")
         rest = rest[out_of.end() :]
     if SECOND_NUMBER.match(rest):
@@ -88,18 +90,18 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
 
 
 def on_scale(value: float, scale: Scale, error: Callable[[str], ReplyError]) -> float:
-    """The value, if it lies on the scale; never clamped, never rounded."""
+    """The value if it lies on the scale, neither clamped nor rounded. Otherwise `error(code)` is raised."""
     if isinstance(value, float) and math.isnan(value):
         raise error("not_a_number")
     if not scale.holds(value):
         raise error("out_of_scale")
     if scale.integer and value != int(value):
         raise error("not_integer")
-    return float(value) + 0.0  # which makes a plain zero of a negative one
+    return float(value) + 0.0  # -0.0 becomes 0.0
 
 
 def same_number(place: str, value: float, scale: Scale, reply: Reply) -> bool:
-    """Whether another place holds that value too; one that cannot be read does not."""
+    """Whether a place holds that value; False if it cannot be read."""
     try:
         return number(place, scale, reply) == value
     except ReplyError:
@@ -107,10 +109,10 @@ def same_number(place: str, value: float, scale: Scale, reply: Reply) -> bool:
 
 
 def decimal(digits: str) -> float:
-    """The number that digits write, whichever of point and comma stands before the decimals."""
+    """The value of a number with a decimal point or a decimal comma."""
     return float(digits.replace(",", ".").replace("−", "-"))
 
 
 def written(value: float) -> str:
-    """A number in digits, never with an exponent; a whole one without a point."""
+    """A number in digits, never with an exponent; a whole number without a decimal point."""
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")

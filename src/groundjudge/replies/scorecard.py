@@ -1,4 +1,4 @@
-"""Verdicts in blocks of three lines, one block a sentence: the sentence, its evidence, its score."""
+"""Verdicts in blocks of three lines, one block per sentence: the sentence, its evidence, its score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from statistics import fmean
-from typing import Any, ClassVar
+from typing import Any
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
@@ -31,29 +31,36 @@ NOTHING = re.compile(
     r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
 )
 NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
-"""What the prompt asks for, which may have a remark behind it."""
+"""The prompt's own wording, which may be followed by a remark."""
 
 REMARK = re.compile(r"\((.+)\)\s*$")
-"""What is said of a score behind it: `Score: 10 (all 3 facts match)`."""
+"""A remark after a score: `Score: 10 (all 3 facts match)`."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """Reads the score and the quoted evidence of every sentence; the value is their mean."""
+    """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = True
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Empty: the parts are the sentences, which differ from reply to reply."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """True: there is one part for each sentence of the response."""
+        return True
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; of two blocks for one sentence the last counts.
+        """Read a reply; of several blocks for one sentence the last counts, with `several_verdicts`.
 
         Raises:
             ReplyError: `truncated` whenever the reply was cut off, `missing_score` for a block
-                without one, `ambiguous` for a second block that does not name its sentence, or a
-                score that cannot be read.
+                without a score, `ambiguous` for a block that does not name its sentence, or the code
+                of a score that cannot be read.
         """
         folded = opened(reply, LABELS)
-        if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would tell
+        if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would show it
             raise ReplyError("truncated", reply.text)
         parts: dict[str, PartReading] = {}
         warnings: tuple[str, ...] = ()
@@ -71,15 +78,15 @@ class Scorecard:
             fmean(part.value for part in parts.values()), parts=tuple(parts.values()), warnings=warnings
         )
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
-        """Write a block of three lines for each part; its reason is a remark behind the score."""
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write a block of three lines for each part; its reason becomes a remark after the score."""
         return "\n\n".join(map(_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        """The mean over the sentences, 0..1."""
+        """The mean of the sentences' scores, 0..1."""
         return fmean(scale.score(part.value) for part in reading.parts)
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
         return None
 
@@ -95,7 +102,7 @@ def _block(part: PartReading) -> str:
 
 
 def _blocks(found: Sequence[Field]) -> list[list[Field]]:
-    """The fields, a list for each sentence; what comes ahead of the first sentence is no block."""
+    """The fields grouped by sentence; those before the first sentence belong to no block."""
     starts = [index for index, field in enumerate(found) if field.label == "sentence"]
     return [list(found[start:end]) for start, end in zip_longest(starts, starts[1:])]
 
@@ -103,15 +110,15 @@ def _blocks(found: Sequence[Field]) -> list[list[Field]]:
 def _part(
     folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply
 ) -> tuple[PartReading | None, bool]:
-    """One block, None where it only repeats the prompt's placeholders; and whether its scores differ."""
+    """The part of one block (None if it only has placeholders), and whether its scores differ."""
     content = {field.label: folded.slice(field.start, field.end).strip() for field in block}
     sentence = content["sentence"]
     if "score" not in content:
         raise ReplyError(
             "missing_score", reply.text, f"the block of the sentence {sentence[:80]!r} has no score"
         )
-    places = [first_line(folded.text[field.start : field.end]) for field in block if field.label == "score"]
-    places = [place for place in places if not is_placeholder(place)]
+    lines = (first_line(folded.text[field.start : field.end]) for field in block if field.label == "score")
+    places = [line for line in lines if not is_placeholder(line)]
     if not places:
         return None, False
     *earlier, last = places

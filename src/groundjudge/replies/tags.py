@@ -1,11 +1,11 @@
-"""Verdicts between tags: `<S1>why</S1><S2>4</S2>`."""
+"""Verdicts between tags: `<S1>explanation</S1><S2>4</S2>`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
@@ -16,11 +16,18 @@ from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
 UNTAGGED = str.maketrans("<>", "‹›")
-"""Tags within a text are written so, so that none of them is read as one of the format's."""
+"""Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format."""
 
 
 class Place(NamedTuple):
-    """What stands after an opening tag, up to the next tag of that name."""
+    """The content after an opening tag, up to the next tag of that name; indexes into the folded text.
+
+    Attributes:
+        begin: where the opening tag begins.
+        start: where the content begins.
+        end: where the content ends, exclusive.
+        closed: whether a closing tag ends it.
+    """
 
     begin: int
     start: int
@@ -30,16 +37,28 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Tags:
-    """Reads the number in the tag `value` and the explanation in the tag `reason`."""
+    """Reads the number in one tag and the explanation in another.
+
+    Attributes:
+        value: the name of the tag that holds the number.
+        reason: the name of the tag that holds the explanation.
+    """
 
     value: str = "S2"
     reason: str = "S1"
 
-    part_names: ClassVar[tuple[str, ...]] = ()
-    parts_are_sentences: ClassVar[bool] = False
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """Empty: there is one score."""
+        return ()
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        """False: there are no parts."""
+        return False
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply; the last verdict counts.
+        """Read a reply; of several verdicts the last counts, with the warning `several_verdicts`.
 
         Raises:
             ReplyError: there is no verdict, or its number cannot be read.
@@ -63,22 +82,22 @@ class Tags:
             warnings.append("unclosed_tag")
         return Reading(value, self._reason(text, last.begin), warnings=tuple(warnings))
 
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  the protocol's
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
         value = written(reading.value or 0.0)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value}</{self.value}>"
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        """The place of the value on the scale, 0..1."""
+        """The position of the value on the scale, 0..1."""
         return scale.score(reading.value or 0.0)
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  the protocol's
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
         return None
 
     def _reason(self, text: Folded, verdict: int) -> str:
-        """The last explanation ahead of the verdict, or after it where there is none ahead."""
+        """The last explanation before the verdict, or the last one at all if there is none before it."""
         places = _places(text, self.reason)
         if not places:
             return ""

@@ -1,1 +1,1 @@
-"""The report: a run as a single HTML page."""
+"""The report: verdicts as a single HTML page."""

@@ -1,32 +1,37 @@
-"""A page of what was judged and why: one file, no network, made of data, a style and a script."""
+"""The report: verdicts as one self-contained HTML page, made of data, a style sheet and a script."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
 from groundjudge.analysis.labels import Labels, label_of
 from groundjudge.case import Case, Document, Message, is_list, well_formed
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Part, Usage, Verdict
+from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict
 from groundjudge.version import __version__
 
-if TYPE_CHECKING:  # a report without labels needs no statistics library
+if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.analysis.agreement import Agreement
 
-PAGE = Path(__file__).parent
-BINS = 20
-"""Into how many parts of equal width the scores are counted."""
+FOLDER = Path(__file__).parent
+"""The folder of page.html, page.css and page.js."""
 
-FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
+HISTOGRAM_BINS = 20
+"""The number of bins of equal width of a judge's histogram of scores."""
+
+CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
+"""The fields of a case that are copied as they are; response and context are converted."""
+
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 def report(
@@ -37,113 +42,160 @@ def report(
     labels: Labels | None = None,
     agreements: Sequence[Agreement] = (),
 ) -> str:
-    """The page as HTML.
+    """Make a report of verdicts.
 
-    Nothing on it is fetched, and nothing that was judged is ever read as HTML: texts are data, which
-    the page's own script puts in as text, and its Content-Security-Policy lets no other script run.
+    The page fetches nothing, and text of cases and verdicts is never parsed as HTML: it is embedded
+    as JSON, the page's script inserts it as text nodes, and the page's Content-Security-Policy
+    allows no other script.
 
     Args:
-        verdicts: of any judges; of several on one case the last counts.
-        title: what the page is about, such as the file's name.
-        cases: what was judged. A case is found by the verdict's `case_id`.
-        labels: what people said.
-        agreements: how far the judges agree with that, with all disagreements in `worst`.
+        verdicts: of any judges. Only the last verdict of a judge on a case is shown.
+        title: the heading, such as the name of the file of verdicts.
+        cases: the judged cases, matched with verdicts by their ids.
+        labels: human labels to show with the verdicts.
+        agreements: what `analysis.agreement.agree` returns for these labels, with all disagreements
+            in `worst`, because rows are marked by them.
+
+    Returns:
+        The page as HTML.
+
+    Raises:
+        LabelError: `unreadable_label`.
     """
     kept, n_repeated = last_of_each(verdicts)
     judged = {verdict.case_id for verdict in kept}
     shown = {case.id: case for case in cases if case.id is not None and case.id in judged}
-    places = {case_id: place for place, case_id in enumerate(shown)}
-    judges = {judge: place for place, judge in enumerate(sorted({verdict.judge for verdict in kept}))}
-    signatures = {sign: place for place, sign in enumerate(dict.fromkeys(v.signature for v in kept))}
-    differing = {(one.judge, row.case_id) for one in agreements for row in one.worst}
-    by_judge = {one.judge: one for one in agreements}
+    signatures = _positions(verdict.signature for verdict in kept)
     data = {
         "title": title,
         "library": __version__,
-        "repeated": n_repeated,
-        "judges": [
-            _judge(summary, [v for v in kept if v.judge == summary.judge], by_judge.get(summary.judge))
-            for summary in summarise(kept)
-        ],
+        "n_repeated": n_repeated,
+        "judges": _judges(kept, agreements),
         "signatures": list(signatures),
         "cases": [_case(case) for case in shown.values()],
-        "verdicts": [
-            _without_nothing(
-                _verdict(verdict, shown.get(verdict.case_id or ""))
-                | {
-                    "judge": judges[verdict.judge],
-                    "case": places.get(verdict.case_id or ""),
-                    "signature": signatures[verdict.signature],
-                    "person": _said(labels, verdict),
-                    "differs": (verdict.judge, verdict.case_id) in differing,
-                }
-            )
-            for verdict in kept
-        ],
+        "verdicts": _rows(kept, shown, signatures, labels, agreements),
     }
     return _page(title, data)
 
 
+def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:
+    """The position of each distinct key among the distinct keys."""
+    return {key: position for position, key in enumerate(dict.fromkeys(keys))}
+
+
 def _page(title: str, data: Mapping[str, Any]) -> str:
-    """The parts of the page put together, with a policy that allows this style and script alone."""
-    style, script = (_text(PAGE / name) for name in ("page.css", "page.js"))
+    """Fill in the template, with a policy that allows its own style sheet and script alone."""
+    style, script = (_read(FOLDER / name) for name in ("page.css", "page.js"))
     policy = (
-        f"default-src 'none'; img-src data:; script-src {_allowed(script)}; style-src {_allowed(style)}; "
+        f"default-src 'none'; img-src data:; script-src {_csp_hash(script)}; style-src {_csp_hash(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = {
+    values = {
         "policy": policy,
         "title": escape(title),
         "style": style,
         "data": _embedded(data),
         "script": script,
     }
-    pieces = _text(PAGE / "page.html").split("@@")  # put together at once: no part is looked into
-    return well_formed("".join(parts[piece] if place % 2 else piece for place, piece in enumerate(pieces)))
+    # Split once and joined once: a placeholder inside the data is left as it is.
+    pieces = _read(FOLDER / "page.html").split("@@")
+    return well_formed("".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces)))
 
 
-def _text(path: Path) -> str:
+def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _allowed(code: str) -> str:
-    """An inline style or script, as a Content-Security-Policy names it."""
+def _csp_hash(code: str) -> str:
+    """The source expression of an inline style sheet or script in a Content-Security-Policy."""
     return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
 
 
 def _embedded(data: object) -> str:
-    """Data as JSON that cannot end the element it stands in: no `<`, `>` or `&` is left in it."""
-    written = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return written.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+    """JSON without `<`, `>` and `&`, which therefore cannot close the script element around it."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
+
+
+def _rows(
+    verdicts: Sequence[Verdict],
+    cases: Mapping[str, Case],
+    signatures: Mapping[str, int],
+    labels: Labels | None,
+    agreements: Iterable[Agreement],
+) -> list[dict[str, Any]]:
+    """The data of each verdict; judge, case and signature are positions in the lists of these."""
+    judges = _positions(sorted(verdict.judge for verdict in verdicts))
+    positions = _positions(cases)
+    disagreements = {(one.judge, row.case_id) for one in agreements for row in one.worst}
+    return [
+        _without_empty(
+            _verdict(verdict, cases.get(verdict.case_id or ""))
+            | {
+                "judge": judges[verdict.judge],
+                "case": positions.get(verdict.case_id or ""),
+                "signature": signatures[verdict.signature],
+                "human": _human_label(labels, verdict),
+                "disagrees": (verdict.judge, verdict.case_id) in disagreements,
+            }
+        )
+        for verdict in verdicts
+    ]
+
+
+def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> list[dict[str, Any]]:
+    """The data of each judge, sorted by name."""
+    by_judge = {agreement.judge: agreement for agreement in agreements}
+    return [
+        _judge(
+            summary,
+            [verdict for verdict in verdicts if verdict.judge == summary.judge],
+            by_judge.get(summary.judge),
+        )
+        for summary in summarise(verdicts)
+    ]
 
 
 def _judge(summary: Summary, verdicts: Sequence[Verdict], agreement: Agreement | None) -> dict[str, Any]:
-    """What there is to say of a judge as a whole."""
-    scored = [verdict for verdict in verdicts if verdict.score is not None]
-    counts = [[0, 0] for _ in range(BINS)]
-    for verdict in scored:
-        counts[min(int((verdict.score or 0.0) * BINS), BINS - 1)][bool(verdict.passed)] += 1
     usage = [verdict.usage for verdict in verdicts if verdict.usage]
-    seconds = sorted(verdict.latency_s for verdict in verdicts if verdict.attempts)
     return {
         **summary.model_dump(exclude={"labels"}),
-        "passed": sum(bool(verdict.passed) for verdict in scored),
-        "histogram": counts,
-        "labels": _labels_of(summary, verdicts),
+        "passed": sum(verdict.score is not None and bool(verdict.passed) for verdict in verdicts),
+        "histogram": _histogram(verdicts),
+        "labels": _level_counts(summary, verdicts),
         "calls": sum(verdict.attempts for verdict in verdicts),
         "tokens": _tokens(sum(usage, Usage())) if usage else None,
         "n_with_tokens": len(usage),
-        "latency": [median(seconds), quantiles(seconds, n=20)[-1] if seconds[1:] else seconds[0]]
-        if seconds
-        else None,
+        "latency": _latency(verdicts),
         "models": sorted({verdict.model for verdict in verdicts if verdict.model}),
-        "prompts": sorted({f"{v.prompt.version} · sha {v.prompt.sha256[:12]}" for v in verdicts if v.prompt}),
+        "prompts": sorted({_version(verdict.prompt) for verdict in verdicts if verdict.prompt}),
         "agreement": agreement.model_dump(exclude={"worst"}) if agreement else None,
     }
 
 
-def _labels_of(summary: Summary, verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """How often each label was given, from the worst to the best by its mean score; then those without."""
+def _version(prompt: PromptId) -> str:
+    return f"{prompt.version} · sha {prompt.sha256[:12]}"
+
+
+def _histogram(verdicts: Iterable[Verdict]) -> list[list[int]]:
+    """For each bin of scores, how many verdicts did not pass and how many did."""
+    counts = [[0, 0] for _ in range(HISTOGRAM_BINS)]
+    for verdict in verdicts:
+        if verdict.score is not None:
+            counts[min(int(verdict.score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)][bool(verdict.passed)] += 1
+    return counts
+
+
+def _latency(verdicts: Iterable[Verdict]) -> list[float] | None:
+    """Median and 95th percentile of the seconds per verdict; None if no model was called."""
+    seconds = sorted(verdict.latency_s for verdict in verdicts if verdict.attempts)
+    if not seconds:
+        return None
+    return [median(seconds), quantiles(seconds, n=20)[-1] if seconds[1:] else seconds[0]]
+
+
+def _level_counts(summary: Summary, verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    """How often each level was given, by rising mean score; last those that come without a score."""
     scores: dict[str, list[float]] = {label: [] for label in summary.labels}
     for verdict in verdicts:
         if verdict.label is not None and verdict.score is not None:
@@ -165,7 +217,7 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "reason": verdict.reason,
         "warnings": verdict.warnings,
         "error": [verdict.error.code, verdict.error.message] if verdict.error else None,
-        "reply": verdict.reply if verdict.error else None,  # else the reason and the parts say it all
+        "reply": verdict.reply if verdict.error else None,  # otherwise reason and parts hold its content
         "tokens": _tokens(verdict.usage) if verdict.usage else None,
         "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
@@ -174,78 +226,77 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
 
 
 def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[str, Any]:
-    """A part with the place of its sentence in the response; offsets count characters, not bytes."""
+    """A part, and where its sentence is in the response: offsets in characters, end exclusive."""
     found, _ = evidence.find([part.name], response) if _is_sentence(part.name) else ((), ())
-    return _without_nothing(
+    return _without_empty(
         {
             "name": part.name,
             "score": part.score,
             "value": part.value,
             "reason": part.reason,
             "at": [[one.start, one.end] for one in found],
-            "evidence": [
-                _without_nothing(
-                    {
-                        "at": [one.document, one.start, one.end],
-                        "near": not one.exact,
-                        "quote": one.quote if with_quotes or not one.exact else "",
-                    }
-                )
-                for one in part.evidence
-            ],
+            "evidence": [_quote(one, with_text=with_quotes or not one.exact) for one in part.evidence],
+        }
+    )
+
+
+def _quote(found: Evidence, *, with_text: bool) -> dict[str, Any]:
+    """A quote as [document, start, end]; its text is needed if it differs or the context is not shown."""
+    return _without_empty(
+        {
+            "at": [found.document, found.start, found.end],
+            "near": not found.exact,
+            "quote": found.quote if with_text else "",
         }
     )
 
 
 def _is_sentence(name: str) -> bool:
-    """Whether a part is a sentence of the response, and not an aspect such as "recall"."""
+    """Whether a part is a sentence of the response rather than an aspect such as "recall"."""
     return not (name.isascii() and name.isidentifier() and name.islower())
 
 
 def _case(case: Case) -> dict[str, Any]:
-    given = {name: _shown(getattr(case, name)) for name in FIELDS}
-    return _without_nothing(
-        {
-            "id": case.id,
-            **given,
-            "response": case.response_text,
-            "context": None
-            if case.context is None
-            else [
-                _without_nothing({"title": one.title, "tool": one.kind == "tool", "content": one.content})
-                for one in case.context
-            ],
-        }
-    ) | ({"context": []} if case.context == () else {})
+    fields = {
+        "id": case.id,
+        **{name: _displayed(getattr(case, name)) for name in CASE_FIELDS},
+        "response": case.response_text,
+    }
+    if case.context is None:
+        return _without_empty(fields)
+    return {**_without_empty(fields), "context": [_document(document) for document in case.context]}
 
 
-def _shown(value: Any) -> object:  # noqa: ANN401  whatever a field holds
-    """A field as text, or a list of texts; a message is told with its role."""
-    match value:
-        case Message():
-            calls = [
-                f"→ {call.name}({json.dumps(call.arguments, ensure_ascii=False)})"
-                for call in value.tool_calls
-            ]
-            return [value.role, "\n".join([value.content, *calls]).strip()]
-        case _:
-            return [_shown(one) for one in value] if is_list(value) else value
+def _document(document: Document) -> dict[str, Any]:
+    return _without_empty(
+        {"title": document.title, "tool": document.kind == "tool", "content": document.content}
+    )
+
+
+def _displayed(value: Any) -> object:  # noqa: ANN401  whatever a field of a case holds
+    """A field as text or a list of texts; a message as [role, text], with its tool calls in the text."""
+    if isinstance(value, Message):
+        calls = [
+            f"→ {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in value.tool_calls
+        ]
+        return [value.role, "\n".join([value.content, *calls]).strip()]
+    return [_displayed(one) for one in value] if is_list(value) else value
 
 
 def _tokens(usage: Usage) -> list[int]:
     return [usage.prompt_tokens, usage.completion_tokens]
 
 
-def _said(labels: Labels | None, verdict: Verdict) -> float | None:
+def _human_label(labels: Labels | None, verdict: Verdict) -> float | None:
     if labels is None or not verdict.case_id:
         return None
-    return label_of(labels.told.get(verdict.case_id), verdict.judge, verdict.case_id)
+    return label_of(labels.by_case.get(verdict.case_id), verdict.judge, verdict.case_id)
 
 
-def _without_nothing(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty or false, which a page of thousands of rows need not say."""
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is empty or false, which keeps a page of thousands of rows small."""
     return {
         key: value
-        for key, value in found.items()
+        for key, value in fields.items()
         if value is not None and value is not False and value not in ("", [], ())
     }

@@ -1,4 +1,4 @@
-"""Rows of a file, one at a time: a line that cannot be read is its own error and nobody else's."""
+"""Rows of a file, one at a time: an unreadable line is an error of its own and affects no other."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from groundjudge.case import FIELD_NAMED
 from groundjudge.errors import CaseError
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
-"""What a case can be built from, or the error that stands for a line that could not be read."""
+"""What a case can be built from, or the error in place of a line that could not be read."""
 
-STDIN = "-"
+STDIO = "-"
+"""Stdin for rows, stdout for verdicts."""
 
 LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
@@ -30,10 +31,10 @@ LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "judges": (str,),
     }
 )
-"""The columns whose cells may hold a JSON list, each with what the list may consist of."""
+"""The columns whose cells may hold a JSON list, each with the types of the list's items."""
 
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
-"""The columns in which an empty cell says "there is none", and not "not told"."""
+"""The columns in which an empty cell is an empty value, not a missing one."""
 
 DELIMITERS = ",;\t"
 
@@ -41,13 +42,13 @@ DELIMITERS = ",;\t"
 def read_rows(path: str | Path) -> Generator[FileRow, None, None]:
     """Read the rows of a file: CSV where the name ends in .csv, JSON Lines otherwise; "-" is stdin.
 
-    JSON Lines: one JSON object per line, in UTF-8; blank lines are passed over.
+    JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
 
-    CSV, in UTF-8: a header, and the delimiter that its first line holds most of: comma, semicolon or
-    tab. An empty cell of the context or the response is given as empty, any other empty cell is not
-    given; a row whose cells are all empty is passed over. A cell that holds a JSON list is read as
-    that list where the column can be one: texts or objects for the context, texts for answers and
-    judges, messages (objects) for query, response and conversation.
+    CSV, in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
+    the first line. An empty cell is an empty value for the context and the response, and a missing one
+    for any other column; a row of empty cells is skipped. A cell that holds a JSON list is read as that
+    list where the column allows one: texts or objects for the context, texts for answers and judges,
+    messages (objects) for query, response and conversation.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -55,7 +56,7 @@ def read_rows(path: str | Path) -> Generator[FileRow, None, None]:
     Raises:
         OSError: the file cannot be opened or read.
     """
-    if str(path) == STDIN:
+    if str(path) == STDIO:
         yield from _json_rows(sys.stdin.buffer)
     elif _is_csv(path):
         with _text_of(path) as text:
@@ -66,7 +67,7 @@ def read_rows(path: str | Path) -> Generator[FileRow, None, None]:
 
 
 def count_rows(path: str | Path) -> int | None:
-    """How many rows a file has, quickly: broken ones count. None for what can be read only once."""
+    """Count the rows of a file quickly, broken ones included. None for what can be read only once."""
     if not Path(path).is_file():
         return None
     if _is_csv(path):
@@ -81,7 +82,7 @@ def _is_csv(path: str | Path) -> bool:
 
 
 def _text_of(path: str | Path) -> TextIO:
-    """A file's text. What is not UTF-8 comes through as half characters, to be told row by row."""
+    """Open a file as text. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
     return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -129,14 +130,14 @@ def _header_fault(header: list[str] | csv.Error) -> str:
         return "the header is not UTF-8"
     counted = Counter(name.strip() for name in header)
     twice = [name for name, count in counted.items() if name and count > 1]
-    return f"the column {twice[0]!r} is there twice" if twice else ""
+    return f"the column {twice[0]!r} appears twice" if twice else ""
 
 
 def _records(text: TextIO) -> Iterator[tuple[int, list[str] | csv.Error]]:
     """The records of a CSV file, each with the line on which it begins."""
     first = text.readline()
     delimiter = max(DELIMITERS, key=first.count)
-    # Strict: otherwise a quote that is never closed swallows the rest of the file without a word.
+    # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     while True:
         line = reader.line_num + 1
@@ -149,7 +150,7 @@ def _records(text: TextIO) -> Iterator[tuple[int, list[str] | csv.Error]]:
 
 
 def _cells(row: Iterable[tuple[str, str]]) -> Iterator[tuple[str, object]]:
-    """The cells that are given, as what their columns stand for."""
+    """The cells that have a value, each read as its column demands."""
     for name, cell in row:
         field = FIELD_NAMED.get(name, name)
         if name and (cell.strip() or field in EMPTY_IS_GIVEN):
@@ -157,7 +158,7 @@ def _cells(row: Iterable[tuple[str, str]]) -> Iterator[tuple[str, object]]:
 
 
 def _listed(cell: str, kinds: tuple[type, ...]) -> object:
-    """The list that a cell holds as JSON, when it is a list of such things; else the cell."""
+    """The JSON list in a cell if its items have these types; otherwise the cell."""
     if not kinds or not cell.lstrip().startswith("["):
         return cell
     try:

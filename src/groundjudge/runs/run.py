@@ -1,4 +1,4 @@
-"""Many cases: read as they are needed, judged side by side, each row on its own."""
+"""Judge many cases: rows are read as needed, judged concurrently, and independent of each other."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ from groundjudge.runs.throttle import Throttle
 from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
-"""A case, what a case can be built from, or the error that stands for a row that could not be read."""
+"""A case, a mapping to build one from, or the error of a row that could not be read."""
 
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
 J = TypeVar("J", bound=Judge | Rubric)
 
 Job: TypeAlias = tuple[Judge, Case] | Verdict
-"""A judge and the case that it is asked about; a verdict where there is nothing to ask."""
+"""A judge and the case to judge, or a verdict that is known without asking a model."""
 
 Previous: TypeAlias = Callable[[Judge, Case], Verdict | None]
-"""Looks up the verdict of an previous run; None if there is none."""
+"""Looks up the verdict of a previous run; returns None if there is none."""
 
 FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
-"""The codes of a ModelError that every other row would meet as well."""
+"""The codes of a ModelError that every other row would raise as well; they end the run."""
 
-WAITING = 4
-"""How many verdicts may wait for their turn, times the concurrency. Then reading pauses."""
+MAX_WAITING = 4
+"""How many verdicts, times the concurrency, an ordered run requests ahead before reading pauses."""
 
 log = logging.getLogger("groundjudge")
 
 
-def arun(  # noqa: PLR0913  each is a wish of its own
+def arun(  # noqa: PLR0913  independent options
     judges: Judge | Sequence[Judge],
     cases: Rows,
     *,
@@ -69,58 +69,52 @@ def arun(  # noqa: PLR0913  each is a wish of its own
 ) -> AsyncGenerator[Verdict, None]:
     """Judge many cases with one or more judges, and yield one verdict per case and judge.
 
-    Nothing that a row brings about ends the run or touches another row: it becomes that row's
-    verdict with status "error". Its code is the error's own, or "unexpected" for an exception that
-    no judge should raise; that one is logged as well. A row that cannot become a case gives one such
-    verdict per judge; a CaseError among the rows, or a row that is no mapping, gives a single one
-    whose `judge` is "".
+    An error in one row neither ends the run nor affects other rows: it becomes that row's verdict with
+    status "error". Its code is the error's own, or "unexpected" for an exception that no judge should
+    raise; such an exception is also logged. A row that cannot become a case gives one such verdict per
+    judge; a CaseError among the rows, or a row that is not a mapping, gives a single one whose `judge`
+    is "".
 
-    A row may name the judges that apply to it: `judges`, a list or a text with commas between the
-    names. The others pass over it. A name that is neither a judge of this run nor one that comes with
-    groundjudge is most likely misspelt: it gets a verdict with the code `unknown_judge`.
+    A row can name the judges that apply to it under `judges`, in a list or a comma-separated string. The
+    other judges skip it. A name that is neither a judge of this run nor one that comes with groundjudge is
+    most likely misspelt: it gets a verdict with the code `unknown_judge`.
 
-    A request that meets a rate limit is sent again up to 8 times, after the time that the endpoint asks for
-    or longer, and as long as that happens fewer requests are in flight.
+    A request that meets a rate limit is retried up to 8 times, after at least the time that the endpoint
+    asks for. While that happens, fewer requests are in flight.
 
     Args:
-        judges: a judge or several. The concurrency is theirs together.
-        cases: any iterable. It is read as rows are needed and in the event loop, so one that waits
-            for its rows should be asynchronous. A row without an id gets the `case_id` "row N": its
-            place among the rows, from 1.
-        concurrency: how many verdicts are asked for at a time, 1 or more.
-        ordered: yield the verdicts in the order of the rows (and of the judges within a row), where
-            they come as they finish otherwise. At most 4 x concurrency verdicts are then asked for and
-            not yet taken; without it at most as many as the concurrency, so that whoever writes each
-            one down loses no more than what is in flight.
-        deadline: seconds, above 0, in which a verdict must be there, all tries and waits included. A row
+        judges: one or more judges. They share the concurrency.
+        cases: any iterable. It is read as rows are needed, in the event loop, so an iterable that waits
+            for its rows should be asynchronous. A row without an id gets the `case_id` "row N", where N
+            is its position among the rows, from 1.
+        concurrency: how many verdicts are in progress at a time, 1 or more.
+        ordered: yield the verdicts in the order of the rows (and of the judges within a row) instead of
+            as they finish. At most 4 x concurrency verdicts are then requested and not yet taken; without
+            `ordered` at most as many as the concurrency, so that a caller that saves each verdict loses
+            no more than those in flight.
+        deadline: the time limit of one verdict in seconds, above 0, with all attempts and waits. A row
             that takes longer gets an error with the code `timeout`. A function that blocks cannot be
-            stopped: its thread is left to itself.
-        max_calls: the model is asked at most so many times, re-asks included, replies from a cache not.
-        max_tokens: nothing more is asked once so many tokens are spent, prompts and replies together.
-        previous: given the judge and the case, gives a verdict that is there already. It is yielded as it
-            is, and nothing is asked. `judge.key(case)` is the `key` that such a verdict has.
+            stopped: its thread keeps running.
+        max_calls: the maximum number of calls to models, with re-asks and without replies from a cache.
+        max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
+        previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
+            is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
 
     Raises:
         ValueError: there is no judge, or a number is out of its range.
-        TypeError: `cases` is one case, or a text.
-        ModelError: nobody can be asked any more, which every other row would meet as well: `auth`, `quota`,
-            `not_found` (with the endpoint's words), `no_endpoint`, or `budget` when max_calls or max_tokens
-            are spent. It comes after all verdicts that are there; rows without one have none. Requests in
-            flight are given up, but for `budget`, where they are finished.
+        TypeError: `judges` contains a name, or `cases` is a single case or a string.
+        ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
+            message), `no_endpoint`, or `budget` when max_calls or max_tokens is used up. It is raised after
+            all finished verdicts were yielded; the remaining rows have none. Requests in flight are
+            cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    listed = _listed(judges)
-    if not listed:
-        message = "no judge given"
-        raise ValueError(message)
-    if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = "judges must be Judges, not names: load() makes a Judge of a name"
-        raise TypeError(message)
+    listed = _checked(judges)
     if concurrency < 1:
         message = f"concurrency must be 1 or more, not {concurrency}"
         raise ValueError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
-        message = "cases must be an iterable of cases: put a single one in a list, read a file with json"
+        message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
     if deadline is not None and not deadline > 0:
         message = f"deadline must be more than 0 seconds, not {deadline}"
@@ -144,11 +138,11 @@ def run(  # noqa: PLR0913  as above
     max_tokens: int | None = None,
     previous: Previous | None = None,
 ) -> Generator[Verdict, None, None]:
-    """Judge many cases as `arun` does, from code that is not asynchronous.
+    """Judge many cases as `arun` does, from synchronous code.
 
-    The work is done by an event loop in a thread of its own, so this works in a script, in a
-    notebook, inside a running event loop and from several threads at once; `cases` and `previous` are
-    read in that thread. Closing the generator ends the work: requests in flight are given up.
+    The work runs in an event loop in a separate thread, so this function works in a script, in a
+    notebook, inside a running event loop and from several threads at once; `cases` is read and `previous`
+    is called in that thread. Closing the generator ends the work: requests in flight are cancelled.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
@@ -167,7 +161,7 @@ def run(  # noqa: PLR0913  as above
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
-    """The row as a case that bears the `case_id` of its verdicts; `number` is its place, from 1.
+    """The row as a case whose `id` is the `case_id` of its verdicts; `number` is its position, from 1.
 
     Raises:
         CaseError: as for `Case.from_mapping`.
@@ -178,14 +172,27 @@ def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
 
 
 def id_of(row: Row, number: int) -> str:
-    """The row's own id, or "row N" where it has none."""
-    given = row.id if isinstance(row, Case) else row.get("id") if isinstance(row, Mapping) else None
-    own = "" if given is None else well_formed(str(given))
-    return own if own.strip() else f"row {number}"
+    """The row's own id, or "row N" if it has none; `number` is the row's position, from 1."""
+    value = row.id if isinstance(row, Case) else row.get("id") if isinstance(row, Mapping) else None
+    row_id = "" if value is None else well_formed(str(value))
+    return row_id if row_id.strip() else f"row {number}"
 
 
-def _listed(judges: Judge | Sequence[Judge]) -> tuple[Judge, ...]:
-    return tuple(judges) if isinstance(judges, Sequence) else (judges,)
+def _checked(judges: Judge | Sequence[Judge]) -> tuple[Judge, ...]:
+    """The judges as a tuple.
+
+    Raises:
+        ValueError: there is none.
+        TypeError: one of them is a name.
+    """
+    listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
+    if not listed:
+        message = "no judge given"
+        raise ValueError(message)
+    if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
+        raise TypeError(message)
+    return listed
 
 
 async def _jobs(judges: Sequence[Judge], rows: Rows, previous: Previous | None) -> AsyncGenerator[Job, None]:
@@ -204,7 +211,7 @@ async def _jobs(judges: Sequence[Judge], rows: Rows, previous: Previous | None) 
 def jobs_of(
     row: Row, number: int, judges: Sequence[J], previous: Callable[[J, Case], Verdict | None] | None = None
 ) -> list[tuple[J, Case] | Verdict]:
-    """What the row at a place, from 1, asks for. Whatever is wrong with it becomes a verdict of its own."""
+    """The jobs of a row; `number` is its position, from 1. An error in the row becomes a verdict."""
     if not isinstance(row, Case | Mapping):
         return [_failed("", _unreadable(row), id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
@@ -215,10 +222,10 @@ def jobs_of(
             applying = [judge for judge in judges if judge.name in named]
             misnamed = [_failed(name, error, case_id) for name, error in _misnamed(named, judges)]
         case = case_of(row, number)
-        there = [previous(judge, case) if previous else None for judge in applying]
-    except Exception as error:  # noqa: BLE001  a row's error is that row's alone
+        known = [previous(judge, case) if previous else None for judge in applying]
+    except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
-    jobs = (found or (judge, case) for judge, found in zip(applying, there, strict=True))
+    jobs = (verdict or (judge, case) for judge, verdict in zip(applying, known, strict=True))
     return [*jobs, *misnamed]
 
 
@@ -229,7 +236,7 @@ def _unreadable(row: object) -> CaseError:
 
 
 def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The judges that the row names, or None when it leaves the choice to the run."""
+    """The names of the judges that apply to the row; None if it names none, so that all apply."""
     data = row.metadata if isinstance(row, Case) else row
     if "judges" not in data and isinstance(data.get("metadata"), Mapping):
         data = data["metadata"]
@@ -241,17 +248,18 @@ def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
         case [*listed] if all(isinstance(name, str) for name in listed):
             return tuple(listed)
         case other:
-            message = f"judges must be a list of names, or names with commas between them, not {other!r}"
+            message = f"judges must be a list of names or a comma-separated string, not {other!r}"
             raise CaseError("field_unreadable", message, "judges")
 
 
 def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, CaseError]]:
+    """The names that are unknown, each with its error."""
     unknown = set(named) - {judge.name for judge in judges}
     if not unknown:
         return
     known = sorted({*names(), *(judge.name for judge in judges)})
     for name in sorted(unknown.difference(known)):
-        message = f"the row names the judge {name!r}, which is none of {', '.join(known)}"
+        message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known)}"
         yield name, CaseError("unknown_judge", message, "judges")
 
 
@@ -262,8 +270,8 @@ async def _verdicts(
     *,
     ordered: bool,
 ) -> AsyncGenerator[Verdict, None]:
-    """Do the jobs with a fixed number of workers, and yield what comes of them."""
-    room = asyncio.Semaphore(WAITING * concurrency if ordered else concurrency)
+    """Do the jobs with a fixed number of workers, and yield their verdicts."""
+    room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     reading = asyncio.Lock()
     done: asyncio.Queue[tuple[int, Verdict] | None] = asyncio.Queue()
     stopped: ModelError | None = None
@@ -276,13 +284,13 @@ async def _verdicts(
                 await room.acquire()
                 job = None if stopped else await anext(jobs, None)
                 if job is None:
-                    room.release()  # the next worker must come to see the end as well
+                    room.release()  # wakes the next worker, which must see the end as well
                     return
                 position, taken = taken, taken + 1
             outcome = job if isinstance(job, Verdict) else await judged(*job)
             if isinstance(outcome, ModelError):
                 stopped = stopped or outcome
-                room.release()  # this row's, which nobody will take
+                room.release()  # no verdict of this row will be taken
                 if outcome.code != "budget":
                     _cancel(workers)
                 return
@@ -308,35 +316,41 @@ async def _verdicts(
 
 @dataclass
 class Turns:
-    """Verdicts that wait for those before them, where order is asked for."""
+    """Puts verdicts in order.
+
+    Attributes:
+        ordered: whether a verdict waits for those before it; otherwise it is due at once.
+        yielded: how many verdicts have been yielded.
+        waiting: the verdicts that wait, by their position.
+    """
 
     ordered: bool
-    given: int = 0
+    yielded: int = 0
     waiting: dict[int, Verdict] = field(default_factory=dict[int, Verdict])
 
     def due(self, position: int, verdict: Verdict) -> Iterator[Verdict]:
-        """What can be given, now that this one is there."""
-        self.waiting[position if self.ordered else self.given] = verdict
-        while self.given in self.waiting:
-            yield self.waiting.pop(self.given)
-            self.given += 1
+        """The verdicts that can be yielded after this one has arrived."""
+        self.waiting[position if self.ordered else self.yielded] = verdict
+        while self.yielded in self.waiting:
+            yield self.waiting.pop(self.yielded)
+            self.yielded += 1
 
     def left(self) -> Iterator[Verdict]:
-        """What waits in vain: some before them were given up."""
+        """The verdicts that still wait because some before them were cancelled."""
         return (self.waiting[position] for position in sorted(self.waiting))
 
 
-def _worker(work: Coroutine[object, object, None], at_its_end: Callable[[], None]) -> asyncio.Task[None]:
-    """A task, with what is done at its end: also when it is cancelled before it runs any code."""
+def _worker(work: Coroutine[object, object, None], at_end: Callable[[], None]) -> asyncio.Task[None]:
+    """A task that calls `at_end` when it ends, even if it is cancelled before it starts."""
     worker = asyncio.create_task(work)
-    worker.add_done_callback(lambda _: at_its_end())
+    worker.add_done_callback(lambda _: at_end())
     return worker
 
 
 async def _until_all_end(
     done: asyncio.Queue[tuple[int, Verdict] | None], workers: int
 ) -> AsyncIterator[tuple[int, Verdict]]:
-    """What the workers did. Each puts a None in the end."""
+    """The results of the workers. Each worker puts a None at its end."""
     while workers:
         if (finished := await done.get()) is None:
             workers -= 1
@@ -352,7 +366,7 @@ def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
 async def _judged(
     judge: Judge, case: Case, throttle: Throttle, deadline: float | None
 ) -> Verdict | ModelError:
-    """A row's verdict, or the error that ends the run."""
+    """The verdict of a row, or the error that ends the run."""
     end = None if deadline is None else asyncio.get_running_loop().time() + deadline
 
     async def throttled(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
@@ -374,30 +388,31 @@ async def _judged(
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        return judge.failed(error, case)  # a client's own: nobody cancelled this run
-    except Exception as error:  # noqa: BLE001  a row's error is that row's alone
+        return judge.failed(error, case)  # raised by a client; this run was not cancelled
+    except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         if isinstance(error, ModelError) and error.code in FATAL:
             return error
         return judge.failed(error, case)
 
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
-    """The verdict of a row that raised before a judge saw it."""
+    """The verdict of a row that raised an error before it was judged."""
     return error_verdict(Verdict(judge=judge, status="error", case_id=case_id), error)
 
 
 def _in_a_thread(verdicts: AsyncGenerator[Verdict, None]) -> Generator[Verdict, None, None]:
-    """What an async generator yields, from an event loop in a thread of its own."""
+    """Yield what an async generator yields, from an event loop in a separate thread."""
     loop = asyncio.new_event_loop()
-    loop.set_default_executor(ThreadPerCall())  # else a few threads per core, and their end waited for
-    handed: SimpleQueue[Verdict | BaseException | None] = SimpleQueue()
-    back = asyncio.Semaphore(0)
+    # The default executor has a few threads per core, and waits for them at the end.
+    loop.set_default_executor(ThreadPerCall())
+    results: SimpleQueue[Verdict | BaseException | None] = SimpleQueue()
+    taken = asyncio.Semaphore(0)
 
     async def hand_over() -> None:
         async with aclosing(verdicts):
             async for verdict in verdicts:
-                handed.put(verdict)
-                await back.acquire()  # it is dealt with: who is killed loses what is in flight, no more
+                results.put(verdict)
+                await taken.acquire()  # so that a killed caller loses only the verdicts in flight
 
     work = loop.create_task(hand_over())
 
@@ -408,23 +423,23 @@ def _in_a_thread(verdicts: AsyncGenerator[Verdict, None]) -> Generator[Verdict, 
         try:
             with asyncio.Runner(loop_factory=lambda: loop) as runner:
                 runner.run(finish())
-        except BaseException as error:  # noqa: BLE001  it is raised again where the verdicts are taken
-            handed.put(error)
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
+            results.put(error)
         else:
-            handed.put(None)
+            results.put(None)
 
-    # A daemon: a generator that nobody finishes must not keep the program from ending.
+    # A daemon thread: an unfinished generator must not keep the program from ending.
     thread = Thread(target=copy_context().run, args=(live,), name="groundjudge", daemon=True)
     thread.start()
     try:
-        while (item := handed.get()) is not None:
+        while (item := results.get()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield item
-            with suppress(RuntimeError):  # the loop is closed once the last verdict is handed over
-                loop.call_soon_threadsafe(back.release)
+            with suppress(RuntimeError):  # the loop is closed after the last verdict
+                loop.call_soon_threadsafe(taken.release)
     finally:
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(work.cancel)
-        if not sys.is_finalizing():  # by then daemons stand still, and would be waited for for ever
+        if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
             thread.join()

@@ -1,4 +1,4 @@
-"""Verdicts of an earlier run, read back from the file that it wrote."""
+"""Verdicts read back from the file that a run wrote."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     """Read the verdicts of a file, one JSON object per line; "-" is stdin.
 
     Yields:
-        A verdict per line, or a CaseError (`unreadable_row`) for one that holds none, such as the
-        half-written last line of a run that was killed.
+        A verdict per line, or a CaseError (`unreadable_row`) for a line that is not a verdict, such as the
+        half-written last line of an interrupted run.
 
     Raises:
         OSError: the file cannot be opened or read.
@@ -35,15 +35,15 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
-    """The last verdict of every judge on every case, and how many earlier ones it stands for.
+    """The last verdict of every judge on every case, and how many earlier ones were dropped.
 
-    A run that was resumed writes a row that had failed once more: what came last counts. Verdicts
-    on cases without an id are all kept, because nothing says that two are on the same case.
+    A resumed run writes a row that had failed once more, and the last verdict counts. Verdicts on cases
+    without an id are all kept, because nothing shows that two of them are on the same case.
     """
     kept: dict[object, Verdict] = {}
     n_seen = 0
     for n_seen, verdict in enumerate(verdicts, 1):
-        about = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
-        kept.pop(about, None)
-        kept[about] = verdict
+        key = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
+        kept.pop(key, None)
+        kept[key] = verdict
     return list(kept.values()), n_seen - len(kept)

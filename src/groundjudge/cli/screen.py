@@ -1,4 +1,4 @@
-"""What is shown to whoever sits at a terminal, or reads what was piped."""
+"""The screen: how commands print, and how they fail."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ import typer
 
 from groundjudge.errors import GroundjudgeError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
 
-NOTHING_DONE = 2
+INCOMPLETE = 1
+"""Exit status: there is a result, but rows or lines are missing from it."""
+
+NO_RESULT = 2
 """Exit status: there is no result."""
 
 PIPED_WIDTH = 200
-"""Columns of what is written where there is no terminal to measure."""
+"""Columns to write where there is no terminal to measure."""
 
 
-def console_of(*, to_stderr: bool = False) -> Console:
-    """A console that shows texts as they are, and is wide where nobody's window limits it."""
+def open_console(*, to_stderr: bool = False) -> Console:
+    """A console that prints text unchanged, and is wide where no terminal limits it."""
     from rich.console import Console  # noqa: PLC0415
 
     stream = sys.stderr if to_stderr else sys.stdout
@@ -34,8 +37,8 @@ def console_of(*, to_stderr: bool = False) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def tell(console: Console, text: str, *, margin: int = 0, style: str = "") -> None:
-    """Print text as it is: wrapped on a terminal, in whole lines elsewhere."""
+def print_text(console: Console, text: str, *, margin: int = 0, style: str = "") -> None:
+    """Print text: wrapped on a terminal, in whole lines elsewhere."""
     from rich.padding import Padding  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -47,29 +50,29 @@ def tell(console: Console, text: str, *, margin: int = 0, style: str = "") -> No
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey: cases and replies are other people's."""
+    """The text with control characters escaped: cases and replies must not steer the terminal."""
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
 @contextmanager
-def errors_told() -> Generator[None, None, None]:
-    """One line for what the user can put right, in place of a traceback."""
+def report_errors() -> Generator[None, None, None]:
+    """Report errors that the user can fix in one line, without a traceback."""
     try:
         yield
     except GroundjudgeError as error:
         fail(error.message)
     except OSError as error:
-        if error.errno == errno.EPIPE:  # nobody reads on, as after `| head`
+        if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
             raise
         fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ImportError as error:
-        if "groundjudge[" not in str(error):  # what is missing is no extra
+        if "groundjudge[" not in str(error):  # a broken installation, not a missing extra
             raise
         fail(str(error))
 
 
-def fail(message: str, status: int = NOTHING_DONE) -> NoReturn:
-    """End with one line on stderr and an exit status.
+def fail(message: str, status: int = NO_RESULT) -> NoReturn:
+    """Print one line to stderr and exit.
 
     Raises:
         typer.Exit: always.

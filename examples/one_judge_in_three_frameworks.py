@@ -1,9 +1,9 @@
-"""One case, one judge, three frameworks: each shows the same verdict in its own way.
+"""One case, one judge, three frameworks: each reports the same verdict in its own way.
 
     pip install "groundjudge[all]"
-    python examples/one_judge_three_doors.py
+    python examples/one_judge_in_three_frameworks.py
 
-It runs as it stands, without a key and without a network. For a real judge, change MODEL.
+It runs without an API key and without a network. Change MODEL to use a language model.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportTypedDictNotRequiredAccess=false
@@ -21,7 +21,7 @@ from groundjudge.adapters.deepeval import GroundednessMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
 
-MODEL = "offline"  # the line to change: "gpt-4o-mini", with OPENAI_API_KEY set, is a real judge
+MODEL = "offline"  # or "gpt-4o-mini", with OPENAI_API_KEY set
 
 QUESTION = "When is the museum open, and what does it cost?"
 CONTEXT = ["The museum is open from 10:00 to 18:00. On Mondays it is closed.", "Tickets cost 12 euros."]
@@ -29,12 +29,12 @@ ANSWER = "The museum is open from 10:00 to 18:00. Tickets cost 15 euros."
 
 
 def application(inputs: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001
-    """What LangSmith runs on each example: it answers, and tells what the answer was made from."""
+    """The application that LangSmith runs on each example: returns the answer and its context."""
     return {"answer": ANSWER, "context": CONTEXT}
 
 
-def langsmith_door() -> tuple[Any, ...]:
-    """An experiment of one example."""
+def with_langsmith() -> tuple[Any, ...]:
+    """Run a LangSmith experiment of one example."""
     results = evaluate(
         application,
         data=[Example(id=uuid4(), inputs={"question": QUESTION})],
@@ -47,23 +47,23 @@ def langsmith_door() -> tuple[Any, ...]:
     return feedback.score, feedback.value, feedback.comment
 
 
-def deepeval_door() -> tuple[Any, ...]:
-    """A metric on a test case."""
+def with_deepeval() -> tuple[Any, ...]:
+    """Measure a DeepEval test case with a metric."""
     metric = GroundednessMetric(model=MODEL)
     metric.measure(LLMTestCase(input=QUESTION, actual_output=ANSWER, retrieval_context=[*CONTEXT]))
     return metric.score, metric.verdict and metric.verdict.label, metric.reason
 
 
-def langchain_door() -> tuple[Any, ...]:
-    """A runnable like any other."""
-    verdict = runnable("groundedness", llm=MODEL).invoke(
+def with_langchain() -> tuple[Any, ...]:
+    """Invoke the judge as a LangChain runnable."""
+    verdict = runnable("groundedness", model=MODEL).invoke(
         {"question": QUESTION, "answer": ANSWER, "documents": CONTEXT}
     )
     return verdict.score, verdict.label, verdict.reason
 
 
-def no_door() -> tuple[Any, ...]:
-    """The judge itself."""
+def without_framework() -> tuple[Any, ...]:
+    """Call the judge itself."""
     verdict = load("groundedness", model=MODEL).judge(
         {"query": QUESTION, "response": ANSWER, "context": CONTEXT}
     )
@@ -71,14 +71,14 @@ def no_door() -> tuple[Any, ...]:
 
 
 def main() -> None:
-    """Print what each of the four shows."""
-    shown = {
-        "groundjudge": no_door,
-        "LangSmith": langsmith_door,
-        "DeepEval": deepeval_door,
-        "LangChain": langchain_door,
+    """Print the four results."""
+    calls = {
+        "groundjudge": without_framework,
+        "LangSmith": with_langsmith,
+        "DeepEval": with_deepeval,
+        "LangChain": with_langchain,
     }
-    verdicts = {name: door() for name, door in shown.items()}
+    verdicts = {name: call() for name, call in calls.items()}
     for name, (score, label, reason) in verdicts.items():
         print(f"{name:<12} score {score}, {label}\n{'':<12} {reason}")
     print(f"\nAll the same: {len(set(verdicts.values())) == 1}")

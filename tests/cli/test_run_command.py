@@ -1,4 +1,4 @@
-"""The command line, as a user meets it."""
+"""The command `run`, as a user meets it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
+from command_line import COMMAND, GOOD, ROW, Invoke, run_command, verdicts_in, words
 from scripted_model import ScriptedModel
 
-from groundjudge import ModelError, __version__, names
-
-
-def words(output: str) -> list[list[str]]:
-    """The words of each line."""
-    return [line.split() for line in output.splitlines()]
+from groundjudge import ModelError, names
 
 
 def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: Callable[..., Path]) -> None:
@@ -50,7 +44,7 @@ def test_with_out_the_table_goes_to_stdout(
     invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "verdicts.jsonl"
-    out.write_text("an earlier run's\n" * 3)
+    out.write_text("a previous run's\n" * 3)
     result = invoke(
         *("run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--out", out, "--overwrite"),
         model=ScriptedModel(GOOD),
@@ -60,7 +54,7 @@ def test_with_out_the_table_goes_to_stdout(
     assert result.stderr == ""
 
 
-def test_without_a_judge_all_that_come_along_are_asked(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_without_a_judge_all_built_in_judges_are_asked(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     result = invoke(
         "run", file_of(ROW, {**ROW, "judges": ["groundedness"]}), "--model", "m", model=ScriptedModel(GOOD)
     )
@@ -85,7 +79,7 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], 
     )
     assert (result.exit_code, result.stderr) == (
         2,
-        "groundjudge: two judges are called 'mine': their verdicts could not be told apart\n",
+        "groundjudge: --judge: two judges have the name 'mine': change `name` in one of the prompt files\n",
     )
 
 
@@ -169,9 +163,11 @@ def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
     path.write_text("[]")
     result = invoke("run", path, "--model", "m", model=ScriptedModel(GOOD))
     assert result.exit_code == 2
-    count, line, told = result.stderr.splitlines()
+    count, line, message = result.stderr.splitlines()
     assert (count, line) == ("unreadable rows: 1", "  line 1: a row must be a JSON object, not list")
-    assert told.startswith(f"groundjudge: {path}: no row could be read; rows are JSON objects, one per line")
+    assert message.startswith(
+        f"groundjudge: {path}: no row could be read; the file must hold one JSON object per line"
+    )
 
 
 def test_errors_are_counted_by_code_with_the_first_of_each(
@@ -245,7 +241,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(
     assert "    quote: the FERRY  sails at nine\n" in shown
     assert f"    context[1][{start}:{start + 23}], exact: the ferry\tsails at nine\n" in shown
     assert "another, statement" not in shown
-    assert "no verdict is on a case called 'none'" in shown
+    assert "no verdict is on a case with the id 'none'" in shown
 
 
 def test_full_shows_an_error(invoke: Invoke, file_of: Callable[..., Path]) -> None:
@@ -267,7 +263,7 @@ def test_full_shows_an_error(invoke: Invoke, file_of: Callable[..., Path]) -> No
     ]
 
 
-def test_what_others_wrote_cannot_steer_a_terminal(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_control_characters_in_a_reply_are_escaped(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     reply = "<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>"
     result = invoke(
         "run",
@@ -283,9 +279,7 @@ def test_what_others_wrote_cannot_steer_a_terminal(invoke: Invoke, file_of: Call
     assert "reason: \\x1b[2J\\x9b31m[red]fine[/red]\n" in result.stderr
 
 
-def test_half_characters_in_a_reply_are_written_all_the_same(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_a_lone_surrogate_in_a_reply_is_written(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     reply = "<S1>\ud83d</S1><S2>5</S2>"
     result = invoke(
         "run", file_of(ROW, ROW), "--judge", "groundedness", "--model", "m", model=ScriptedModel(reply)
@@ -299,15 +293,15 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
     shown = result.stderr
     assert "…" not in shown
     assert "\x1b" not in shown
-    for told in (*names(), "1.000", "0.000..1.000", "grounded 1", "coverage"):
-        assert told in shown
+    for text in (*names(), "1.000", "0.000..1.000", "grounded 1", "coverage"):
+        assert text in shown
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
-        (["run", "CASES"], 'no model: give --model, which can be "openai:MODEL" or MODEL alone'),
-        (["run", "CASES", "--model", ""], "no model: give --model"),
+        (["run", "CASES"], 'no model given: add --model, which can be "openai:MODEL" or just MODEL'),
+        (["run", "CASES", "--model", ""], "no model given: add --model"),
         (
             ["run", "CASES", "--model", "m", "--judge", "x"],
             "there is no judge 'x', and no file of that name; the judges are",
@@ -319,25 +313,24 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
         (["run", "CASES", "--model", "m", "--judge", "."], "there is no judge '.'"),
         (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),
         (["run", ".", "--model", "m"], ".: Is a directory"),
-        (["run", "CASES", "--model", "m", "--out", "CASES"], "is the file of the cases"),
-        (["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"], "there is no folder no/such"),
-        (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
-        (["show", "x"], "there is no judge 'x', and no file of that name; the judges are"),
-        (["show", "groundedness", "--case", "1"], "--case needs --cases"),
-        (["show", "groundedness", "--cases", "CASES", "--case", "1"], "cases.jsonl has no case called '1'"),
         (
-            ["show", "passage_quality", "--cases", "CASES"],
-            "passage_quality needs reference, which is not given",
+            ["run", "CASES", "--model", "m", "--out", "CASES"],
+            "cases.jsonl is the file of cases: choose another",
         ),
+        (
+            ["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"],
+            "the folder no/such does not exist",
+        ),
+        (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+def test_what_is_wrong_is_reported_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke,
     file_of: Callable[..., Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
-    told: str,
+    message: str,
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -349,11 +342,11 @@ def test_what_is_wrong_is_told_in_one_line(  # noqa: PLR0913, PLR0917  fixtures 
     assert result.exit_code == 2
     assert result.stdout == ""
     assert re.fullmatch(r"groundjudge: .+\n", result.stderr)
-    assert told in result.stderr
+    assert message in result.stderr
     assert cases.read_text() == json.dumps(ROW) + "\n"
 
 
-def test_a_run_without_an_endpoint_leaves_an_earlier_result_alone(
+def test_a_run_without_an_endpoint_leaves_an_existing_file_unchanged(
     invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -378,46 +371,6 @@ def test_options_out_of_range(invoke: Invoke, file_of: Callable[..., Path], opti
     result = invoke("run", file_of(ROW), "--model", "m", *options, model=ScriptedModel(GOOD))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Error: " in result.stderr
-
-
-def test_judges_lists_scales_and_inputs(invoke: Invoke) -> None:
-    result = invoke("judges")
-    assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == names()
-    assert (
-        "  scale: 1..5 (whole numbers)\n  inputs: query, context (may be empty), response\n" in result.stdout
-    )
-    assert "answers (optional)" in result.stdout
-
-
-@pytest.mark.parametrize("name", names())
-def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
-    shown = invoke("show", name).stdout
-    assert shown.startswith("system:\n")
-    assert "\n\nuser:\n" in shown
-    assert "Your refund arrives within five business days." in shown
-    assert "{{" not in shown
-    assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
-
-
-def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    path = file_of("{", ROW, {**ROW, "id": "x", "response": "Größer als {{query}}?"})
-    assert (
-        "<data-response>\nThe ferry sails at nine.\n"
-        in invoke("show", "groundedness", "--cases", path).stdout
-    )
-    shown = invoke("show", "groundedness", "--cases", path, "--case", "x").stdout
-    assert "<data-response>\nGrößer als {{query}}?\n" in shown
-    assert invoke("show", "groundedness", "--cases", path, "--case", "row 2").exit_code == 0
-
-
-def test_version(invoke: Invoke) -> None:
-    assert invoke("--version").stdout == f"groundjudge {__version__}\n"
-
-
-def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  this very Python
-        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
-    )
 
 
 def test_the_command_itself(file_of: Callable[..., Path], tmp_path: Path) -> None:
@@ -453,19 +406,6 @@ def test_head_ends_the_command_quietly(file_of: Callable[..., Path]) -> None:
     )
     assert len(verdicts_in(done.stdout)) == 1
     assert "Traceback" not in done.stderr
-
-
-def test_help_loads_neither_rich_nor_a_client() -> None:
-    program = (
-        "import sys\n"
-        "from groundjudge.cli.app import app\n"
-        "app(['--help'], standalone_mode=False)\n"
-        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()))\n"
-    )
-    done = subprocess.run(  # noqa: S603  this very Python
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def on_a_terminal(*arguments: object) -> tuple[int, str]:

@@ -1,0 +1,180 @@
+"""`groundjudge agree`: how far judges agree with people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from groundjudge.analysis.labels import read_labels
+from groundjudge.cli.figures import (
+    FIGURE_NAMES,
+    as_text,
+    figures_table,
+    print_interval_note,
+    print_notes,
+    with_interval,
+)
+from groundjudge.cli.labelled import join_labels
+from groundjudge.cli.options import (
+    GroupKey,
+    JudgeFilter,
+    LabelKey,
+    LabelsFile,
+    LabelThreshold,
+    Seed,
+    Threshold,
+    VerdictsFile,
+)
+from groundjudge.cli.screen import open_console, print_text, report_errors
+from groundjudge.cli.thresholds import thresholds_for
+from groundjudge.cli.verdicts import exit_after, load_verdicts, mixed_signatures
+
+if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
+    from rich.console import Console
+
+    from groundjudge.analysis.agreement import Agreement
+
+Row: TypeAlias = tuple[str, "Callable[[Agreement], str]"]
+"""A row of the table: its name, and the cell for a judge."""
+
+APART = (
+    ("error", "n_error"),
+    ("not applicable", "n_not_applicable"),
+    ("without a label", "n_unlabelled"),
+    ("missing input", "n_missing"),
+    ("labelled, not judged", "n_unjudged"),
+    ("judged again (last counts)", "n_repeated"),
+)
+"""The counts that are not part of n."""
+
+SHOWN_IF_ANY = frozenset({"groups", *(name for name, _ in APART[2:])})
+"""The rows that are left out where every judge has a 0."""
+
+NAMES_WIDTH = 26
+JUDGE_WIDTH = 27
+"""Columns of the terminal for the rows' names, and for each judge."""
+
+MAX_REASON = 300
+"""Characters of a reason that are shown."""
+
+
+def agree(  # noqa: PLR0913  one per option
+    verdicts: VerdictsFile,
+    *,
+    labels: LabelsFile,
+    label: LabelKey = "label",
+    group: GroupKey = None,
+    label_threshold: LabelThreshold = None,
+    judge: JudgeFilter = None,
+    threshold: Threshold = None,
+    worst: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many disagreements to show for each judge.")
+    ] = 3,
+    seed: Seed = 0,
+) -> None:
+    """Measure how far judges agree with people's labels.
+
+    The largest disagreements are shown with their reasons.
+
+    Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
+    """
+    with report_errors():
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
+
+        people = read_labels(labels, label, group)
+        file = load_verdicts(verdicts)
+        joined = join_labels(file, people, labels, judge)
+        thresholds, warnings = thresholds_for(threshold, file.verdicts)
+        found = [
+            measure_agreement(
+                one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed
+            )
+            for one in joined
+        ]
+    console = open_console()
+    _show_tables(console, found)
+    print_interval_note(console, group)
+    print_notes(console, [*_undefined(found), *mixed_signatures(file.verdicts), *warnings])
+    for one in found:
+        _show_worst(console, one)
+    exit_after(console, file)
+
+
+def _show_tables(console: Console, found: Sequence[Agreement]) -> None:
+    """Print figures in rows and judges in columns; as many judges side by side as fit."""
+    rows = [
+        (name, cells)
+        for name, cell in _rows(found)
+        if (cells := [cell(one) for one in found]) and not (name in SHOWN_IF_ANY and set(cells) == {"0"})
+    ]
+    side_by_side = max(1, (console.width - NAMES_WIDTH) // JUDGE_WIDTH)
+    for start in range(0, len(found), side_by_side):
+        shown = slice(start, start + side_by_side)
+        table = figures_table(console, *(one.judge for one in found[shown]))
+        for name, cells in rows:
+            table.add_row(name, *cells[shown])
+        console.print(table)
+    print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
+
+
+def _rows(found: Sequence[Agreement]) -> list[Row]:
+    return [
+        ("n", lambda one: str(one.n)),
+        ("groups", lambda one: str(one.n_groups) if one.n_groups < one.n else "0"),
+        *((name, partial(_count, attribute)) for name, attribute in APART),
+        ("threshold", lambda one: "as run" if one.threshold is None else f"{one.threshold:g}"),
+        ("base rate", lambda one: as_text(one.base_rate)),
+        ("constant guess, accuracy", lambda one: as_text(one.guess.get("accuracy"))),
+        *((FIGURE_NAMES[name], partial(_figure, name)) for name in _shown_figures(found)),
+        ("grounded: passed, not", lambda one: _confusion(one, "true_positives", "false_negatives")),
+        ("not grounded: passed, not", lambda one: _confusion(one, "false_positives", "true_negatives")),
+    ]
+
+
+def _count(attribute: str, one: Agreement) -> str:
+    return str(getattr(one, attribute))
+
+
+def _figure(name: str, one: Agreement) -> str:
+    return with_interval(one.figures[name])
+
+
+def _shown_figures(found: Sequence[Agreement]) -> list[str]:
+    """The figures to show: Spearman only where labels are graded."""
+    graded = any(one.figures["spearman"].value is not None for one in found)
+    return [name for name in found[0].figures if graded or name != "spearman"]
+
+
+def _confusion(one: Agreement, *names: str) -> str:
+    table = one.confusion
+    return "-" if table is None else ", ".join(str(getattr(table, name)) for name in names)
+
+
+def _undefined(found: Iterable[Agreement]) -> list[str]:
+    """Why figures are undefined: one note for all figures of a judge with the same reason."""
+    notes: list[str] = []
+    for one in found:
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in one.undefined.items():
+            if name != "spearman" or one.confusion is None:
+                by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
+        notes.extend(
+            f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()
+        )
+    return notes
+
+
+def _show_worst(console: Console, one: Agreement) -> None:
+    if one.worst:
+        print_text(console, f"\n{one.judge}, largest disagreements", style="bold")
+    for row in one.worst:
+        passed = "passed" if row.passed else "not passed"
+        print_text(
+            console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {row.label:.3g}", margin=2
+        )
+        if row.reason:
+            print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)

@@ -1,0 +1,173 @@
+"""`groundjudge compare`: two judges, prompts or models on the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from groundjudge.analysis.labels import Labels, read_labels
+from groundjudge.cli.figures import (
+    FIGURE_NAMES,
+    as_text,
+    figures_table,
+    print_interval_note,
+    print_notes,
+    with_interval,
+)
+from groundjudge.cli.options import (
+    GroupKey,
+    LabelKey,
+    LabelThreshold,
+    OptionalLabelsFile,
+    Seed,
+    Threshold,
+)
+from groundjudge.cli.screen import fail, open_console, print_text, report_errors
+from groundjudge.cli.thresholds import thresholds_for
+from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
+from groundjudge.verdict import Verdict
+
+if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
+    from rich.console import Console
+    from rich.table import Table
+
+    from groundjudge.analysis.comparison import Comparison
+    from groundjudge.analysis.figures import Figure
+
+Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
+"""The verdicts of one judge in the first file and of one in the second."""
+
+
+def compare(  # noqa: PLR0913  one per option
+    first: Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")],
+    second: Annotated[
+        str,
+        typer.Argument(
+            metavar="SECOND", help="Another one on the same cases, or the same file and --judge twice."
+        ),
+    ],
+    *,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only this judge; given twice: the judge in the first file and the one in the second.",
+        ),
+    ] = None,
+    labels: OptionalLabelsFile = None,
+    label: LabelKey = "label",
+    group: GroupKey = None,
+    label_threshold: LabelThreshold = None,
+    threshold: Threshold = None,
+    seed: Seed = 0,
+) -> None:
+    """Compare two judges, prompts or models, case by case.
+
+    Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
+    """
+    with report_errors():
+        people = read_labels(labels, label, group) if labels else None
+        files = load_verdicts(first), load_verdicts(second)
+        pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
+        found = [_compared(pair, people, threshold, label_threshold, seed) for pair in pairs]
+        if not any(one.n for one, _ in found):
+            fail(f"no case has a score in both {first} and {second}: cases are matched by id")
+    console = open_console()
+    for (one, _), sides in zip(found, pairs, strict=True):
+        _show(console, one, sides)
+    print_notes(console, dict.fromkeys(warning for _, warnings in found for warning in warnings))
+    print_interval_note(console, group)
+    exit_after(console, *files)
+
+
+def _judge_pairs(files: tuple[VerdictFile, VerdictFile], wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """Which judge of the first file is compared with which of the second."""
+    if len(wanted) > 2:  # noqa: PLR2004  one for each file
+        fail("--judge can be given at most twice: once for each file")
+    pairs = [(wanted[0], wanted[-1])] if wanted else _matching(files[0].judges, files[1].judges)
+    for pair in pairs:
+        for file, name in zip(files, pair, strict=True):
+            file.require_judge(name)
+    if not pairs:
+        fail("the files have no judge in common: give --judge twice, once for each file")
+    return pairs
+
+
+def _matching(first: frozenset[str], second: frozenset[str]) -> list[tuple[str, str]]:
+    """The only judge of each file, or else the judges that both files have."""
+    if len(first) == len(second) == 1:
+        return [(next(iter(first)), next(iter(second)))]
+    return [(name, name) for name in sorted(first & second)]
+
+
+def _sides(files: tuple[VerdictFile, VerdictFile], names: tuple[str, str]) -> Sides:
+    return files[0].by_judge(names[0]), files[1].by_judge(names[1])
+
+
+def _compared(
+    sides: Sides,
+    labels: Labels | None,
+    threshold: str | None,
+    label_threshold: float | None,
+    seed: int,
+) -> tuple[Comparison, list[str]]:
+    """Two sides compared, and warnings about the thresholds used."""
+    from groundjudge.analysis.agreement import threshold_of  # noqa: PLC0415
+    from groundjudge.analysis.comparison import compare as compared  # noqa: PLC0415
+
+    (first, first_warnings), (second, second_warnings) = (thresholds_for(threshold, side) for side in sides)
+    found = compared(
+        *sides,
+        labels,
+        thresholds=(threshold_of(first, sides[0][0].judge), threshold_of(second, sides[1][0].judge)),
+        label_threshold=label_threshold,
+        seed=seed,
+    )
+    return found, [*first_warnings, *second_warnings]
+
+
+def _show(console: Console, one: Comparison, sides: Sides) -> None:
+    print_text(console, f"{one.first} (first) and {one.second} (second)", style="bold")
+    for name, verdicts in zip(("first", "second"), sides, strict=True):
+        print_text(console, f"{name}: {_signatures(verdicts)}", margin=2)
+    print_text(console, _counts(one), margin=2)
+    if one.n:
+        console.print(_table(console, one))
+        print_text(console, f"passed with both or with neither: {as_text(one.same_outcome)}\n")
+
+
+def _signatures(verdicts: Iterable[Verdict]) -> str:
+    return ", ".join(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
+
+
+def _counts(one: Comparison) -> str:
+    """How many cases are compared, and how many are not."""
+    apart = {
+        "scored only by the first": one.n_first_only,
+        "scored only by the second": one.n_second_only,
+        "scored by neither": one.n_neither,
+        "with one id but different contents": one.n_changed,
+    }
+    groups = f" in {one.n_groups} groups" if one.n_groups < one.n else ""
+    labelled = f", {one.n_labelled} of them labelled" if one.n_labelled else ""
+    counted = "".join(f", {count} {name}" for name, count in apart.items() if count)
+    return f"{one.n} cases{groups} scored by both{labelled}{counted}"
+
+
+def _table(console: Console, one: Comparison) -> Table:
+    table = figures_table(console, "first", "second", "second - first", "")
+    for name, difference in one.differences.items():
+        if difference.value is not None:
+            first, second = (as_text(value) for value in one.values[name])
+            clear = "clear" if _is_clear(difference) else ""
+            table.add_row(FIGURE_NAMES[name], first, second, with_interval(difference, signed=True), clear)
+    return table
+
+
+def _is_clear(difference: Figure) -> bool:
+    """Whether the interval of a difference lies on one side of 0."""
+    if difference.low is None or difference.high is None:
+        return False
+    return not difference.low <= 0 <= difference.high

@@ -1,0 +1,30 @@
+"""Verdicts joined with people's labels, for the judges that a command is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.cli.screen import fail
+from groundjudge.cli.verdicts import VerdictFile
+
+
+def join_labels(
+    file: VerdictFile, labels: Labels, labels_path: str, judges: Sequence[str] | None
+) -> list[Joined]:
+    """Join verdicts and labels, judge by judge. No case with both is an error, and so is an unknown judge."""
+    joined = join(file.verdicts, labels)
+    if not any(one.labelled for one in joined):
+        fail(_nothing_in_common(file, labels, labels_path))
+    for name in judges or ():
+        file.require_judge(name)
+    return [one for one in joined if not judges or one.judge in judges]
+
+
+def _nothing_in_common(file: VerdictFile, labels: Labels, labels_path: str) -> str:
+    judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
+    labelled = next(iter(labels.by_case), None)
+    return (
+        f"no case has both a score in {file.path} and a label in {labels_path}: cases are matched by id, "
+        f"and the first ids are {judged!r} and {labelled!r}"
+    )

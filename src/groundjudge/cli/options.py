@@ -1,0 +1,74 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+CasesFile: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASES", help='A file of cases: JSON Lines or .csv; "-" reads JSON Lines from stdin.'
+    ),
+]
+JudgeNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+    ),
+]
+PriceIn: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million prompt tokens.")
+]
+PriceOut: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million completion tokens.")
+]
+
+VerdictsFile: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="VERDICTS", help='A file written by `groundjudge run`; "-" reads stdin.'),
+]
+JudgeFilter: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--judge", metavar="NAME", help="Only this judge; repeatable. Default: all."),
+]
+_LABELS = typer.Option(
+    "--labels",
+    metavar="FILE",
+    help="A file with id and label in every row; the file of cases can be that file.",
+)
+LabelsFile: TypeAlias = Annotated[str, _LABELS]
+OptionalLabelsFile: TypeAlias = Annotated[str | None, _LABELS]
+LabelKey: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--label",
+        metavar="KEY",
+        help="The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
+    ),
+]
+GroupKey: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--group",
+        metavar="KEY",
+        help="The key shared by rows that are not independent, such as several passages of one claim.",
+    ),
+]
+LabelThreshold: TypeAlias = Annotated[
+    float | None,
+    typer.Option("--label-threshold", metavar="GRADE", help="The lowest grade that means grounded."),
+]
+Threshold: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--threshold",
+        metavar="SCORE|FILE",
+        help="The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option("--seed", metavar="N", help="Seed for splits and bootstrap resamples.")
+]

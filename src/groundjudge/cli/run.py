@@ -1,0 +1,187 @@
+"""`groundjudge run`: judge every case of a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
+from groundjudge.cli.prices import prices_of
+from groundjudge.cli.progress import progress_bar
+from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
+from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
+from groundjudge.cli.verdict_details import show_case
+from groundjudge.judge import Judge, load
+from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
+from groundjudge.rubric import names
+from groundjudge.runs.file_run import Rows, judge_rows
+from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
+from groundjudge.runs.rows import STDIO
+from groundjudge.runs.run import run as run_judges
+from groundjudge.runs.summary import Tally
+
+MODELS = (
+    '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
+    "OPENAI_BASE_URL unless it is OpenAI's), "
+    'or "offline" for the lexical baseline (no language model, no key)'
+)
+
+
+def run(  # noqa: PLR0913  one per option
+    cases: CasesFile,
+    *,
+    judge: JudgeNames = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
+    out: Annotated[
+        str,
+        typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
+    ] = STDIO,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")] = 16,
+    min_coverage: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
+        ),
+    ] = 1.0,
+    full: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CASE_ID",
+            help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue the file --out: judge only missing rows and rows with an error."
+        ),
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
+    ] = False,
+    deadline: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."
+        ),
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
+    ] = None,
+    price_in: PriceIn = None,
+    price_out: PriceOut = None,
+    cache: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
+    ] = None,
+) -> None:
+    """Judge every case of a file with every judge, and summarise.
+
+    A row may name the judges that apply to it (`judges`). A row that lacks a judge's required input counts
+    as missing, not as an error.
+
+    Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
+
+    Exit status: 0; 1 if a judge's coverage is below --min-coverage, a row could not be read or the run was
+    stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
+    """
+    with report_errors():
+        prices = prices_of(price_in, price_out)
+        judges = _load_judges(judge or names(), model, cache)
+        _check_paths(cases, out)
+        rows = Rows(cases, frozenset(full or ()))
+        with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
+            outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            judging = partial(
+                run_judges,
+                judges,
+                concurrency=concurrency,
+                deadline=deadline,
+                max_calls=max_calls,
+                max_tokens=max_tokens,
+                previous=previous,
+            )
+            judge_rows(rows, judging, out, outcome, progress_bar(cases, len(judges), out))
+        console = open_console(to_stderr=out == STDIO)
+        if rows.n_read:
+            show_summaries(console, outcome.tally.summaries())
+        show_errors(console, outcome)
+        show_reused(console, outcome)
+        show_usage(console, outcome, prices)
+        for case_id in dict.fromkeys(full or ()):
+            show_case(console, case_id, outcome.kept.get(case_id, []), rows.sources(case_id))
+        _fail_without_result(rows, outcome)
+        _fail_if_stopped(outcome, out)
+        raise typer.Exit(_status(outcome, min_coverage))
+
+
+def _load_judges(wanted: Sequence[str], model: str | None, cache: str | None) -> list[Judge]:
+    if not model:
+        fail(f"no model given: add --model, which can be {MODELS}")
+    shared = CachedModel(as_model(model), cache) if cache else as_model(model)
+    judges = [load(name, model=shared) for name in dict.fromkeys(wanted)]
+    repeated = [name for name, count in Counter(judge.name for judge in judges).items() if count > 1]
+    if repeated:
+        fail(f"--judge: two judges have the name {repeated[0]!r}: change `name` in one of the prompt files")
+    return judges
+
+
+def _check_paths(cases: str, out: str) -> None:
+    """Make sure that the cases can be read, and that writing does not overwrite them."""
+    if cases != STDIO and not Path(cases).is_fifo():
+        Path(cases).open("rb").close()
+    if STDIO not in {cases, out} and Path(out).exists() and Path(out).samefile(cases):
+        fail(f"--out {out} is the file of cases: choose another file for the verdicts")
+    if out != STDIO and not Path(out).parent.is_dir():
+        fail(f"--out {out}: the folder {Path(out).parent} does not exist")
+
+
+def _previous_verdicts(
+    out: str, judges: Sequence[Judge], *, resume: bool, overwrite: bool
+) -> AbstractContextManager[PreviousVerdicts | None]:
+    """The verdicts that the file holds, if the run is to continue it."""
+    if resume and overwrite:
+        fail("--resume continues the file --out and --overwrite replaces it: use one of them")
+    if resume and out == STDIO:
+        fail("--resume needs --out PATH, the file to continue")
+    if out == STDIO or not Path(out).is_file() or not Path(out).stat().st_size:
+        return nullcontext()
+    if not resume and not overwrite:
+        fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
+    return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
+    if not rows.n_read:
+        fail(
+            f"{rows.path}: no row could be read; "
+            "the file must hold one JSON object per line, or be a .csv file with a header"
+        )
+    counts = outcome.tally.summaries()
+    if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
+        fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
+
+
+def _fail_if_stopped(outcome: Outcome, out: str) -> None:
+    if outcome.stopped:
+        remedy = "" if out == STDIO else f"; the finished verdicts are in {out}, continue with --resume"
+        fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
+
+
+def _status(outcome: Outcome, min_coverage: float) -> int:
+    below = any(one.coverage < min_coverage for one in outcome.tally.summaries())
+    return INCOMPLETE if below or outcome.n_unreadable else 0

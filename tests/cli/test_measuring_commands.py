@@ -1,0 +1,52 @@
+"""What the commands that measure have in common."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from command_line import Invoke
+from make_verdicts import PROMPT, verdict
+from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
+
+
+def test_tables_fit_the_usual_terminal(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts(80))
+    write_verdicts("w.jsonl", [verdict(str(place), (place * 37 % 100) / 100) for place in range(80)])
+    write_rows("l.jsonl", some_labels(80))
+    for arguments in (("agree", "v.jsonl"), ("calibrate", "w.jsonl"), ("compare", "v.jsonl", "w.jsonl")):
+        output = command(*arguments, "--labels", "l.jsonl", columns=80).stdout
+        tables = [line for line in output.splitlines() if "[" in line and not line.startswith(("On", "In"))]
+        assert len(tables) >= 6
+        assert max(map(len, tables)) <= 80
+        assert all(line.rstrip().endswith(("]", "clear")) for line in tables)
+        assert "balanced accuracy" in output
+
+
+def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    changed = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
+    write_verdicts("new.jsonl", some_verdicts(prompt=changed, model="another", library="9.9"))
+    write_rows("l.jsonl", some_labels())
+    assert command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json").exit_code == 0
+    for arguments in (("agree", "new.jsonl"), ("compare", "v.jsonl", "new.jsonl"), ("report", "new.jsonl")):
+        output = command(*arguments, "--labels", "l.jsonl", "--threshold", "t.json").stdout
+        assert (
+            "was fitted on prompt one 1.0.0 (sha aaaaaaaaaaaa); these verdicts come from one 1.1.0" in output
+        )
+        assert "was fitted on model m; these verdicts come from another" in output
+        assert "was fitted on groundjudge" in output
+
+
+def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("groundjudge.analysis.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    write_verdicts("v.jsonl", some_verdicts())
+    write_rows("l.jsonl", some_labels())
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 2
+    assert 'pip install "groundjudge[analysis]"' in result.stderr
+    result = command("report", "v.jsonl", "--cases", "l.jsonl")
+    assert result.exit_code == 0
+    assert "labels are shown without figures" in result.stdout

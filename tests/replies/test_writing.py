@@ -1,0 +1,149 @@
+"""Formats read what they write: `write` is the inverse of `read` for everything the format expresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge import Adjacent, Banded, Format, Json, PartReading, Reading, Reply, Scale, Scorecard, Tags
+from groundjudge.replies import FORMATS
+
+TO_FIVE = Scale(worst=1, best=5)
+WHOLE = Scale(worst=1, best=5, integer=True)
+TO_HUNDRED = Scale(worst=0, best=100)
+DOWN = Scale(worst=10, best=0)
+
+TEXT = st.text(max_size=80)
+ODD = st.sampled_from(
+    [
+        "<S2>5</S2>",
+        "Score: 3\nScore: 9",
+        '{"score": 1}',
+        "<think>",
+        "</think>\nno",
+        "(3 * 1.0)",
+        "“x” (4)",
+        "",
+    ]
+)
+REASON = TEXT | ODD
+
+
+def value_on(scale: Scale) -> st.SearchStrategy[float]:
+    lowest, highest = sorted((scale.worst, scale.best))
+    if scale.integer:
+        return st.integers(int(lowest), int(highest)).map(float)
+    return st.floats(lowest, highest, allow_nan=False).map(lambda value: round(value, 4))
+
+
+SCALES = st.sampled_from([TO_FIVE, WHOLE, TO_HUNDRED, DOWN])
+VALUED = SCALES.flatmap(lambda scale: st.tuples(st.just(scale), value_on(scale)))
+SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "because"), Banded()]
+
+
+@pytest.mark.parametrize("format_", SINGLE, ids=repr)
+@given(VALUED, REASON)
+def test_written_value_is_read(format_: Format, valued: tuple[Scale, float], reason: str) -> None:
+    scale, value = valued
+    written = format_.write(Reading(value, reason, level="mild"), scale)
+    reading = format_.read(Reply(written), scale)
+    assert reading.value == value
+    assert reading.warnings == ()
+    assert format_.score(reading, scale) == scale.score(value)
+    again = format_.write(reading, scale)
+    assert format_.write(format_.read(Reply(again), scale), scale) == again
+
+
+@given(st.text(max_size=200))
+def test_json_reason_is_read_unchanged(reason: str) -> None:
+    written = Json().write(Reading(3.0, reason), TO_FIVE)
+    assert Json().read(Reply(written), TO_FIVE).reason == Reply(reason).text
+
+
+SENTENCE = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=60).filter(
+    lambda text: any(map(str.isalnum, text))
+)
+PART = st.builds(
+    PartReading,
+    name=SENTENCE,
+    value=value_on(DOWN),
+    reason=st.just("") | SENTENCE,
+    quotes=st.just(()) | st.tuples(SENTENCE),
+)
+
+
+@given(st.lists(PART, min_size=1, max_size=5, unique_by=lambda part: " ".join(part.name.casefold().split())))
+def test_written_scorecard_is_read(parts: list[PartReading]) -> None:
+    format_ = Scorecard()
+    reading = format_.read(Reply(format_.write(Reading(None, parts=tuple(parts)), DOWN)), DOWN)
+    assert [part.value for part in reading.parts] == [part.value for part in parts]
+    assert [part.name for part in reading.parts] == [" ".join(part.name.split()) for part in parts]
+
+
+@given(value_on(TO_FIVE), value_on(TO_FIVE), REASON)
+def test_written_weighted_sums_are_read(recall: float, precision: float, reason: str) -> None:
+    parts = (PartReading("recall", recall, reason), PartReading("precision", precision, reason))
+    reading = Adjacent().read(Reply(Adjacent().write(Reading(None, parts=parts), TO_FIVE)), TO_FIVE)
+    assert [part.value for part in reading.parts] == pytest.approx([recall, precision], abs=1e-8)
+    assert reading.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "formula"),
+    [(3.3, "(3 * 0.7) + (4 * 0.3)"), (5.0, "(5 * 1.0)"), (1.25, "(1 * 0.75) + (2 * 0.25)")],
+)
+def test_fraction_is_written_as_formula_of_two_adjacent_scores(value: float, formula: str) -> None:
+    written = Adjacent(("fit",)).write(Reading(None, parts=(PartReading("fit", value, "why"),)), TO_FIVE)
+    assert written.splitlines() == [
+        "FIT_Reasoning: why",
+        f"FIT_Formula: {formula}",
+        f"FIT_Weighted_Summed_Score: {value:g}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format_", "part_names", "are_sentences"),
+    [
+        (Tags(), (), False),
+        (Json(), (), False),
+        (Banded(), (), False),
+        (Scorecard(), (), True),
+        (Adjacent(), ("recall", "precision"), False),
+        (Adjacent(("fit",)), ("fit",), False),
+    ],
+)
+def test_format_has_part_names(format_: Format, part_names: tuple[str, ...], *, are_sentences: bool) -> None:
+    assert (format_.part_names, format_.parts_are_sentences) == (part_names, are_sentences)
+
+
+@pytest.mark.parametrize(
+    ("scale", "value"),
+    [
+        (WHOLE, {"type": "integer", "minimum": 1, "maximum": 5}),
+        (DOWN, {"type": "number", "minimum": 0, "maximum": 10}),
+    ],
+)
+def test_json_schema_has_the_reason_first(scale: Scale, value: dict[str, Any]) -> None:
+    schema = Json("mark", "because").schema(scale)
+    assert schema == {
+        "type": "object",
+        "properties": {"because": {"type": "string"}, "mark": value},
+        "required": ["because", "mark"],
+        "additionalProperties": False,
+    }
+    assert schema is not None
+    assert [*schema["properties"]] == ["because", "mark"]
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"json"}))
+def test_other_formats_have_no_schema(name: str) -> None:
+    assert FORMATS[name]().schema(TO_FIVE) is None
+
+
+def test_score_is_the_mean_for_scorecard_and_the_harmonic_mean_for_adjacent() -> None:
+    parts = (PartReading("a", 5.0), PartReading("b", 2.0))
+    assert Scorecard().score(Reading(None, parts=parts), TO_FIVE) == 0.625
+    assert Adjacent(("a", "b")).score(Reading(None, parts=parts), TO_FIVE) == 0.4

@@ -1,0 +1,308 @@
+"""Rubrics ask and read without a model, take options, and have an identity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedModel
+
+from groundjudge import (
+    Adjacent,
+    Banded,
+    CaseError,
+    Format,
+    Json,
+    Judge,
+    PartReading,
+    PromptError,
+    Reading,
+    Reply,
+    ReplyError,
+    Rubric,
+    Scale,
+    Tags,
+    as_judge,
+    load,
+    load_rubric,
+    names,
+    run,
+)
+from groundjudge.models.cached import CachedModel
+
+ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
+GOOD = "<S1>fine</S1><S2>5</S2>"
+TO_TEN = Scale(worst=0, best=10)
+
+
+@dataclass(frozen=True)
+class Stars:
+    """A custom format with parts: `tone: ***, style: *`."""
+
+    names: tuple[str, ...] = ("tone", "style")
+    reads: list[str] = field(default_factory=list[str], compare=False, repr=False)
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def parts_are_sentences(self) -> bool:
+        return False
+
+    def read(self, reply: Reply, scale: Scale) -> Reading:
+        self.reads.append(reply.text)
+        counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
+        if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
+            raise ReplyError("no_verdict", reply.text)
+        return Reading(
+            None, parts=tuple(PartReading(name, len(counts[name]), "stars") for name in self.names)
+        )
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        return ", ".join(f"{part.name}: {'*' * round(part.value)}" for part in reading.parts)
+
+    def score(self, reading: Reading, scale: Scale) -> float:
+        return min(scale.score(part.value) for part in reading.parts)
+
+    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
+        return None
+
+
+@pytest.fixture
+def stars(tmp_path: Path) -> Path:
+    """A prompt file that leaves format and scale to the code."""
+    path = tmp_path / "stars.prompty"
+    path.write_text("---\nname: stars\n---\nGive stars to {{response}} for {{context}}", encoding="utf-8")
+    return path
+
+
+# --- asking and reading without a model ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_rubric_loads_without_a_model(name: str) -> None:
+    rubric = load_rubric(name)
+    assert rubric.name == name
+    assert rubric.inputs == rubric.prompt.inputs
+
+
+def test_rubric_asks_and_reads_without_a_model() -> None:
+    rubric = load_rubric("groundedness")
+    request = rubric.ask(ROW)
+    assert request.rubric is rubric
+    verdict = rubric.read(GOOD, ROW)
+    assert (verdict.score, verdict.label, verdict.model) == (1, "grounded", None)
+    with pytest.raises(CaseError, match="missing_field"):
+        rubric.ask({"query": "When?"})
+
+
+# --- custom formats -------------------------------------------------------------------------------
+
+
+def test_custom_format_with_parts_computes_the_score(stars: Path) -> None:
+    judge = load(
+        stars, model=ScriptedModel("tone: ***, style: *"), reply=Stars(), scale=Scale(worst=1, best=5)
+    )
+    verdict = judge.judge(ROW)
+    assert (verdict.score, verdict.value, verdict.passed) == (0, None, False)
+    assert {part.name: (part.value, part.score) for part in verdict.parts} == {
+        "tone": (3, 0.5),
+        "style": (1, 0),
+    }
+    assert judge.score_names == ("stars", "stars_tone", "stars_style")
+    assert [(score.name, score.score) for score in judge.scores(verdict)] == [
+        ("stars", 0),
+        ("stars_tone", 0.5),
+        ("stars_style", 0),
+    ]
+
+
+def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
+    judge = load(stars, model="offline", reply=Stars(), scale=Scale(worst=1, best=5, integer=True))
+    assert judge.judge(ROW).score == 1
+    assert judge.judge({**ROW, "response": "Elephants sing."}).score == 0
+
+
+class Incomplete:
+    part_names = ()
+
+    def read(self, reply: Reply, scale: Scale) -> Reading:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("candidate", [Incomplete(), Incomplete, "tags", 4])
+def test_object_that_is_not_a_format_is_refused_with_its_missing_members(stars: Path, candidate: Any) -> None:
+    with pytest.raises(PromptError, match=r"is not a reply format, it lacks .*write") as caught:
+        load_rubric(stars, reply=candidate, scale=TO_TEN)
+    assert caught.value.code == "bad_reply_format"
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [load, as_judge, load_rubric])
+@pytest.mark.parametrize(
+    ("option", "nearest"),
+    [
+        ("treshold", "did you mean 'threshold'?"),
+        ("Threshold", "did you mean 'threshold'?"),
+        ("parameter", "did you mean 'parameters'?"),
+        ("not_applicible", "did you mean 'not_applicable'?"),
+        ("scales", "did you mean 'scale'?"),
+        ("xyz", "The options are: "),
+    ],
+)
+def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option: str, nearest: str) -> None:
+    with pytest.raises(TypeError, match=f"unknown option '{option}'") as caught:
+        function("groundedness", **{option: 1})
+    assert nearest in str(caught.value)
+    assert "threshold" in str(caught.value)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), "0.5", True])
+def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
+    with pytest.raises(PromptError, match="threshold must lie on the score"):
+        load_rubric("groundedness", threshold=threshold)
+
+
+def test_levels_outside_the_scale_are_refused() -> None:
+    with pytest.raises(PromptError, match=r"levels, not_applicable: 1 is not on the scale 5\.\.10"):
+        load_rubric("groundedness", scale=Scale(worst=5, best=10))
+
+
+def test_options_replace_those_of_a_judge_and_parameters_are_added() -> None:
+    judge = load("groundedness", model=ScriptedModel(GOOD), max_reasks=2, parameters={"seed": 1})
+    other = as_judge(judge, threshold=0.9, parameters={"top_k": 3}, max_reasks=0)
+    assert (other.rubric.threshold, other.max_reasks, other.model) == (0.9, 0, judge.model)
+    assert other.rubric.prompt.parameters == {**judge.rubric.prompt.parameters, "top_k": 3}
+    assert as_judge(judge) == judge
+    assert as_judge(judge.rubric, "offline").model.name == "offline"
+    assert as_judge("groundedness", "offline").rubric == load_rubric("groundedness")
+
+
+def test_option_that_is_none_changes_nothing() -> None:
+    rubric = load_rubric("groundedness", threshold=0.9)
+    unchanged = rubric.with_options(
+        threshold=None, levels=None, scale=None, reply=None, not_applicable=None, parameters=None
+    )
+    assert unchanged == rubric
+    assert unchanged.identity == rubric.identity
+
+
+# --- identity -------------------------------------------------------------------------------------
+
+
+VARIANTS: dict[str, Callable[[Rubric], Rubric]] = {
+    "unchanged": lambda rubric: rubric,
+    "threshold": lambda rubric: rubric.with_options(threshold=0.75),
+    "reply: another format": lambda rubric: rubric.with_options(reply=Banded()),
+    "reply: another tag": lambda rubric: rubric.with_options(reply=Tags(value="S1", reason="S2")),
+    "reply: keys with the names of the tags": lambda rubric: rubric.with_options(
+        reply=Json(value="S1", reason="S2")
+    ),
+    "reply: other names": lambda rubric: rubric.with_options(reply=Adjacent(("a", "b"))),
+    "reply: names in another order": lambda rubric: rubric.with_options(reply=Adjacent(("b", "a"))),
+    "reply: custom": lambda rubric: rubric.with_options(reply=Stars()),
+    "reply: custom, with other names": lambda rubric: rubric.with_options(reply=Stars(("mood",))),
+    "scale": lambda rubric: rubric.with_options(scale=Scale(worst=0, best=5, integer=True)),
+    "scale: reversed": lambda rubric: rubric.with_options(scale=Scale(worst=5, best=1, integer=True)),
+    "scale: fractions": lambda rubric: rubric.with_options(scale=Scale(worst=1, best=5)),
+    "levels": lambda rubric: rubric.with_options(levels={5: "splendid"}),
+    "levels: none": lambda rubric: rubric.with_options(levels={}),
+    "levels: another bound": lambda rubric: rubric.with_options(levels={4: "splendid"}),
+    "not_applicable": lambda rubric: rubric.with_options(not_applicable=[]),
+    "not_applicable: another": lambda rubric: rubric.with_options(not_applicable=[1]),
+    "parameters": lambda rubric: rubric.with_options(parameters={"seed": 1}),
+    "prompt": lambda rubric: replace(rubric, prompt=rubric.prompt.model_copy(update={"sha256": "0" * 64})),
+    "name": lambda rubric: replace(rubric, prompt=rubric.prompt.model_copy(update={"name": "other"})),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(VARIANTS, 2)))
+def test_rubrics_that_could_read_one_reply_differently_have_different_identities(
+    one: str, other: str
+) -> None:
+    first, second = (VARIANTS[name](load_rubric("groundedness")) for name in (one, other))
+    assert first.identity != second.identity
+    model = ScriptedModel(GOOD)
+    assert Judge(first, model).key(ROW) != Judge(second, model).key(ROW)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_equal_rubrics_have_the_same_identity(name: str) -> None:
+    first, second = (VARIANTS[name](load_rubric("groundedness")) for _ in range(2))
+    assert first.identity == second.identity
+
+
+def test_previous_verdict_of_another_format_is_not_reused() -> None:
+    first = load("groundedness", model=ScriptedModel("<S1>5</S1><S2>1</S2>"))
+    known = {verdict.key: verdict for verdict in run(first, [ROW])}
+    second = as_judge(first, reply=Tags(value="S1", reason="S2"))
+    (verdict,) = run(second, [ROW], previous=lambda judge, case: known.get(judge.key(case)))
+    assert (next(iter(known.values())).value, verdict.value) == (1, 5)
+
+
+# --- replies are read once --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_each_reply_is_read_once(stars: Path, tmp_path: Path, *, cached: bool) -> None:
+    format_ = Stars()
+    answers = ScriptedModel("hm", "tone: **, style: **")
+    model = CachedModel(answers, tmp_path / "replies.sqlite") if cached else answers
+    judge = load(stars, model=model, reply=format_, scale=Scale(worst=1, best=5))
+    judge.judge(ROW)
+    assert format_.reads == ["hm", "tone: **, style: **"]
+
+
+def test_cached_reply_is_read_once(stars: Path, tmp_path: Path) -> None:
+    path, format_ = tmp_path / "replies.sqlite", Stars()
+    for model in (ScriptedModel("tone: **, style: **"), ScriptedModel("never asked")):
+        judge = load(stars, model=CachedModel(model, path), reply=format_, scale=Scale(worst=1, best=5))
+        assert judge.judge(ROW).score == 0.25
+    assert len(format_.reads) == 2
+
+
+def test_outcome_of_another_rubric_is_not_reused() -> None:
+    rubric = load_rubric("groundedness")
+    stricter = rubric.with_options(threshold=0.9)
+    case = rubric.ask(ROW).case
+    reply = replace(
+        Reply("<S1>w</S1><S2>4</S2>"), outcome=rubric.outcome(Reply("<S1>w</S1><S2>4</S2>"), case)
+    )
+    assert rubric.verdict(reply, case).passed
+    assert not stricter.verdict(reply, case).passed
+
+
+# --- evaluate -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "answer", "code"),
+    [
+        (ROW, "no verdict here", "no_verdict"),
+        ({"query": "When?"}, GOOD, "missing_field"),
+        ({"query": 4, "response": "r", "context": "c"}, GOOD, "field_unreadable"),
+        (ROW, ZeroDivisionError("oh"), "unexpected"),
+        (ROW, KeyError("oh"), "unexpected"),
+    ],
+)
+async def test_evaluate_returns_an_error_verdict_instead_of_raising(row: Any, answer: Any, code: str) -> None:
+    judge = load("groundedness", model=ScriptedModel(answer))
+    for verdict in (judge.evaluate(row), await judge.aevaluate(row)):
+        assert (verdict.status, verdict.score, verdict.judge) == ("error", None, "groundedness")
+        assert verdict.error is not None
+        assert verdict.error.code == code
+        assert verdict.prompt == judge.rubric.prompt.id
+        json.dumps(verdict.model_dump(mode="json"), allow_nan=False)
+
+
+def test_formats_implement_the_protocol() -> None:
+    formats: list[Format] = [Stars(), Tags(), Json(), Banded(), Adjacent()]
+    assert all(isinstance(format_, Format) for format_ in formats)
