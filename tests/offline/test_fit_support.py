@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from groundjudge.offline.support import Signals, model, score
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -32,24 +34,30 @@ def labelled(folder: Path) -> Path:
     return file
 
 
-def ran(tool: str, *arguments: str | Path) -> str:
+def run(tool: str, *arguments: str | Path) -> str:
     command = [sys.executable, str(TOOLS / tool), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
-def test_fitting_writes_the_model_with_the_figures_it_reached(tmp_path: Path) -> None:
+@pytest.mark.soak
+def test_fitting_writes_the_model_and_prints_the_figures_it_reached(tmp_path: Path) -> None:
     out = tmp_path / "model.json"
-    ran("fit_support.py", labelled(tmp_path), "--out", out)
+    printed = run("fit_support.py", labelled(tmp_path), "--out", out)
     written = json.loads(out.read_text(encoding="utf-8"))
-    assert written.keys() == {"method", "roc_auc", "intercept", "exact", "coefficients"}
+    assert written.keys() == {"method", "held_out", "intercept", "exact", "coefficients"}
     assert written["coefficients"].keys() == set(Signals._fields)
-    assert written["roc_auc"]["towns"]["value"] > 0.9
+    assert float(printed.split("ROC AUC ")[1].split()[0]) > 0.9
 
 
-def test_figures_are_printed_for_each_judge_and_without_each_signal(tmp_path: Path) -> None:
-    printed = ran("offline_figures.py", labelled(tmp_path))
-    for name in ("support", "groundedness", "confidence_grounding", *Signals._fields):
-        assert f"{name} " in printed
+@pytest.mark.soak
+def test_held_out_groups_take_no_part_in_fitting_and_alone_are_measured(tmp_path: Path) -> None:
+    file, out = labelled(tmp_path), tmp_path / "model.json"
+    assert "on 40 rows" in run("fit_support.py", file, "--out", out, "--hold-out", "7")
+    assert "seed 7" in json.loads(out.read_text(encoding="utf-8"))["held_out"]
+    printed = run("offline_figures.py", file, "--hold-out", "7")
+    assert "towns: 8 rows, 2 groups" in printed
+    for name in ("support", "groundedness", "confidence_grounding", "edits, english, wrong"):
+        assert name in printed
 
 
 def test_kept_model_has_the_signs_that_its_signals_claim() -> None:

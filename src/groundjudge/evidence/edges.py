@@ -191,14 +191,14 @@ def _may_be_inside_number(text: str, place: int) -> bool:
 
 
 def _is_number_word(word: str) -> bool:
-    from groundjudge.text.facts import POWERS, TENS, UNITS  # noqa: PLC0415  few quotes need it
+    from groundjudge.text.numbers import POWERS, TENS, UNITS  # noqa: PLC0415  few quotes need it
 
     low = word.casefold()
     return low.isdecimal() or low in UNITS or low in TENS or low in POWERS
 
 
 def _is_inside_number(text: str, place: int) -> bool:
-    from groundjudge.text.facts import numbers_at  # noqa: PLC0415  few quotes need it
+    from groundjudge.text.numbers import numbers_at  # noqa: PLC0415  few quotes need it
 
     before, after = _clause_before(text, place), _clause_after(text, place)
     return any(number.start < len(before) < number.end for number in numbers_at(before + after))
@@ -240,7 +240,7 @@ def _is_denied_before(text: str, start: int) -> bool:
     before = _clause_before(text, start)
     if _DENIED_ELSEWHERE.search(before):
         return True
-    from groundjudge.text.facts import negated_at  # noqa: PLC0415  most quotes are not preceded by a negation
+    from groundjudge.text.negations import negated_at  # noqa: PLC0415  most quotes are not preceded by a negation
 
     following = _clause_after(text, start)
     places = [place for place in negated_at(before + following) if place < len(before)]
@@ -248,7 +248,7 @@ def _is_denied_before(text: str, start: int) -> bool:
 
 
 def _may_deny(word: str) -> bool:
-    from groundjudge.text.facts import NEGATIONS  # noqa: PLC0415  imported with the first quote
+    from groundjudge.text.negations import NEGATIONS  # noqa: PLC0415  imported with the first quote
 
     return word in NEGATIONS or word in _MAY_BE_DENIED or word.endswith(("n't", "n’t"))
 

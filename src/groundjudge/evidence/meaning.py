@@ -8,7 +8,8 @@ from unicodedata import normalize
 
 from groundjudge.evidence.contrasts import contrasts
 from groundjudge.evidence.skeleton import FULL_WIDTH
-from groundjudge.text.facts import negations, numbers
+from groundjudge.text.negations import negations
+from groundjudge.text.numbers import numbers
 
 SHORTEST_STEM = 4
 """Letters that a word must have to be taken for another one without its prefix: (il)legal."""

@@ -51,14 +51,17 @@ class Difference(NamedTuple):
 
     @property
     def is_counted(self) -> bool:
-        """Whether the same number stands before both."""
-        return self.start > 0 and self.first > 0 and self.said[self.start - 1].is_number
+        """Whether the same number stands before both, or behind two signs."""
+        before, behind = self.said[max(0, self.start - 1) : self.start], self.said[self.end : self.end + 1]
+        are_signs = not any(token.text.isalnum() for token in (*self.mine, *self.theirs))
+        return any(token.is_number for token in (*before, *(behind if are_signs else ())))
 
     @property
     def moved(self) -> int:
         """How many of the two also stand elsewhere in the other text: of two, words only changed places."""
-        mine = _holds(self.given, self.said, self.start, self.end)
-        return mine + _holds(self.said, self.given, self.first, self.last)
+        mine, theirs = ({token.key for token in side} for side in (self.mine, self.theirs))
+        said, given = ({token.key for token in each} for each in (self.said, self.given))
+        return (mine <= given) + (theirs <= said)
 
 
 def differences(said: Sequence[Token], given: Sequence[Token]) -> list[Difference]:
@@ -94,18 +97,3 @@ def _words_at(tokens: Sequence[Token], start: int, end: int) -> list[str]:
             for last in range(max(first + 2, start + 1), first + LONGEST_WORD + 1)
         )
     return found
-
-
-def _written(tokens: Sequence[Token]) -> str:
-    """Tokens in a row, between blanks or, where no spaces part words, without."""
-    keys = (token.key if is_unspaced(token.text) else f" {token.key} " for token in tokens)
-    return "".join(keys)
-
-
-def _holds(others: Sequence[Token], tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether a text holds tokens of another: a single sign counts only together with a neighbour."""
-    text = _written(others)
-    if end - start == 1 and is_unspaced(tokens[start].text):
-        pairs = [tokens[max(0, start - 1) : end], tokens[start : end + 1]]
-        return any(len(pair) > 1 and _written(pair) in text for pair in pairs)
-    return _written(tokens[start:end]) in text

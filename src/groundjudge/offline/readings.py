@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from groundjudge.offline.contrasts import Place, Units, places, units
-from groundjudge.text.facts import Number, negated_at, numbers_at
+from groundjudge.text.negations import negated_at
+from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import (
     FUNCTION_SIGNS,
     FUNCTION_WEIGHT,
@@ -23,29 +23,19 @@ from groundjudge.text.words import (
 
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，；：。]")
 """What parts the clauses of a sentence."""
-_STOPS = ("", *".!?:;。！？：；")
-_ANSWER = re.compile(r"(?:[^\W\d_\u0e00-\U0003134f]+|不|没有)\s?[,.!:;–—，。！]")
+MEASURE = re.compile("[€$£¥￥%％‰°℃℉]")
+"""Signs of units, which stand beside a number."""
 SCOPE = 4
 """So many words behind a negation, what it denies is looked for."""
 
 
 class Token(NamedTuple):
-    """A word, a number or, in scripts without spaces, a sign.
+    """A word, a number or, in scripts without spaces, a sign."""
 
-    Attributes:
-        key: what it is compared by.
-        text: how it is written.
-        start: where it stands.
-        clause: which clause of its text that is.
-        weight: how much it counts.
-        is_negation: whether it denies something.
-        is_number: whether it is a number.
-    """
-
-    key: str
+    key: str  # what it is compared by
     text: str
     start: int
-    clause: int
+    clause: int  # which clause of its text it stands in
     weight: float = 1.0
     is_negation: bool = False
     is_number: bool = False
@@ -68,17 +58,11 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as it is compared, with dates and hours spelled in one way.
-
-    Attributes:
-        text: the text.
-        words: its words.
-        placed: its numbers with their places.
-    """
+    """A text as it is compared, with dates and hours spelled in one way."""
 
     text: str
     words: Sequence[Word]
-    placed: Sequence[Number]
+    placed: Sequence[Number]  # its numbers with their places
 
     @cached_property
     def numbers(self) -> Sequence[str]:
@@ -98,8 +82,8 @@ class Reading:
 
     @cached_property
     def negated(self) -> Sequence[int]:
-        """Where its negations stand, without a "No," that answers."""
-        return [start for start in negated_at(self.text) if not self._answers(start)]
+        """Where its negations stand."""
+        return negated_at(self.text)
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
@@ -107,48 +91,26 @@ class Reading:
         return sorted(self._tokens(), key=lambda token: token.start)
 
     @cached_property
-    def units(self) -> Units:
-        """The units of its numbers."""
-        return units(self.text, self.placed)
-
-    @cached_property
-    def places(self) -> frozenset[Place]:
-        """Where its words and units stand in the tables of what excludes each other."""
-        return places(self.words, self.units)
-
-    @cached_property
     def denials(self) -> Sequence[Sequence[str]]:
-        """What each negation may deny, likeliest first: stems of the next content words in its clause.
-
-        Where none follows, as in "opens not", it is the last one before; in scripts without spaces one always
-        follows.
-        """
+        """What each negation may deny, likeliest first: stems of the next content words in its clause."""
         starts = [word.start for word in self.words]
         denied = (self._denied(offset, bisect_left(starts, offset)) for offset in self.negated)
         return [stems for stems in denied if stems]
 
-    def _answers(self, start: int) -> bool:
-        return self.text[:start].rstrip()[-1:] in _STOPS and bool(_ANSWER.match(self.text, start))
-
     def _denied(self, offset: int, at: int) -> list[str]:
-        behind = self.words[at : at + SCOPE + 1]
-        before = () if is_unspaced(self.text[offset]) else self.words[max(0, at - SCOPE) : at][::-1]
-        for beside, most in ((behind, 2), (before, 1)):
-            stems = [
-                word.stem
-                for word in beside
-                if word.weight == 1
-                and word.start != offset
-                and not CLAUSE.search(self.text, *sorted((offset, word.start)))
-            ]
-            if stems:
-                return stems[:most]
-        return []
+        stems = [
+            word.stem
+            for word in self.words[at : at + SCOPE + 1]
+            if word.weight == 1
+            and word.start != offset
+            and not CLAUSE.search(self.text, *sorted((offset, word.start)))
+        ]
+        return stems[:2]
 
     def _tokens(self) -> Iterator[Token]:
         ends = [end.start() for end in CLAUSE.finditer(self.text)]
         negated = set(self.negated)
-        signs: dict[int, str] = {}
+        signs = {sign.start(): sign[0] for sign in MEASURE.finditer(self.text)}
         for value, start, end in self.placed:
             yield Token(f"#{value}", self.text[start:end], start, bisect_left(ends, start), is_number=True)
         for stem, weight, text, start, _ in self.words:

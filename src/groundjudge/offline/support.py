@@ -1,9 +1,4 @@
-"""How far a sentence is supported by documents, going by words, numbers and a few tables alone.
-
-An honest baseline and no reader: it sees that words are missing, that a number, a unit or a name is
-another one, that a "not" came or went, that "some" became "all", that two things changed places. It does
-not see that two sentences with different words say the same, nor what follows from what is said.
-"""
+"""How far a sentence is supported by documents, going by its words, numbers and a few tables."""
 
 from __future__ import annotations
 
@@ -14,53 +9,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.offline.conflicts import Conflict, conflict
-from groundjudge.offline.contrasts import memberships
 from groundjudge.offline.readings import Reader, Reading, reader
 from groundjudge.text.sentences import sentences
-from groundjudge.text.words import DATE_SIGNS, FUNCTION_SIGNS, KINSHIP, Word, akin, is_unspaced
+from groundjudge.text.words import FUNCTION_SIGNS, Word, is_unspaced
 
-SPEAKERS = frozenset(
-    (
-        "i",
-        "me",
-        "my",
-        "myself",
-        "i'm",
-        "i’m",
-        "ich",
-        "mein",
-        "meine",
-        "mir",
-        "mich",
-        "je",
-        "yo",
-        "meu",
-        "minha",
-    )
-) | frozenset(("ik", "я", "мой", "мне", "我", "أنا"))
+SPEAKERS = frozenset(("i", "me", "my", "myself", "i'm", "i’m", "我"))
 """Words by which a speaker means itself: what an agent says of itself is a claim like any other."""
-
-KIN_WEIGHT = 0.8
-"""What a word counts that a document has in another form."""
-
+JOINING = FUNCTION_SIGNS | {"一"}
+"""Signs that need none of their neighbours, to have the meaning they have."""
 LONGEST_PASSAGE = 400
 """Characters of a passage where a document has no sentences, as JSON has none."""
-JOINING = FUNCTION_SIGNS | DATE_SIGNS | {"一"}
-"""Signs that need none of their neighbours, to have the meaning they have."""
 MOST_PLACES = 64
 """So many occurrences of a word are looked at, so that long documents cost no more than their length."""
+COEFFICIENTS = "support.json"
 PAIR_GAIN = 0.1
 """The share of a sentence that a second passage must add to be quoted with the first."""
-
-GIVEN = 0.5
-"""What a word counts that no document has, but what was asked takes for granted."""
-COEFFICIENTS = "support.json"
 _CUT = re.compile(r"[ ,，、](?!\d)")
 
 
@@ -72,121 +41,54 @@ class Passage(NamedTuple):
     end: int
 
 
-class Piece(NamedTuple):
-    """A word or number of a sentence: its weight, how well it was found, and in which passages."""
-
-    weight: float
-    share: float
-    places: Sequence[int]
+Piece = tuple[float, Sequence[int]]
+"""A word or number of a sentence: its weight, and the passages that have it."""
 
 
-Finding = tuple[float, Sequence[int]]
-"""How well something was found, 0..1, and in which passages."""
+class Search(NamedTuple):
+    """What was found of a sentence."""
 
-
-@dataclass(frozen=True)
-class Search:
-    """What was found of a sentence.
-
-    Attributes:
-        words: its words, without those that tell nothing of what is found.
-        found: how well the stem of each was found, and where.
-        numbers: the same for its numbers.
-    """
-
-    words: Sequence[Word]
-    found: Mapping[str, Finding]
-    numbers: Mapping[str, Finding]
-
-    @cached_property
-    def content(self) -> Sequence[Word]:
-        """The words that say something themselves."""
-        return [word for word in self.words if word.weight == 1]
-
-    @cached_property
-    def missing(self) -> AbstractSet[int]:
-        """Where those begin that no document has."""
-        return {word.start for word in self.content if not self.found[word.stem][0]}
-
-    @cached_property
-    def worded(self) -> Sequence[Piece]:
-        """Its stems, each with all its weight."""
-        weights: defaultdict[str, float] = defaultdict(float)
-        for word in self.words:
-            weights[word.stem] += word.weight
-        return [Piece(weight, *self.found[stem]) for stem, weight in weights.items()]
-
-    @cached_property
-    def pieces(self) -> Sequence[Piece]:
-        """The same, and its numbers."""
-        return [*self.worded, *(Piece(1.0, *found) for found in self.numbers.values())]
+    content: Sequence[Word]  # the words that say something themselves
+    missing: AbstractSet[int]  # where those begin that no document has
+    worded: Sequence[Piece]  # its stems, each with all its weight
+    numbered: Sequence[Piece]
+    speaks: bool  # whether it speaks of its speaker
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Documents made ready for looking sentences up in them; `index` makes one.
-
-    Attributes:
-        documents: their texts.
-        passages: what they are cut into.
-        readings: what each passage says.
-        places: the passages in which each stem, and each number, stands.
-        kin: the stems by the letters they begin with.
-        given: stems and numbers that are taken for granted, whether a document has them or not.
-        read: what reads texts.
-    """
+    """Documents made ready for looking sentences up in them; `index` makes one."""
 
     documents: Sequence[str]
     passages: Sequence[Passage]
-    readings: Sequence[Reading]
-    places: Mapping[str, Sequence[int]]
-    kin: Mapping[str, Sequence[str]]
-    given: frozenset[str]
+    places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
     read: Reader
 
 
 class Signals(NamedTuple):
     """What is known of a sentence and its sources: the score is computed from this and nothing else.
 
-    Attributes:
-        covered: weighted share of the sentence's words and numbers that stand anywhere in the documents.
-        together: the same, in the best passage alone.
-        missing: logarithm of 1 + the content words that stand nowhere.
-        names: share of the names (capital letters inside a sentence) that stand nowhere.
-        unknown: 1 if a number stands nowhere in the documents and no other one in its stead.
-        speaker: 1 if the sentence speaks of its speaker ("I", "my"), which no document does.
-        renamed: 1 if a passage says nearly the same with another name.
-        contested: 1 if a passage says nearly the same with another number.
-        denied: 1 if a passage says nearly the same, but one of the two denies it.
-        opposed: 1 if a passage says nearly the same with another unit, day, quantity or the opposite word.
-        exchanged: 1 if a passage says nearly the same with two names in each other's place.
+    Three shares, then flags; the last five speak of a passage that says nearly the same.
     """
 
-    covered: float
-    together: float
-    missing: float
-    names: float
-    unknown: float
-    speaker: float
-    renamed: float
-    contested: float
-    denied: float
-    opposed: float
-    exchanged: float
+    covered: float  # of the words and numbers, weighted: what stands anywhere in the documents
+    together: float  # the same for the best passage alone
+    names: float  # of the names (capital letters inside a sentence): what stands nowhere
+    unknown: float  # a number stands nowhere in the documents, and no other one in its place
+    speaker: float  # the sentence speaks of its speaker ("I", "my"), which no document does
+    renamed: float  # with another name
+    contested: float  # with another number
+    denied: float  # but one of the two denies it
+    opposed: float  # with another unit, day or quantity
+    exchanged: float  # with two things in each other's place
 
 
 class Model(NamedTuple):
-    """What the signals are worth: the logistic of their weighted sum and the intercept is the score.
-
-    Attributes:
-        coefficients: the weight of each signal.
-        intercept: what is added to their sum.
-        exact: from this score on, a text is taken to have every detail from its source.
-    """
+    """What the signals are worth: the logistic of their weighted sum and the intercept is the score."""
 
     coefficients: Signals
     intercept: float
-    exact: float
+    exact: float  # from this score on, a text is taken to have every detail from its source
 
 
 @cache
@@ -198,32 +100,17 @@ def model() -> Model:
 
 @dataclass(frozen=True)
 class Support:
-    """How far a sentence is supported, and by what.
+    """How far a sentence is supported, and by what."""
 
-    Attributes:
-        score: 0..1; 0.5 parts the supported from the unsupported.
-        quote: the passage that has most of the sentence: `document[start:end]`, "" if none has any.
-        document: the index of the document that the quote stands in, None without a quote.
-        start: where the quote begins in it.
-        end: where it ends.
-        matched: the sentence's content words that stand in the documents or are taken for granted.
-        missing: those that stand nowhere.
-        numbers: the sentence's numbers that the quote does not have.
-        conflict: in what the sentence differs from the quote, where the two say nearly the same.
-        words: the sentence's words as they were compared.
-        signals: what the score was computed from.
-    """
-
-    score: float
-    quote: str
+    score: float  # 0..1; 0.5 separates the supported from the unsupported
+    quote: str  # the passage that has most of the sentence, `document[start:end]`, or ""
     document: int | None
     start: int
     end: int
-    matched: tuple[str, ...]
-    missing: tuple[str, ...]
-    numbers: tuple[str, ...]
-    conflict: Conflict
-    words: Sequence[Word]
+    matched: tuple[str, ...]  # the sentence's content words that stand in the documents
+    missing: tuple[str, ...]  # those that stand nowhere
+    numbers: tuple[str, ...]  # the sentence's numbers that the quote does not have
+    conflict: Conflict  # in what the sentence differs from the quote
     signals: Signals
 
     @property
@@ -233,31 +120,25 @@ class Support:
         return bool(found.contested or found.denied or found.clashes or found.exchanged)
 
 
-def index(documents: Sequence[str], given: Iterable[str] = (), read: Reader | None = None) -> Sources:
+def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
     """Make documents ready for looking sentences up in them.
 
     Args:
         documents: the texts that can back a sentence.
-        given: texts, such as the question, that back nothing, but whose words need not be backed.
         read: the case's reader, where several texts are compared; a new one by default.
     """
     read = read or reader()
-    passages: list[Passage] = []
-    readings: list[Reading] = []
+    passages = [
+        Passage(number, start, end)
+        for number, document in enumerate(documents)
+        for start, end in _pieces(document)
+    ]
     places: defaultdict[str, list[int]] = defaultdict(list)
-    for number, document in enumerate(documents):
-        for start, end in _pieces(document):
-            reading = read(document[start:end])
-            for stem in {*(word.stem for word in reading.words), *reading.backs}:
-                places[stem].append(len(passages))
-            passages.append(Passage(number, start, end))
-            readings.append(reading)
-    kin: defaultdict[str, list[str]] = defaultdict(list)
-    for stem in places:
-        if len(stem) >= KINSHIP:
-            kin[stem[:KINSHIP]].append(stem)
-    taken = frozenset(each for text in given for each in (*read(text).stems, *read(text).numbers))
-    return Sources(documents, passages, readings, dict(places), dict(kin), taken, read)
+    for place, (number, start, end) in enumerate(passages):
+        reading = read(documents[number][start:end])
+        for key in {*(word.stem for word in reading.words), *reading.backs}:
+            places[key].append(place)
+    return Sources(documents, passages, dict(places), read)
 
 
 def support(sentence: str, sources: Sources) -> Support:
@@ -266,95 +147,32 @@ def support(sentence: str, sources: Sources) -> Support:
     search = _search(reading, sources)
     best, conflict = _compared(reading, search, sources)
     signals = _signals(search, best, conflict)
-    quoted = {number for place in best for number in sources.readings[place].backs}
-    first, last = (sources.passages[best[0]], sources.passages[best[-1]]) if best else (None, None)
+    passage, quote = _quote(best, sources)
+    quoted = sources.read(quote).backs
+    missing = dict.fromkeys(word.text for word in search.content if word.start in search.missing)
     return Support(
         score=score(signals),
-        quote=_text(best, sources),
-        document=first.document if first else None,
-        start=first.start if first else 0,
-        end=last.end if last else 0,
-        matched=tuple(
-            dict.fromkeys(word.text for word in search.content if word.start not in search.missing)
-        ),
-        missing=tuple(dict.fromkeys(word.text for word in search.content if word.start in search.missing)),
-        numbers=tuple(number for number in search.numbers if number not in quoted),
+        quote=quote,
+        document=passage.document if passage else None,
+        start=passage.start if passage else 0,
+        end=passage.end if passage else 0,
+        matched=tuple(dict.fromkeys(word.text for word in search.content if word.text not in missing)),
+        missing=tuple(missing),
+        numbers=tuple(number for number in reading.numbers if number not in quoted),
         conflict=conflict,
-        words=reading.words,
         signals=signals,
-    )
-
-
-def _search(reading: Reading, sources: Sources) -> Search:
-    """Look up the words and numbers of a sentence."""
-    found = {word.stem: _find(word, sources) for word in {word.stem: word for word in reading.words}.values()}
-    numbers = {number: _find_number(number, sources) for number in reading.numbers}
-    return Search(list(_without_seams(reading, found)), found, numbers)
-
-
-def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range, Conflict]:
-    """The passages that a sentence is best compared with, and in what it differs from them."""
-    by_all = _by_place(search.pieces)
-    best = _best(search.pieces, by_all, sources)
-    # What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
-    # several passages say the same in all words.
-    rival = _fullest(_by_place(search.worded), by_all)
-    conflict = _conflict(reading, search.missing, _held(search.worded, rival), rival, sources)
-    if conflict != Conflict():
-        return rival, conflict
-    if best != rival:
-        conflict = _conflict(reading, search.missing, _held(search.pieces, best), best, sources)
-    return best, conflict._replace(contested=None)
-
-
-def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
-    """What the score is computed from."""
-    names = [word for word in search.content if word.is_name]
-    return Signals(
-        covered=_held(search.pieces),
-        together=_held(search.pieces, best),
-        missing=math.log1p(sum(word.start in search.missing for word in search.content)),
-        names=sum(word.start in search.missing for word in names) / (len(names) or 1),
-        unknown=float(not conflict.contested and not all(share for share, _ in search.numbers.values())),
-        speaker=float(_speaks_of_itself(search)),
-        renamed=float(bool(conflict.renamed)),
-        contested=float(bool(conflict.contested)),
-        denied=float(conflict.denied),
-        opposed=float(bool(conflict.clashes)),
-        exchanged=float(bool(conflict.exchanged)),
-    )
-
-
-def _speaks_of_itself(search: Search) -> bool:
-    """Whether a speaker means itself; behind a name, as in "Elizabeth I", it is a number."""
-    return any(
-        word.text.casefold() in SPEAKERS
-        and not search.found[word.stem][0]
-        and not (word.text == "I" and before.is_name)
-        for before, word in pairwise([Word("", 0.0, "", -1), *search.words])
     )
 
 
 def score(signals: Signals, fitted: Model | None = None) -> float:
     """The support that signals amount to, 0..1."""
     coefficients, intercept, _ = fitted or model()
-    return _logistic(intercept + sum(a * b for a, b in zip(coefficients, signals, strict=True)))
+    return 1 / (1 + math.exp(-intercept - sum(a * b for a, b in zip(coefficients, signals, strict=True))))
 
 
 def is_exact(score: float) -> bool:
     """Whether a text with this support is taken to have every detail from its source."""
     return score >= model().exact
-
-
-def _conflict(
-    reading: Reading, missing: AbstractSet[int], held: float, where: range, sources: Sources
-) -> Conflict:
-    """What speaks against a sentence in the passages that say nearly the same."""
-
-    def is_denied(stem: str) -> bool:
-        return any(akin(stem, stems[0]) for each in sources.readings for stems in each.denials)
-
-    return conflict(reading, missing, [sources.readings[place] for place in where], held, is_denied)
 
 
 def _pieces(document: str) -> Iterator[tuple[int, int]]:
@@ -368,28 +186,31 @@ def _pieces(document: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _find(word: Word, sources: Sources) -> Finding:
-    """How well a word is found, and where: itself, or one of its kin, or what is taken for granted."""
-    stem = word.stem
-    found = sources.places.get(stem)
-    if found:
-        return 1.0, found[:MOST_PLACES]
-    for other in sources.kin.get(stem[:KINSHIP], ())[:MOST_PLACES]:
-        if akin(stem, other):
-            return KIN_WEIGHT, sources.places[other][:MOST_PLACES]
-    known = memberships(word.text)
-    readings = sources.readings if known else ()  # for most words, no table has to be asked
-    alike = [at for at, reading in enumerate(readings) if not reading.places.isdisjoint(known)]
-    return (KIN_WEIGHT, alike[:MOST_PLACES]) if alike else (GIVEN * (stem in sources.given), ())
+def _search(reading: Reading, sources: Sources) -> Search:
+    """Look up the words and numbers of a sentence."""
+    keys = (*(word.stem for word in reading.words), *reading.numbers)
+    places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in keys}
+    words = list(_without_seams(reading, places))
+    content = [word for word in words if word.weight == 1]
+    weights: defaultdict[str, float] = defaultdict(float)
+    for word in words:
+        weights[word.stem] += word.weight
+    return Search(
+        content,
+        {word.start for word in content if not places[word.stem]},
+        [(weight, places[stem]) for stem, weight in weights.items()],
+        [(1.0, places[number]) for number in reading.numbers],
+        _speaks_of_itself([word for word in words if not places[word.stem]], words),
+    )
 
 
-def _without_seams(reading: Reading, found: Mapping[str, Finding]) -> Iterator[Word]:
+def _without_seams(reading: Reading, places: Mapping[str, Sequence[int]]) -> Iterator[Word]:
     """Its words without the pairs of signs that only join two that were found, as where a phrase has moved.
 
     A sign also needs no other one behind a number, which it counts, and where it joins words itself.
     """
     counting = {number.end for number in reading.placed}
-    known = {word.start for word in reading.words if found[word.stem][0] and len(word.text) > 1}
+    known = {word.start for word in reading.words if places[word.stem] and len(word.text) > 1}
     for word in reading.words:
         start = word.start
         left = start - 1 in known or start in counting or word.text[0] in JOINING
@@ -398,71 +219,95 @@ def _without_seams(reading: Reading, found: Mapping[str, Finding]) -> Iterator[W
             yield word
 
 
-def _find_number(number: str, sources: Sources) -> Finding:
-    """The same for a number."""
-    places = sources.places.get(number, ())[:MOST_PLACES]
-    return (1.0 if places else GIVEN * (number in sources.given)), places
+def _compared(reading: Reading, search: Search, sources: Sources) -> tuple[range, Conflict]:
+    """The passages that a sentence is best compared with, and in what it differs from them.
+
+    What contradicts a sentence says the same in its words, so that its numbers must not choose it, unless
+    several passages say the same in all words.
+    """
+    pieces = [*search.worded, *search.numbered]
+    by_all = _by_place(pieces)
+    rival = _fullest(_by_place(search.worded), by_all)
+    found = _conflict(reading, search, _held(search.worded, rival), rival, sources)
+    if found != Conflict():
+        return rival, found
+    best = _with_neighbour(pieces, _fullest(by_all, by_all), sources)
+    found = _conflict(reading, search, _held(pieces, best), best, sources)
+    return best, found._replace(contested=None)
+
+
+def _conflict(reading: Reading, search: Search, held: float, where: range, sources: Sources) -> Conflict:
+    """In what a sentence differs from passages that hold this share of it."""
+    _, text = _quote(where, sources)
+    return conflict(reading, search.missing, sources.read(text), held) if where else Conflict()
+
+
+def _quote(where: range, sources: Sources) -> tuple[Passage | None, str]:
+    """Passages as one, and their text."""
+    if not where:
+        return None, ""
+    document, start, _ = sources.passages[where[0]]
+    end = sources.passages[where[-1]].end
+    return Passage(document, start, end), sources.documents[document][start:end]
+
+
+def _signals(search: Search, best: range, conflict: Conflict) -> Signals:
+    """What the score is computed from."""
+    names = [word for word in search.content if word.is_name]
+    pieces = [*search.worded, *search.numbered]
+    return Signals(
+        covered=_held(pieces),
+        together=_held(pieces, best),
+        names=sum(word.start in search.missing for word in names) / (len(names) or 1),
+        unknown=float(not conflict.contested and not all(places for _, places in search.numbered)),
+        speaker=float(search.speaks),
+        renamed=float(bool(conflict.renamed)),
+        contested=float(bool(conflict.contested)),
+        denied=float(conflict.denied),
+        opposed=float(bool(conflict.clashes)),
+        exchanged=float(bool(conflict.exchanged)),
+    )
+
+
+def _speaks_of_itself(missing: Sequence[Word], words: Sequence[Word]) -> bool:
+    """Whether a speaker means itself; behind a name, as in "Elizabeth I", it is a number."""
+    kings = {word.start for name, word in pairwise(words) if name.is_name and word.text == "I"}
+    return any(word.text.casefold() in SPEAKERS and word.start not in kings for word in missing)
 
 
 def _by_place(pieces: Iterable[Piece]) -> dict[int, float]:
     """How much of a sentence each passage holds that holds any of it."""
     held: defaultdict[int, float] = defaultdict(float)
-    for weight, share, places in pieces:
-        gain = weight * share
+    for weight, places in pieces:
         for place in places:
-            held[place] += gain
+            held[place] += weight
     return held
 
 
-def _fullest(held: Mapping[int, float], also: Mapping[int, float] | None = None) -> range:
-    """The passage that holds most of a sentence, of several the first; none if none has any of it.
-
-    `also` is another measure of it, which tells those apart that hold the same.
-    """
-    also = also or held
-    best = min(held, key=lambda place: (-held[place], -also[place], place), default=-1)
-    return range(best, best + 1) if held else range(0)
+def _fullest(held: Mapping[int, float], also: Mapping[int, float]) -> range:
+    """The passage that holds most of a sentence, of several the one that `also` has most of; or none."""
+    best = min(held, key=lambda place: (-held[place], -also[place], place), default=0)
+    return range(best, best + bool(held))
 
 
-def _best(pieces: Sequence[Piece], held: Mapping[int, float], sources: Sources) -> range:
-    """The fullest passage, or two neighbours if they hold clearly more."""
-    best = _fullest(held)
-    most = _held(pieces, best) + PAIR_GAIN
-    enough = most * sum(piece.weight for piece in pieces)
-    for first in sorted(held):
-        # Together they hold at most the sum of what each holds, so that few pairs need to be looked at.
-        if held[first] + held.get(first + 1, 0) > enough and _has_neighbour(first, sources):
-            both = _held(pieces, range(first, first + 2))
-            if both > most:
-                best, most = range(first, first + 2), both
-    return best
-
-
-def _has_neighbour(place: int, sources: Sources) -> bool:
-    """Whether a passage is followed by another one of the same document."""
+def _with_neighbour(pieces: Sequence[Piece], best: range, sources: Sources) -> range:
+    """A passage, together with one beside it if that adds much."""
     passages = sources.passages
-    return place < len(passages) - 1 and passages[place].document == passages[place + 1].document
+    beside = (range(first, first + 2) for place in best for first in (place - 1, place))
+    pairs = (
+        pair
+        for pair in beside
+        if 0 <= pair[0] < len(passages) - 1 and passages[pair[0]].document == passages[pair[1]].document
+    )
+    pair = max(pairs, key=lambda pair: _held(pieces, pair), default=best)
+    return pair if _held(pieces, pair) > _held(pieces, best) + PAIR_GAIN else best
 
 
 def _held(pieces: Iterable[Piece], where: range | None = None) -> float:
-    """The weighted share of a sentence that was found: anywhere, or in certain passages."""
-    if where is not None and not where:
-        return 0.0
-    first, last = (where[0], where[-1]) if where else (-1, -1)
+    """The weighted share of a sentence that was found: anywhere, or in some passages."""
     total = held = 0.0
-    for weight, share, places in pieces:
+    for weight, places in pieces:
         total += weight
-        if where is None or first in places or last in places:
-            held += weight * share
+        if places if where is None else any(place in places for place in where):
+            held += weight
     return held / total if total else 0.0
-
-
-def _text(places: range, sources: Sources) -> str:
-    if not places:
-        return ""
-    first, last = sources.passages[places[0]], sources.passages[places[-1]]
-    return sources.documents[first.document][first.start : last.end]
-
-
-def _logistic(value: float) -> float:
-    return 1 / (1 + math.exp(-value))

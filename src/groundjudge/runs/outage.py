@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -185,35 +186,8 @@ def endpoint_key(model: Model) -> object:
     inner = getattr(model, "model", None)
     if isinstance(inner, Model):
         return endpoint_key(inner)
-    endpoint = getattr(model, "endpoint", None)  # of models without a URL it only tells cached replies apart
-    return endpoint if isinstance(endpoint, str) and "://" in endpoint else id(model)
-
-
-def _counted(self, *, waiting: bool) -> Generator[None, None, None]:
-        self.waiting += waiting
-        self.in_flight += not waiting
-        try:
-            yield
-        finally:
-            self.waiting -= waiting
-            self.in_flight -= not waiting
-            self._end_if_all_failed()  # the others may all be waiting for this one
-
-    def _end_if_all_failed(self) -> None:
-        if not self.answers and self.waiting and self.waiting == self.in_flight:
-            self.dead = self._last_error
-            self._news.set()
-
-
-def endpoint_key(model: Model) -> object:
-    """What models with the same endpoint have in common: its URL if they tell it, or else the model itself.
-
-    Models that wrap another one, such as a cache, have the endpoint of that one.
-    """
-    inner = getattr(model, "model", None)
-    if isinstance(inner, Model):
-        return endpoint_key(inner)
-    return getattr(model, "endpoint", None) or id(model)
+    endpoint = str(getattr(model, "endpoint", ""))  # what is no URL only tells cached replies apart
+    return endpoint if re.match(r"\w+://", endpoint) else id(model)
 
 
 def _counted(error: ModelError, attempts: Attempts) -> ModelError:

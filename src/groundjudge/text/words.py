@@ -1,9 +1,8 @@
-"""The words of a text as they are compared: without endings, in one spelling, in any script."""
+"""The words of a text as they are compared: without endings and in one spelling."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
@@ -11,170 +10,75 @@ from threading import local
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from groundjudge.text.facts import NEGATIONS, Number
+from groundjudge.text.negations import NEGATIONS
+from groundjudge.text.numbers import Number
 
 snowball: Any = import_module("Stemmer")  # which is not typed
 
-FUNCTION_WORDS = NEGATIONS | frozenset(
-    word
-    for words in (
-        "a an the and or but if then than that this these those it its he she they we you i his her",
-        "their our",
-        "your my me him them us is are was were be been being am do does did have has had having of",
-        "in on at to",
-        "for from by with as into about over under after before between during through out up down",
-        "off so too",
-        "very can could will would shall should may might must there here what which who whom whose",
-        "when where longer",
-        "why how all any both each few more most other some such only own same just also well while",
-        "because",
-        "until yet though although however meanwhile therefore thus against further once again",
-        "yes yeah ok okay please ja oui sí sì sim да نعم हाँ",
-        "der die das den dem des ein eine einer eines einem einen und oder aber wenn als dass daß",
-        "ist sind",
-        "waren wird werden wurde wurden haben hatte im am zum zur von vom mit auf für aus bei",
-        "nach auch mehr meer es können konnte konnten muss müssen soll sollen darf dürfen lassen lässt sowie",
-        "er sie wir ihr ich sich wie noch nur schon um über unter durch bis kann man zu",
-        "le la les un une du de et ou mais est sont était ont avait à au aux en dans par pour sur",
-        "avec que qui",
-        "ne ce cette ces se sa ses il elle ils elles nous vous je plus y",
-        "el los las lo una unos del al pero es fue ser ha han con por para su sus como más",
-        "gli uno di e ed è sono era da nel nella dei delle della che si per alla anche come os as",
-        "um uma do dos",
-        "no na nos nas em ao pelo pela são foi mais het een zijn op te dat met aan ook",
-        "maar om bij naar",
-        "и в во на с со что как по к у о от за из это был была было были для но а то его её их",
-        "في من على إلى عن أن إن كان كانت هذا هذه التي الذي أو ما مع هو هي كل قد فيه فيها به له",
-        "है हैं था थी थे का की के को में से पर और यह वह ने एक कि भी",
-    )
-    for word in words.split()
-)
+_FUNCTION_WORDS = """
+a about after again against all also although am an and any are as at be because been before being between
+both but by can could did do does down during each few for from further had has have having he her here him
+his how however i if in into is it its just longer may me meanwhile might more most must my of off ok okay on
+once only or other our out over own please same shall she should so some such than that the their them then
+there therefore these they this those though through thus to too under until up us very was we well were what
+when where which while who whom whose why will with would yeah yes yet you your aber als am auch auf aus bei
+bis das dass dem den der des die durch ein eine einem einen einer eines er es für haben hat hatte ich ihr im
+ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über um und
+unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
+"""
+FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
 
-ARTICLES = frozenset(("the", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las"))
-PREPOSITIONS = frozenset("在以于從从由對对向到為为被把將将按自比")
-"""Signs that begin a phrase in Chinese."""
-FUNCTION_SIGNS = PREPOSITIONS | frozenset(
-    "的了着著过過和与與及而且并並也都就还還是之其这這那或但可能会會应應须須要得让讓使有"
+ARTICLES = frozenset(("the", "a", "an"))
+FUNCTION_SIGNS = frozenset(
+    "在以于從从由對对向到為为被把將将按自比的了着著過过和與与及而且并並也都就还還是之其这這那或"
+    "但可能会會应應须須要得让讓使有"
 )
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
-DATE_SIGNS = frozenset("年月日")
-"""They say little beside a number, but may be a part of a name."""
 
-SPELLINGS = MappingProxyType(
-    {
-        one: other
-        for pair in (
-            "grey gray, programme program, tyre tire, kerb curb, plough plow, jewellery jewelry",
-            "aluminium aluminum, mould mold, moustache mustache, pyjamas pajamas, draught draft",
-            "cheque check, manoeuvre maneuver, cosy cozy, judgement judgment",
-            "storey story, whisky whiskey, practise practice, doughnut donut, artefact artifact",
-            "sceptic skeptic, sceptical skeptical, sulphur sulfur, learnt learned, burnt burned",
-            "spelt spelled, amongst among",
-            "skilful skillful",
-            "januar january, janvier january, enero january, feb february, februar february",
-            "fevrier february, febrero february, marz march, marzo march, apr april",
-            "avril april, abril april, mai may, jun june, juni june, juin june, junio june",
-            "jul july, juli july, juillet july, julio july, aug august, aout august, agosto august",
-            "sep september, sept september, septembre september, septiembre september, oct october",
-            "oktober october, octobre october, octubre october, nov november, novembre november",
-            "noviembre november, dec december, dezember december, decembre december, diciembre december",
-            "kilogramme kilogram, gramme gram, mum mom, axe ax, yoghurt yogurt, councillor councilor",
-            "km kilometer, cm centimeter, mm millimeter, kg kilogram, eur euro, usd dollar, gbp pound",
-        )
-        for one, other in (words.split() for words in pair.split(", "))
-    }
-)
-"""Spellings and abbreviations that no rule leads to, the months' names, and what each is compared as."""
-
-FORMS = """
-arise arose arisen; awake awoke awoken; bear bore borne; beat beaten; become became; begin began begun; bend
-bent; bind bound; bite bit bitten; bleed bled; blow blew blown; break broke broken; breed bred; bring
-brought; build built; buy bought; catch caught; choose chose chosen; come came; creep crept; deal dealt; dig
-dug; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel
-felt; fight fought; find found; fly flew flown; forbid forbade forbidden; forget forgot forgotten; freeze
-froze frozen; get got gotten; give gave given; go went gone; grow grew grown; hang hung; hear heard; hide
-hid hidden; hold held; keep kept; know knew known; lay laid; lead led; leave left; lend lent; lose lost;
-make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say
-said; see saw seen; seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot; show
-shown; shrink shrank shrunk; sing sang sung; sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend
-spent; spin spun; stand stood; steal stole stolen; stick stuck; strike struck; swear swore sworn; sweep
-swept; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought; throw threw
-thrown; understand understood; wake woke woken; wear wore worn; weave wove woven; win won; withdraw withdrew
-withdrawn; write wrote written; man men; woman women; child children; foot feet; tooth teeth; mouse mice
+_SPELLINGS = """
+grey gray; programme program; councillor councilor; aluminium aluminum; tyre tire; cheque check; jewellery
+jewelry; practise practice; judgement judgment; kilogramme kilogram; km kilometer; cm centimeter; mm
+millimeter; kg kilogram; eur euro; usd dollar; gbp pound; jan january; feb february; mar march; apr april;
+jun june; jul july; aug august; sep september; sept september; oct october; nov november; dec december
 """
-"""English words and their forms that no rule leads to; "left" and "found" are taken for the verb's."""
+SPELLINGS = MappingProxyType({one: other for one, other in map(str.split, _SPELLINGS.split(";"))})  # noqa: C416
+"""Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
-SCRIPTS = (
-    ("\u03ff", "greek"),
-    ("\u052f", "russian"),
-    ("\u05ff", ""),
-    ("\u06ff", "arabic"),
-    ("\u08ff", ""),
-    ("\u097f", "hindi"),
-    ("\U0010ffff", ""),
-)
-"""The last sign of each script, and the language by whose rules a word in it loses its ending.
-
-In Latin script that is English. One language for a script, and not the text's own: what is guessed from one
-sentence could differ from what is guessed from another, and a word would no longer be the same in the two.
-"""
-FUNCTION_WEIGHT = 0.4
-LONGEST_SHORT_NAME = 3
-MOST_KEPT = 1 << 14
-"""Words whose stems are kept: most words of a text are those of all texts."""
-LONGEST_KEPT = 40
-KINSHIP = 5
-"""Letters at its beginning that a word must share with another to be taken for a form of it."""
-KIN_SHARE = 0.65
-"""What these letters must be of the longer of the two."""
-
-_UNSPACED = (
-    "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
-)
-_MARKS = (
-    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f"
-    "\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a4d\u0a81-\u0acd\u0b01-\u0b4d\u0b82-\u0bcd"
-    "\u0c00-\u0c4d\u0c81-\u0ccd\u0d00-\u0d4d\u0dca-\u0ddf\u0e31-\u0e4e\u0eb1-\u0ecd\u102b-\u103e\u17b4-\u17d3"
-)
-_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*(?:['’][^\W_]+)?")
-_FIRST_UNSPACED = _UNSPACED[0]
-_UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
-# A negation stands by itself, so that it does not hide the words on its two sides.
-_RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
-_ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
-_FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS | DATE_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
-_ARABIC_AND = re.compile("^و(?=...)")  # which the stemmer leaves before its word
-_ELISION = re.compile("^(?:[cdjlmnst]|qu|dell|nell|all)['’](?=..)")  # l'homme, d'Italia
-_LAST_OF_LATIN = "\u024f"
-_STEMMERS = local()
-
-_FIRST_FORMS = MappingProxyType(
-    {form: forms[0] for forms in map(str.split, FORMS.split(";")) for form in forms[1:]}
-)
-_BRITISH = re.compile("our|[iy]s[eai]|[tb]re|ogue|nce|[ao]e")
-"""What only words that may be spelt in two ways have in them: it saves looking at the others."""
 _AMERICAN = tuple(
     (re.compile(british), american)
     for british, american in (
         (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
         (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
         (r"(?<=\w[tb])re(?=s?$|d$)", "er"),  # centre, fibre
-        (r"(?<=\w[tb])erd$", "ered"),  # centred
-        (r"(?<=\w\w)ogue(?=s?$)", "og"),  # catalogue
-        (r"(?<=\w\wen)c(?=e$|es$)", "s"),  # defence, licence
-        (r"^((?:encyclop|orthop|arch|p(?=aed)|an(?=aes)|h(?=aem)|medi|leuk))ae", r"\1e"),
-        (r"ae(?=mi[ac]|c)|^oe(?=so)", "e"),  # anaemia, gynaecology, oesophagus
-        (r"^(|f|diarrh)oe(?=str|t|a)", r"\1e"),  # oestrogen, foetus, diarrhoea
+        (r"ae(?=mi[ac])", "e"),  # anaemia
     )
 )
 
+FUNCTION_WEIGHT = 0.4
+MOST_KEPT = 1 << 14
+"""Words whose stems are kept: most words of a text are those of all texts."""
+LONGEST_KEPT = 40
+LONGEST_STEM = 7
+"""Letters that two words must share at least, to be forms of one: verlängert, Verlängerung."""
+
+_UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_FIRST_UNSPACED = _UNSPACED[0]
+_UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
+# A negation stands by itself, so that it does not hide the words on its two sides.
+_RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
+_ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
+_FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
+_STEMMERS = local()
 
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
-_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
+_PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _CLOCK = re.compile(r"\b([01]?\d|2[0-3])\.([0-5]\d)(?=\s?(?:Uhr|h\b|[ap]\.?\s?m\b))", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
@@ -196,8 +100,7 @@ def words(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         word, start = match[0], match.start()
         if word.isascii() or not _UNSPACED_SIGN.search(word):
-            stem, weight = _look_up(word)
-            found.append(Word(stem, weight, word, start, start > 0 and word[0].isupper()))
+            found.append(_spaced(word, start))
         else:
             for run in _RUN.finditer(word):
                 found.extend(_signs(run[0], start + run.start()))
@@ -221,18 +124,9 @@ def without_numbers(text: str, found: Iterable[Number]) -> str:
     return "".join((*kept, text[reached:]))
 
 
-def akin(one: str, two: str) -> bool:
-    """Whether two stems may be forms of one word: they are the same, or long enough and begin alike."""
-    if one == two:
-        return True
-    pairs = enumerate(zip(one, two, strict=False))
-    shared = next((at for at, (first, second) in pairs if first != second), min(len(one), len(two)))
-    return shared >= KINSHIP and shared >= KIN_SHARE * max(len(one), len(two))
-
-
 def spelled(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    text = _HOUR.sub(r" \1m", _CLOCK.sub(r"\1:\2", _PER_CENT.sub("percent", text)))
+    text = _HOUR.sub(r" \1m", _CLOCK.sub(r"\1:\2", _PER_CENT.sub("%", text)))
     return _DATE.sub(_dated, text) if _DATE.search(text) else text
 
 
@@ -241,26 +135,22 @@ def _dated(date: re.Match[str]) -> str:
     return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
 
 
-def _look_up(word: str) -> tuple[str, float]:
-    """What a word is compared by and how much it counts; long ones are not kept, as they may be anything."""
-    return _looked_up(word) if len(word) <= LONGEST_KEPT else _looked_up.__wrapped__(word)
+def _spaced(word: str, start: int) -> Word:
+    """A word of a script with spaces."""
+    return Word(*_looked_up(word[:LONGEST_KEPT]), word, start, start > 0 and word[0].isupper())
 
 
 @lru_cache(MOST_KEPT)
 def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts."""
     low = word.casefold()
-    is_short_name = word.isupper() and 1 < len(word) <= LONGEST_SHORT_NAME  # the US, the UN
-    is_function = (
-        (low in FUNCTION_WORDS and not is_short_name) or len(low) == 1 or low.endswith(("n't", "n’t"))
-    )
-    return stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
+    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
+    return _stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
 
 
 def _signs(run: str, start: int) -> Iterator[Word]:
     if not _UNSPACED_SIGN.match(run):
-        stem, weight = _look_up(run)
-        yield Word(stem, weight, run, start, start > 0 and run[0].isupper())
+        yield _spaced(run, start)
     elif len(run) == 1 or run[0] in "没沒无無":
         yield Word(run[0], FUNCTION_WEIGHT, run, start)
     else:
@@ -269,31 +159,21 @@ def _signs(run: str, start: int) -> Iterator[Word]:
             yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, start + offset)
 
 
-def stemmed(word: str) -> str:
-    """A word in small letters without its ending (Snowball) and, in Latin script, its accents."""
-    if word[0] > _LAST_OF_LATIN:
-        word = _ARABIC_AND.sub("", word)
-        language = next(language for last, language in SCRIPTS if word[0] <= last)
-        return str(_stemmer(language).stemWord(word)) if language else word
-    if not word.isascii():
-        word = "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
-    word = _ELISION.sub("", word)
-    return str(_stemmer("english").stemWord(_regular(word.removesuffix("'s").removesuffix("’s"))))
+def _stemmed(word: str) -> str:
+    """A word in small letters and American spelling without its ending (Snowball's for English), cut short.
 
-
-def _stemmer(language: str) -> Any:  # noqa: ANN401  the library has no types
-    """The stemmer of a language: each thread has its own, for they must not be shared."""
-    if language not in vars(_STEMMERS):
-        setattr(_STEMMERS, language, snowball.Stemmer(language))
-    return vars(_STEMMERS)[language]
+    One language for all, and not the text's own: what is guessed from one sentence could differ from what is
+    guessed from another, and a word would no longer be the same in the two.
+    """
+    if not hasattr(_STEMMERS, "english"):
+        _STEMMERS.english = snowball.Stemmer("english")  # each thread has its own: they must not be shared
+    word = word.removesuffix("'s").removesuffix("’s")
+    word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _regular(word)
+    return str(_STEMMERS.english.stemWord(word))[:LONGEST_STEM]
 
 
 def _regular(word: str) -> str:
-    """A word in its first form and in American spelling, as far as the tables above lead."""
-    known = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _FIRST_FORMS.get(word)
-    if known:
-        return known
-    if _BRITISH.search(word):
-        for british, american in _AMERICAN:
-            word = british.sub(american, word)
+    """A word in American spelling, as far as rules lead."""
+    for british, american in _AMERICAN:
+        word = british.sub(american, word)
     return word

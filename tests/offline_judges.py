@@ -1,4 +1,4 @@
-"""What the offline judges that rest on the support of sentences make of an edited sentence."""
+"""The scores that the offline judges give a sentence, before and after an edit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_LOSS = 0.1
 """What an edit that keeps the meaning may cost."""
 
 
-def judged(sentence: str, document: str) -> list[float]:
+def offline_scores(sentence: str, document: str) -> list[float]:
     """The score of each judge; a sentence that states something has one."""
     case = {"query": "?", "context": [document], "response": sentence}
     scores = [judge.judge(case).score for judge in JUDGES]

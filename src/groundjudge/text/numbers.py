@@ -1,66 +1,48 @@
-"""The details that decide whether two texts say the same: their numbers and their negations."""
+"""The numbers of a text, in digits or words of several languages, each in one spelling."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import NamedTuple
 
 
-def _table(rows: Mapping[int, str]) -> Mapping[str, int]:
-    return MappingProxyType({word: number for number, words in rows.items() for word in words.split()})
+def _table(rows: str) -> Mapping[str, int]:
+    """Words by number, from rows of a number and its words."""
+    lists = map(str.split, rows.split(";"))
+    return MappingProxyType({word: int(number) for number, *words in lists for word in words})
 
 
 UNITS = _table(
-    {
-        0: "zero",
-        2: "two second zwei deux dois twee",
-        3: "three third drei trois tres três drie",
-        4: "four fourth vier quatre cuatro quattro quatro",
-        5: "five fifth fünf cinq cinco cinque vijf",
-        6: "six sixth sechs seis",
-        7: "seven seventh sieben siete sette zeven",
-        8: "eight eighth acht huit ocho oito",
-        9: "nine ninth neun nueve nove negen",
-        10: "ten tenth zehn dix diez dieci tien",
-        11: "eleven eleventh undici",
-        12: "twelve twelfth zwölf douze doce dodici twaalf",
-        13: "thirteen thirteenth",
-        14: "fourteen fourteenth",
-        15: "fifteen fifteenth",
-        16: "sixteen sixteenth",
-        17: "seventeen seventeenth",
-        18: "eighteen eighteenth",
-        19: "nineteen nineteenth",
-    }
+    """
+0 zero; 2 two second zwei deux dois twee; 3 three third drei trois tres três drie; 4 four fourth vier quatre
+cuatro quattro quatro; 5 five fifth fünf cinq cinco cinque vijf; 6 six sixth sechs seis; 7 seven seventh
+sieben siete sette zeven; 8 eight eighth acht huit ocho oito; 9 nine ninth neun nueve nove negen; 10 ten
+tenth zehn dix diez dieci tien; 11 eleven eleventh undici; 12 twelve twelfth zwölf douze doce dodici twaalf;
+13 thirteen thirteenth; 14 fourteen fourteenth; 15 fifteen fifteenth; 16 sixteen sixteenth; 17 seventeen
+seventeenth; 18 eighteen eighteenth; 19 nineteen nineteenth
+"""
 )
 """Number words. Left out are those that are another word too: one, first, once (Spanish), sei (Italian)."""
 
 TENS = _table(
-    {
-        20: "twenty twentieth zwanzig vingt veinte venti vinte twintig",
-        30: "thirty thirtieth dreißig dreissig trente treinta trenta trinta dertig",
-        40: "forty fortieth vierzig quarante cuarenta quaranta quarenta veertig",
-        50: "fifty fiftieth fünfzig cinquante cincuenta cinquanta cinquenta vijftig",
-        60: "sixty sixtieth sechzig soixante sesenta sessanta sessenta zestig",
-        70: "seventy seventieth siebzig setenta settanta zeventig",
-        80: "eighty eightieth achtzig ochenta ottanta oitenta tachtig",
-        90: "ninety ninetieth neunzig noventa novanta negentig",
-    }
+    """
+20 twenty twentieth zwanzig vingt veinte venti vinte twintig; 30 thirty thirtieth dreißig dreissig trente
+treinta trenta trinta dertig; 40 forty fortieth vierzig quarante cuarenta quaranta quarenta veertig; 50 fifty
+fiftieth fünfzig cinquante cincuenta cinquanta cinquenta vijftig; 60 sixty sixtieth sechzig soixante sesenta
+sessanta sessenta zestig; 70 seventy seventieth siebzig setenta settanta zeventig; 80 eighty eightieth
+achtzig ochenta ottanta oitenta tachtig; 90 ninety ninetieth neunzig noventa novanta negentig
+"""
 )
 
 POWERS = _table(
-    {
-        2: "hundred hundreds",
-        3: "thousand thousands tausend mille mil mila duizend",
-        6: "million millions millionen mio millones millón milioni milione milhões milhão miljoen",
-        9: "billion billions bn milliarde milliarden mrd milliard milliards miliardi miliardo miljard",
-        12: "trillion trillions billionen billones",
-    }
+    """
+2 hundred hundreds; 3 thousand thousands tausend mille mil mila duizend; 6 million millions millionen mio
+millones millón milioni milione milhões milhão miljoen; 9 billion billions bn milliarde milliarden mrd
+milliard milliards miliardi miliardo miljard; 12 trillion trillions billionen billones
+"""
 )
 """Words that multiply the number before them, by their power of ten."""
 
@@ -71,47 +53,6 @@ HUNDRED_MILLION = 8
 LONGEST_SUM = 40
 """Digits of a number that another one may be added to."""
 PERCENT = "百分之"
-NEGATIONS = frozenset(
-    word
-    for words in (
-        # English, also as it is typed in haste
-        "not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot",
-        "cant doesnt didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt",
-        "aint",
-        # German, Dutch
-        "nicht kein keine keinen keinem keiner keines keins nie niemals niemand niemandem niemanden nichts",
-        "ohne weder nirgends nein niet geen nooit niets zonder nergens",
-        # French, of whose two parts the second one tells; Italian
-        "pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche",
-        # Spanish, Portuguese
-        "nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém",
-        # Scandinavian, Turkish, Russian
-        "inte ikke ingen değil yok не нет ни без никогда никто ничего нельзя",
-        # Arabic, Hebrew, Persian
-        "لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون دون לא אין בלי نیست نه",
-    )
-    for word in words.split()
-)
-"""Negations that are words of their own."""
-
-_NEGATED_INSIDE = re.compile(
-    r"""
-    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿]  # not in 不但, 未来, 无论
-  | (?<![南北东東西是])非(?![常洲])          # 非常 is "very", 非洲 is Africa, 是非 right and wrong
-  | 别(?=[再去说動动])
-  | (?<!少)な(?:い|かった|く) | ません
-  | 않 | 없 | 아니
-  | नहीं | बिना
-  | \bn['’](?:\w+\W+){1,3}plus\b | \bne\W+(?:\w+\W+){1,3}plus\b
-    """,
-    re.VERBOSE,
-)
-"""Negations in scripts without spaces or with vowel signs, and the one of French that takes two words."""
-
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NO_DENIAL = re.compile(r"\bnot\s+only\b|\bno\b\.?\s?(?=\d)|\bnon(?=-)")
-_IN_THE = re.compile(r"\bno\b")
-_PORTUGUESE = re.compile(r"\b(?:n?ão|uma|pel[ao]s?|às?)\b")
 
 _DIGITS = r"""
     (?=[-−.\d]) (?P<sign>(?<![^\s(\[])[-−])?                   # the lookahead only saves time
@@ -214,27 +155,6 @@ def folded(text: str) -> str:
     if len(small) == len(text):
         return small
     return "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
-
-
-def negations(text: str) -> int:
-    """How many negations a text holds: not, n't, kein, jamais, sin, não, 不, ません, ليس and the like."""
-    return len(negated_at(text))
-
-
-def negated_at(text: str) -> list[int]:
-    """Where the negations of a text begin, in no order."""
-    text = folded(text)
-    skipped = {match.start() for match in _NO_DENIAL.finditer(text)}
-    if _PORTUGUESE.search(text):
-        skipped.update(match.start() for match in _IN_THE.finditer(text))
-    found = [
-        match.start()
-        for match in _WORD.finditer(text)
-        if (match[0] in NEGATIONS or match[0].endswith(("n't", "n’t"))) and match.start() not in skipped
-    ]
-    if not text.isascii() or "plus" in text:
-        found.extend(match.start() for match in _NEGATED_INSIDE.finditer(text))
-    return found
 
 
 def _number(match: re.Match[str]) -> str:

@@ -1,15 +1,12 @@
-"""Numbers and negations are found in any script, and sentences are cut where they end."""
+"""Numbers are found in any script and in words, each in one spelling."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge.text.facts import negated_at, negations, numbers, numbers_at
-from groundjudge.text.sentences import sentences
+from groundjudge.text.numbers import numbers, numbers_at
 
 NUMBERS = [
     ("no number at all", ""),
@@ -62,45 +59,7 @@ def test_numbers_are_found_in_one_spelling(text: str, found: str) -> None:
     assert list(numbers(text)) == expected
 
 
-NEGATIONS = [
-    ("It is open.", 0),
-    ("It is not open, and it never was.", 2),
-    ("It isn't, it isn’t, they don't and I cannot.", 4),
-    ("neither here nor there, without doubt", 3),
-    ("not only here", 0),
-    ("Nothing, nobody, none", 3),
-    ("Er kommt nicht und hat keine Zeit.", 2),
-    ("Il ne vient pas, jamais.", 2),
-    ("Il n'est plus là.", 1),
-    ("Il y a plus de temps.", 0),
-    ("No viene sin nada", 3),
-    ("Non viene senza niente", 3),
-    ("Ele mora no Brasil e não sai sem ninguém.", 3),
-    ("Hij komt niet en heeft geen tijd.", 2),
-    ("他不去，也没有钱，非会员未付款", 4),
-    ("非常好，未来，不仅如此", 0),
-    ("食べません。来ない。行かなかった。", 3),
-    ("少ない", 0),
-    ("ليس مفتوحا ولم يأت ولن يأتي", 3),
-    ("वह नहीं आया", 1),
-    ("Он не пришёл", 1),
-    ("오지 않았다. 돈이 없다.", 2),
-    ("Hardly anyone came, and she was unable to stay.", 2),
-    ("请勿入内", 1),
-]
-
-
-@pytest.mark.parametrize(("text", "count"), NEGATIONS)
-def test_negations_are_counted(text: str, count: int) -> None:
-    assert negations(text) == count
-
-
-def test_place_of_a_negation_is_told() -> None:
-    assert negated_at("It is NOT open") == [6]
-    assert negated_at("Auf der Straße ist NICHT") == [19]  # in small letters ß stays one letter
-
-
-def test_place_of_a_number_is_told() -> None:
+def test_number_has_its_place() -> None:
     text = "Straße 12, three hundred and forty, 3,500万元"
     assert [(value, text[start:end]) for value, start, end in numbers_at(text)] == [
         ("12", "12"),
@@ -109,47 +68,9 @@ def test_place_of_a_number_is_told() -> None:
     ]
 
 
-SENTENCES: list[tuple[str, list[str]]] = [
-    ("", []),
-    ("  \n ", []),
-    ("x", ["x"]),
-    ("...", ["..."]),
-    ("😀 👍", ["😀 👍"]),
-    ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
-    ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
-    ("Open from 10 to 16. Closed on Mondays.", ["Open from 10 to 16.", "Closed on Mondays."]),
-    ("Dr. Smith met J. R. Jones. They talked.", ["Dr. Smith met J. R. Jones.", "They talked."]),
-    ("Fruit, e.g. apples, is sold in the U.S. too.", ["Fruit, e.g. apples, is sold in the U.S. too."]),
-    ("Am 3. Mai kam er, z.B. mit Brot. Gut.", ["Am 3. Mai kam er, z.B. mit Brot.", "Gut."]),
-    ("Wait... what? “Yes.” Good.", ["Wait... what?", "“Yes.”", "Good."]),
-    ("“Why?” he asked.", ["“Why?” he asked."]),
-    ("Il a dit « oui. » Puis non.", ["Il a dit « oui. »", "Puis non."]),
-    ("just practice . go out .", ["just practice .", "go out ."]),
-    ("- one\n- two\n1. three\n2. four", ["- one", "- two", "1. three", "2. four"]),
-    ("a wrapped\nline goes on\n\nnew", ["a wrapped\nline goes on", "new"]),
-    ("他去了上海。然后呢？“好。”回家！", ["他去了上海。", "然后呢？", "“好。”", "回家！"]),
-    ("هل هذا صحيح؟ نعم، صحيح. ثم ذهب", ["هل هذا صحيح؟", "نعم، صحيح.", "ثم ذهب"]),
-    ("यह सच है। वह गया।", ["यह सच है।", "वह गया।"]),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), SENTENCES)
-def test_sentences_end_where_they_end(text: str, expected: list[str]) -> None:
-    assert [sentence.text for sentence in sentences(text)] == expected
-
-
-@given(st.text())
-def test_every_letter_is_in_one_sentence_that_knows_its_place(text: str) -> None:
-    found = sentences(text)
-    assert all(text[start:end] == sentence for sentence, start, end in found)
-    assert all(one.end <= two.start for one, two in pairwise(found))
-    assert sum(map(str.isalnum, text)) == sum(map(str.isalnum, "".join(one.text for one in found)))
-
-
 @given(st.text(alphabet="0123456789٣５.,'’ -−%一十百万millonto\u202f "))
 def test_any_text_has_numbers_in_ascii_and_no_errors(text: str) -> None:
     assert all(number.isascii() and float(number) is not None for number in numbers(text))
-    assert negations(text) >= 0
 
 
 @given(st.integers(min_value=0, max_value=10**15))
@@ -185,5 +106,3 @@ def test_thousands_separators_change_nothing(number: int) -> None:
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     numbers(text)
-    negations(text)
-    sentences(text)

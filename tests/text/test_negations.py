@@ -1,0 +1,73 @@
+"""Negations are found in many languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundjudge.text.negations import negated_at, negations
+
+NEGATIONS = [
+    ("It is open.", 0),
+    ("It is not open, and it never was.", 2),
+    ("It isn't, it isn’t, they don't and I cannot.", 4),
+    ("neither here nor there, without doubt", 3),
+    ("not only here", 0),
+    ("Nothing, nobody, none", 3),
+    ("Er kommt nicht und hat keine Zeit.", 2),
+    ("Il ne vient pas, jamais.", 2),
+    ("Il n'est plus là.", 1),
+    ("Il y a plus de temps.", 0),
+    ("No viene sin nada", 3),
+    ("Non viene senza niente", 3),
+    ("Ele mora no Brasil e não sai sem ninguém.", 3),
+    ("Hij komt niet en heeft geen tijd.", 2),
+    ("他不去，也没有钱，非会员未付款", 4),
+    ("非常好，未来，不仅如此", 0),
+    ("食べません。来ない。行かなかった。", 3),
+    ("少ない", 0),
+    ("ليس مفتوحا ولم يأت ولن يأتي", 3),
+    ("वह नहीं आया", 1),
+    ("Он не пришёл", 1),
+    ("오지 않았다. 돈이 없다.", 2),
+    ("Hardly anyone came, and she was unable to stay.", 2),
+    ("请勿入内", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "count"), NEGATIONS)
+def test_negations_are_counted(text: str, count: int) -> None:
+    assert negations(text) == count
+
+
+def test_negation_has_its_place() -> None:
+    assert negated_at("It is NOT open") == [6]
+    assert negated_at("Auf der Straße ist NICHT") == [19]  # in small letters ß stays one letter
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "1,",
+        "1.000",
+        "亿",
+        "1亿2",
+        "two hundred and ",
+        "7:00 ",
+        "-",
+        " ",
+        "a'",
+        "三",
+        "ne a ",
+        "n't",
+        "...",
+        '!"',
+        "\n",
+        "2 ",
+        "123 ",
+        "1 000 ",
+    ],
+)
+def test_long_texts_are_read_to_their_end(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    negations(text)

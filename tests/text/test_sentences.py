@@ -1,0 +1,76 @@
+"""Texts in any script are cut into sentences where they end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge.text.sentences import sentences
+
+SENTENCES: list[tuple[str, list[str]]] = [
+    ("", []),
+    ("  \n ", []),
+    ("x", ["x"]),
+    ("...", ["..."]),
+    ("😀 👍", ["😀 👍"]),
+    ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+    ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
+    ("Open from 10 to 16. Closed on Mondays.", ["Open from 10 to 16.", "Closed on Mondays."]),
+    ("Dr. Smith met J. R. Jones. They talked.", ["Dr. Smith met J. R. Jones.", "They talked."]),
+    ("Fruit, e.g. apples, is sold in the U.S. too.", ["Fruit, e.g. apples, is sold in the U.S. too."]),
+    ("Er kam, z.B. mit Brot. Gut.", ["Er kam, z.B. mit Brot.", "Gut."]),
+    ("Wait... what? “Yes.” Good.", ["Wait... what?", "“Yes.”", "Good."]),
+    ("“Why?” he asked.", ["“Why?” he asked."]),
+    ("Il a dit « oui. » Puis non.", ["Il a dit « oui. »", "Puis non."]),
+    ("just practice . go out .", ["just practice .", "go out ."]),
+    ("- one\n- two\n1. three\n2. four", ["- one", "- two", "1. three", "2. four"]),
+    ("a wrapped\nline goes on\n\nnew", ["a wrapped\nline goes on", "new"]),
+    ("他去了上海。然后呢？“好。”回家！", ["他去了上海。", "然后呢？", "“好。”", "回家！"]),
+    ("هل هذا صحيح؟ نعم، صحيح. ثم ذهب", ["هل هذا صحيح؟", "نعم، صحيح.", "ثم ذهب"]),
+    ("यह सच है। वह गया।", ["यह सच है।", "वह गया।"]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SENTENCES)
+def test_text_is_cut_into_sentences(text: str, expected: list[str]) -> None:
+    assert [sentence.text for sentence in sentences(text)] == expected
+
+
+@given(st.text())
+def test_every_letter_is_in_one_sentence_that_knows_its_place(text: str) -> None:
+    found = sentences(text)
+    assert all(text[start:end] == sentence for sentence, start, end in found)
+    assert all(one.end <= two.start for one, two in pairwise(found))
+    assert sum(map(str.isalnum, text)) == sum(map(str.isalnum, "".join(one.text for one in found)))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "1,",
+        "1.000",
+        "亿",
+        "1亿2",
+        "two hundred and ",
+        "7:00 ",
+        "-",
+        " ",
+        "a'",
+        "三",
+        "ne a ",
+        "n't",
+        "...",
+        '!"',
+        "\n",
+        "2 ",
+        "123 ",
+        "1 000 ",
+    ],
+)
+def test_long_texts_are_read_to_their_end(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    sentences(text)
