@@ -65,7 +65,7 @@ async def close(model: OpenAIModel) -> None:
     """Close an asynchronous client in the loop that used it; other loops use copies."""
     client: Any = model._given  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     if type(client) is openai.AsyncOpenAI:
-        await cast("openai.AsyncOpenAI", client).close()
+        await client.close()
 
 
 @pytest.fixture(params=[ask_sync, ask_async])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -178,14 +179,15 @@ class Endpoint:
 
 
 def endpoint_key(model: Model) -> object:
-    """What models with the same endpoint have in common: its URL if they tell it, or else the model itself.
+    """What models with the same endpoint have in common: its URL if they have one, or else the model itself.
 
     Models that wrap another one, such as a cache, have the endpoint of that one.
     """
     inner = getattr(model, "model", None)
     if isinstance(inner, Model):
         return endpoint_key(inner)
-    return getattr(model, "endpoint", None) or id(model)
+    endpoint = str(getattr(model, "endpoint", ""))  # what is no URL only tells cached replies apart
+    return endpoint if re.match(r"\w+://", endpoint) else id(model)
 
 
 def _counted(error: ModelError, attempts: Attempts) -> ModelError:
