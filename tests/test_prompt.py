@@ -545,7 +545,7 @@ def test_case_without_context_is_judged_if_options_allow_it(
         assert "<data-documents>\n</data-documents>" in model.asked[-1].messages[1]["content"]
         assert judge.rubric.prompt.sha256 == strict.rubric.prompt.sha256
         assert judge.identity != strict.identity
-        with pytest.raises(CaseError, match="needs response"):
+        with pytest.raises(CaseError, match="no response was given"):
             judge.judge({"query": "q", **context})
 
 

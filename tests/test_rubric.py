@@ -287,7 +287,8 @@ def test_outcome_of_another_rubric_is_not_reused() -> None:
     ("row", "answer", "code"),
     [
         (ROW, "no verdict here", "no_verdict"),
-        ({"query": "When?"}, GOOD, "missing_field"),
+        ({"query": "When?"}, GOOD, "no_response"),
+        ({"response": "At nine."}, GOOD, "missing_field"),
         ({"query": 4, "response": "r", "context": "c"}, GOOD, "field_unreadable"),
         (ROW, ZeroDivisionError("oh"), "unexpected"),
         (ROW, KeyError("oh"), "unexpected"),

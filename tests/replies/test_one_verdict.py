@@ -279,8 +279,8 @@ TAKES: dict[str, st.SearchStrategy[Any]] = {
     "tags": st.integers(1, 5),
     "scorecard": st.integers(0, 10),
     "banded": st.integers(0, 100),
+    "json": st.integers(0, 10).map(lambda tenth: tenth / 10),
 }
-TAKES |= {"json": st.integers(0, 10).map(lambda tenth: tenth / 10)}
 NOISE = st.sampled_from(
     [
         "{b}",
@@ -332,6 +332,6 @@ def test_no_other_number_is_read_as_the_verdict(kind: str, finish_reason: str | 
         noise = json.dumps(noise)[1:-1]
     filled = {name: noise if name == place else "" for name in PLACES}
     found = outcome(kind, FRAMES[kind].format(a=a, **filled), finish_reason)
-    values = found if isinstance(found, list) else [found]
+    values: list[Any] = found if isinstance(found, list) else [found]
     of_its_own = "Statement Sentence" in noise  # a block of its own is another sentence's
     assert a in values if of_its_own and len(values) > 1 else b not in values

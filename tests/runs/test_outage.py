@@ -108,7 +108,7 @@ def test_a_function_that_cannot_connect_ends_the_run(function: Callable[[Request
 def test_rows_that_need_no_endpoint_have_their_verdicts_before_the_run_ends(closed: str) -> None:
     cases = [{"id": "empty", "response": ""}, "no row", *rows(100)]
     found, error = until_it_stops(run(judge_named("j", at(closed)), cases, concurrency=4))  # type: ignore[arg-type]
-    assert (codes(found), error.code) == ({"not_applicable": 1, "unreadable_row": 1}, "connection")
+    assert (codes(found), error.code) == ({"empty_response": 1, "unreadable_row": 1}, "connection")
 
 
 def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from groundjudge.case import is_mapping
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
 from groundjudge.replies.opening import is_cut_off, opened, unread
@@ -240,7 +241,7 @@ def _repaired(text: str) -> list[tuple[str, Any]] | None:
 
 def _pairs(found: Mapping[str, Any]) -> _Pairs:
     """An object and those in it, as they come from valid JSON."""
-    return _Pairs((key, _pairs(value) if isinstance(value, dict) else value) for key, value in found.items())
+    return _Pairs((key, _pairs(value) if is_mapping(value) else value) for key, value in found.items())
 
 
 def _with_key(key: str, pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
