@@ -10,7 +10,7 @@ from typing import cast
 from groundjudge.case import Case, Document, Message
 from groundjudge.offline.readings import Reading
 from groundjudge.offline.smalltalk import states_nothing
-from groundjudge.offline.support import Sources, Support, is_exact, support
+from groundjudge.offline.support import Sources, Support, model, support
 from groundjudge.text.sentences import sentences
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
@@ -31,7 +31,7 @@ class Claim:
     @property
     def is_whole(self) -> bool:
         """Whether the source has every detail of it."""
-        return is_exact(self.support.score) and not self.support.conflict.added
+        return self.support.score >= model().exact and not self.support.conflict.added
 
     @property
     def length(self) -> int:
@@ -68,10 +68,7 @@ def with_authority(claim: Claim, tools: Sources) -> Claim:
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
     """The texts that have to back the response: the first of these that the prompt shows and the case has.
 
-    Args:
-        case: the case.
-        shown: the fields that the prompt shows.
-        needs_context: whether an empty context means that nothing backs the response.
+    With `needs_context`, an empty context means that nothing backs the response.
     """
     found = {field: texts(getattr(case, field)) for field in SOURCES if field in shown}
     if found.get("context") or ("context" in found and case.context is not None and needs_context):

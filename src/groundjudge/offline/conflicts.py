@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import NamedTuple
@@ -34,13 +34,9 @@ class Conflict(NamedTuple):
 
 
 def conflict(reading: Reading, missing: AbstractSet[int], given: Reading, held: float) -> Conflict:
-    """In what a sentence differs from a passage that holds this share of it.
+    """In what a sentence differs from a passage that holds this share of it, 0..1.
 
-    Args:
-        reading: the sentence.
-        missing: where its words begin that no document has.
-        given: the passage.
-        held: the weighted share of the sentence that stands in it, 0..1.
+    `missing` is where the words of the sentence begin that no document has.
     """
     if held < CLOSE:
         return Conflict()
@@ -57,16 +53,12 @@ def conflict(reading: Reading, missing: AbstractSet[int], given: Reading, held: 
     )
     return Conflict(
         contested=_contested(reading, given, held),
-        renamed=_first(_renamed(change) for change, each in apart if not each),
+        renamed=next(filter(None, (_renamed(change) for change, each in apart if not each)), None),
         denied=_denies(reading, given) or _is_negated(changed),
         clashes=tuple(dict.fromkeys(filter(None, clashes))),
         exchanged=exchanged(changed, pairs),
         added=tuple(word for change in others for word in _added(change, missing)),
     )
-
-
-def _first(found: Iterator[Pair | None]) -> Pair | None:
-    return next(filter(None, found), None)
 
 
 def _added(change: Difference, missing: AbstractSet[int]) -> Sequence[str]:
@@ -144,7 +136,8 @@ def _recounted(change: Difference) -> Pair | None:
     if not change.is_counted or not all(first.is_word for first in firsts):
         return None
     if len(firsts) == 1:
-        return (firsts[0].text, "") if firsts[0].text in UNIT_SIGNS else None
+        pair = (firsts[0].text, "") if change.mine else ("", firsts[0].text)
+        return pair if firsts[0].text in UNIT_SIGNS else None
     mine, theirs = (sum(token.is_content for token in side) for side in (change.mine, change.theirs))
     is_even = mine == theirs or any(is_unspaced(first.text) for first in firsts)
     return (firsts[0].text, firsts[1].text) if is_even else None

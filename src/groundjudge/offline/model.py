@@ -11,7 +11,7 @@ from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts, with_authority
 from groundjudge.offline.readings import reader
 from groundjudge.offline.reasons import SUPPORTED, reason
-from groundjudge.offline.support import Sources, Support, index, is_exact
+from groundjudge.offline.support import Sources, Support, index, model
 from groundjudge.replies import PartReading, Reading
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric, label_of
@@ -107,7 +107,7 @@ def _level(stated: Sequence[Claim]) -> str:
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if is_exact(score) and all(claim.is_whole for claim in stated) else "incomplete"
+    return "grounded" if score >= model().exact and all(claim.is_whole for claim in stated) else "incomplete"
 
 
 def _confidence(stated: Sequence[Claim]) -> float:

@@ -36,7 +36,7 @@ def reason(claims: Sequence[Claim], where: str = "the source") -> str:
 
 def _quoted(text: str) -> str:
     """A text in quotation marks, cut short."""
-    return f"“{_short(text, LONGEST_QUOTE)}”"
+    return f"“{_short(text)}”"
 
 
 def _why(found: Support) -> str:
@@ -51,9 +51,12 @@ def _why(found: Support) -> str:
 
 def _differences(conflict: Conflict) -> Iterator[str]:
     instead = [pair for pair in (*conflict.clashes, conflict.renamed, conflict.contested) if pair]
-    yield from (f"“{_line(mine)}” instead of “{_line(theirs)}”" for mine, theirs in instead)
+    yield from (
+        f"“{_short(mine) or 'nothing'}” instead of “{_short(theirs) or 'nothing'}”"
+        for mine, theirs in instead
+    )
     if conflict.exchanged:
-        one, two = map(_line, conflict.exchanged)
+        one, two = map(_short, conflict.exchanged)
         yield f"“{one}” and “{two}” in each other's place"
     if conflict.denied:
         yield "one denies what the other says"
@@ -75,10 +78,6 @@ def _at(found: Support) -> str:
     return f"{_quoted(found.quote)} (text {(found.document or 0) + 1}, {found.start} to {found.end})"
 
 
-def _short(text: str, longest: int) -> str:
-    text = _line(text)
+def _short(text: str, longest: int = LONGEST_QUOTE) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -38,7 +38,9 @@ def exchanged(changed: Sequence[Difference], pairs: Sequence[Turned]) -> Pair | 
     first, last = max(pairs, key=_things)
     is_one = len({frozenset(_content(each.mine) for each in pair) for pair in pairs}) == 1
     between = first.said[first.end : last.start]
-    is_one_clause = first.mine[0].clause == last.mine[0].clause and not any(map(_coordinates, between))
+    is_one_clause = first.mine[0].clause == last.mine[0].clause and COORDINATING.isdisjoint(
+        token.low for token in between
+    )
     are_things = is_one and not any(map(_is_phrase, (first.mine, last.mine)))
     if not _things((first, last)) or _is_list(first, last) or not (are_things or is_one_clause):
         return None
@@ -75,12 +77,8 @@ def _is_list(first: Difference, last: Difference) -> bool:
     beside = (*said[max(0, first.start - 1) : first.start], *said[last.end : last.end + 1])
     shared = {token.low for token in beside} | ARTICLES  # "every Monday and every Friday"
     items = sum(token.low not in COORDINATING | shared for token in between)
-    joints = sum(map(_coordinates, between)) + last.mine[0].clause - first.mine[0].clause
+    joints = sum(token.low in COORDINATING for token in between) + last.mine[0].clause - first.mine[0].clause
     return items < joints
-
-
-def _coordinates(token: Token) -> bool:
-    return token.low in COORDINATING
 
 
 def _content(tokens: Sequence[Token]) -> tuple[str, ...]:

@@ -15,13 +15,10 @@ think thx today understand understood wait welcome well wonderful wow yeah yep y
 """
 COURTESIES = frozenset(_COURTESIES.split())
 """Words of which a sentence can consist without stating anything."""
-
 MOST_OTHER_WORDS = 0.4
 """The share of a courtesy's content words that may be others ("happy to help with your order")."""
-
 LONGEST_NOTHING = 200
 """Characters of a sentence; a longer one states something, if only at length."""
-
 LONGEST_QUESTION = 6
 """Content words of a question; a longer one tells something while it asks."""
 

@@ -121,12 +121,7 @@ class Support:
 
 
 def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
-    """Make documents ready for looking sentences up in them.
-
-    Args:
-        documents: the texts that can back a sentence.
-        read: the case's reader, where several texts are compared; a new one by default.
-    """
+    """Make documents ready for looking sentences up in them; `read` is the case's reader, if there is one."""
     read = read or reader()
     passages = [
         Passage(number, start, end)
@@ -168,11 +163,6 @@ def score(signals: Signals, fitted: Model | None = None) -> float:
     """The support that signals amount to, 0..1."""
     coefficients, intercept, _ = fitted or model()
     return 1 / (1 + math.exp(-intercept - sum(a * b for a, b in zip(coefficients, signals, strict=True))))
-
-
-def is_exact(score: float) -> bool:
-    """Whether a text with this support is taken to have every detail from its source."""
-    return score >= model().exact
 
 
 def _pieces(document: str) -> Iterator[tuple[int, int]]:
