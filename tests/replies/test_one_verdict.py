@@ -22,7 +22,7 @@ KINDS = {
 RUBRICS = {kind: load_rubric(name) for kind, name in KINDS.items()}
 
 
-def outcome(kind: str, text: str, finish_reason: str | None = None) -> Any:
+def outcome(kind: str, text: str, finish_reason: str | None = None) -> list[float] | float | str | None:
     """The value or the parts' values that a reply is read as, or the code of its error."""
     rubric = RUBRICS[kind]
     try:
@@ -332,6 +332,6 @@ def test_no_other_number_is_read_as_the_verdict(kind: str, finish_reason: str | 
         noise = json.dumps(noise)[1:-1]
     filled = {name: noise if name == place else "" for name in PLACES}
     found = outcome(kind, FRAMES[kind].format(a=a, **filled), finish_reason)
-    values: list[Any] = found if isinstance(found, list) else [found]
+    values: list[Any] = [*found] if isinstance(found, list) else [found]
     of_its_own = "Statement Sentence" in noise  # a block of its own is another sentence's
     assert a in values if of_its_own and len(values) > 1 else b not in values
