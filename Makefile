@@ -46,6 +46,7 @@ bench: $(VENV)/test.installed
 
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
 	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto -m soak
+	GROUNDJUDGE_EXAMPLES=3000 $(BIN)/python -m pytest -n auto -k no_other_number tests/replies
 
 clean:
 	rm -rf .venv build dist

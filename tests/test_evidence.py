@@ -628,3 +628,9 @@ def test_many_quotes_are_found_as_few_are() -> None:
     assert unlisted(quotes, content) == ()
     assert unlisted(quotes[:-1], content) == ("statement_missing",)
     assert unlisted([*quotes, lost[3]], content) == ("statement_not_in_response",)
+
+
+@pytest.mark.parametrize("sentence", ["_", "...", "—", "**", "?!"])
+def test_sentence_of_signs_alone_gives_no_warning(sentence: str) -> None:
+    assert unlisted([sentence], sentence) == ()
+    assert unlisted([sentence, "At nine."], f"{sentence} At nine.") == ()

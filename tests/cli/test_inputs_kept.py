@@ -93,13 +93,21 @@ def test_an_output_that_is_an_input_is_refused(
     ("arguments", "redirected"),
     [
         ("run - --model offline --judge groundedness --overwrite --out c.jsonl", "< c.jsonl"),
-        ("run /dev/stdin --model offline --judge groundedness --overwrite --out hard-c.jsonl", "< c.jsonl"),
-        ("run c.jsonl --model offline --judge groundedness", ">> c.jsonl"),
-        ("run - --model offline --judge groundedness", "< soft-c.jsonl >> hard-c.jsonl"),
         ("report - -o v.jsonl", "< v.jsonl"),
-        ("report v.jsonl --cases - -o soft-c.jsonl", "< c.jsonl"),
-        ("calibrate - --labels l.jsonl --out soft-v.jsonl", "< v.jsonl"),
-        ("calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl"),
+        *(
+            pytest.param(*row, marks=pytest.mark.soak)
+            for row in [
+                (
+                    "run /dev/stdin --model offline --judge groundedness --overwrite --out hard-c.jsonl",
+                    "< c.jsonl",
+                ),
+                ("run c.jsonl --model offline --judge groundedness", ">> c.jsonl"),
+                ("run - --model offline --judge groundedness", "< soft-c.jsonl >> hard-c.jsonl"),
+                ("report v.jsonl --cases - -o soft-c.jsonl", "< c.jsonl"),
+                ("calibrate - --labels l.jsonl --out soft-v.jsonl", "< v.jsonl"),
+                ("calibrate v.jsonl --labels - --out l.jsonl", "< hard-l.jsonl"),
+            ]
+        ),
     ],
 )
 def test_an_input_or_output_that_the_shell_opened_is_the_same_file_too(

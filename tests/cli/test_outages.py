@@ -30,7 +30,7 @@ def cases(file_of: Callable[..., Path]) -> Path:
     return file_of(*({**ROW, "id": str(number)} for number in range(960)))
 
 
-@pytest.mark.parametrize("existing", [None, "kept"])
+@pytest.mark.parametrize("existing", [None, pytest.param("kept", marks=pytest.mark.soak)])
 def test_a_closed_port_stops_the_command(cases: Path, tmp_path: Path, existing: str | None) -> None:
     out = tmp_path / "out.jsonl"
     if existing:
@@ -46,6 +46,7 @@ def test_a_closed_port_stops_the_command(cases: Path, tmp_path: Path, existing: 
     assert (out.read_text() if out.exists() else None) == existing
 
 
+@pytest.mark.soak
 def test_resuming_at_a_closed_port_keeps_what_is_there(cases: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     with StandIn([GOOD]) as server:
@@ -87,6 +88,7 @@ def test_without_a_terminal_waiting_is_a_line_of_stderr(file_of: Callable[..., P
     assert [verdict.status for verdict in verdicts_in(out.read_text())] == ["ok"] * 30
 
 
+@pytest.mark.soak
 def test_ctrl_c_ends_a_command_that_waits(file_of: Callable[..., Path], tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     path = file_of(*({**ROW, "id": str(number)} for number in range(30)))
@@ -111,6 +113,7 @@ def test_ctrl_c_ends_a_command_that_waits(file_of: Callable[..., Path], tmp_path
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.soak
 def test_a_terminal_says_that_the_run_waits(file_of: Callable[..., Path], tmp_path: Path) -> None:
     out, script = tmp_path / "out.jsonl", Outage()
     path = file_of(*({**ROW, "id": str(number)} for number in range(30)))

@@ -96,6 +96,17 @@ def client_of(kind: Any, server: StandIn, **options: Any) -> Any:
     return client
 
 
+in_each_loop = pytest.mark.parametrize(
+    ("ask", "kind"),
+    [
+        (ask_sync, openai.OpenAI),
+        (ask_async, openai.AsyncOpenAI),
+        pytest.param(ask_sync, openai.AsyncOpenAI, marks=pytest.mark.soak),
+        pytest.param(ask_async, openai.OpenAI, marks=pytest.mark.soak),
+    ],
+)
+
+
 # What is sent
 
 
@@ -113,6 +124,7 @@ def client_of(kind: Any, server: StandIn, **options: Any) -> Any:
         {"self": 1},
     ],
 )
+@in_each_loop
 def test_the_body_is_that_of_a_client_of_the_library(
     ask: Callable[..., Reply], kind: Any, parameters: dict[str, Any]
 ) -> None:
@@ -153,6 +165,7 @@ def test_the_body_is_that_of_a_client_of_the_library(
         Status(429, "no money", "insufficient_quota"),
     ],
 )
+@in_each_loop
 def test_it_is_read_as_from_a_client_of_the_library(
     ask: Callable[..., Reply], kind: Any, answer: Answer
 ) -> None:

@@ -184,9 +184,18 @@ class Flaky:
         return Cut() if self.n_good < self.n <= self.n_good + self.n_cut else GOOD
 
 
-@pytest.mark.parametrize("ordered", [False, True])
-@pytest.mark.parametrize(("n_good", "n_cut"), [(1, 40), (10, 100), (30, 7), (59, 30)])
-@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize(
+    ("n_good", "n_cut", "concurrency", "ordered"),
+    [
+        (10, 100, 8, False),
+        *(
+            pytest.param(*outage, concurrency, ordered, marks=pytest.mark.soak)
+            for outage in [(1, 40), (10, 100), (30, 7), (59, 30)]
+            for concurrency in [1, 8]
+            for ordered in [False, True]
+        ),
+    ],
+)
 def test_an_outage_loses_no_row(n_good: int, n_cut: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
     with StandIn(Flaky(n_good, n_cut)) as server:
         judge = judge_named("j", at(server.url))

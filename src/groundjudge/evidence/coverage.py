@@ -25,6 +25,8 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
     warnings: list[str] = []
     source = Sources([Document(content=response)])
     for sentence in dict.fromkeys(sentences):
+        if not any(map(str.isalnum, sentence)):
+            continue  # a sentence of signs alone states nothing
         spans = _occurrences(sentence, source) or _near(sentence, source)
         if not spans:
             warnings.append("statement_not_in_response")
