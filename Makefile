@@ -16,13 +16,13 @@ demo: $(VENV)/demo.installed ## five judges at work on the examples, without a k
 	  $(foreach case,$(SHOWN),--full $(case))
 
 test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-browser: $(VENV)/browser.installed ## the report in a real browser: needs chromium and chromedriver
 	$(BIN)/python -m pytest tests/browser
 
 test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed
-	$(LOWEST)/bin/python -m pytest -n auto
+	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/lint.installed
 	$(BIN)/ruff check
@@ -45,8 +45,8 @@ bench: $(VENV)/test.installed
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
 
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
-	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto -m soak
-	GROUNDJUDGE_EXAMPLES=3000 $(BIN)/python -m pytest -n auto -k no_other_number tests/replies
+	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto --dist worksteal -m soak
+	GROUNDJUDGE_EXAMPLES=3000 $(BIN)/python -m pytest -n auto --dist worksteal -k no_other_number tests/replies
 
 clean:
 	rm -rf .venv build dist

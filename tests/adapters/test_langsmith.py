@@ -904,7 +904,7 @@ def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
+@pytest.mark.parametrize("arguments", [pytest.param((), marks=pytest.mark.soak), ("--langsmith-output",)])
 def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with StandIn() as server:
         done = plugin(

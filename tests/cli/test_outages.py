@@ -68,6 +68,7 @@ class Outage:
         return GOOD if self.n <= 5 or self.is_over else Cut()
 
 
+@pytest.mark.soak
 def test_without_a_terminal_waiting_is_a_line_of_stderr(file_of: Callable[..., Path], tmp_path: Path) -> None:
     out, script = tmp_path / "out.jsonl", Outage()
     path = file_of(*({**ROW, "id": str(number)} for number in range(30)))

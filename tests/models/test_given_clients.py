@@ -220,7 +220,8 @@ def test_the_library_retries_for_an_object_that_says_nothing_about_retries(ask: 
 # Tracers
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.soak), 3])
+@in_each_loop
 def test_wrap_openai_traces_each_call(ask: Callable[..., Reply], kind: Any, n: int) -> None:
     with StandIn([Text("fine")]) as server, LangSmith() as langsmith:
         tracer = langsmith.client()
@@ -241,6 +242,7 @@ def test_wrap_openai_traces_each_call(ask: Callable[..., Reply], kind: Any, n: i
         assert (usage["input_tokens"], usage["output_tokens"]) == (10, 5)
 
 
+@pytest.mark.soak
 def test_wrap_openai_traces_sync_and_async_calls_in_every_loop(kind: Any) -> None:
     with StandIn([Text("fine")], latency=0.02) as server, LangSmith() as langsmith:
         tracer = langsmith.client()
@@ -358,7 +360,10 @@ def clients_that_return(answer: Any) -> list[Any]:
     return [*map(with_create, (create, acreate, late)), mock, amock, spec, aspec, autospec, real, areal]
 
 
-@pytest.mark.parametrize(("answer", "reply"), ANSWERS)
+@pytest.mark.parametrize(
+    ("answer", "reply"),
+    [*ANSWERS[:3], *(pytest.param(*row, marks=pytest.mark.soak) for row in ANSWERS[3:])],
+)
 def test_any_object_with_chat_completions_create_is_a_client(
     ask: Callable[..., Reply], answer: Any, reply: Reply
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> No
     assert (codes(found), error.code) == ({"ok": 5}, "connection")
 
 
+@pytest.mark.soak
 def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str) -> None:
     with StandIn([GOOD]) as server:
         judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed))]
@@ -127,6 +128,7 @@ def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str)
     assert {verdict.judge for verdict in found} <= {"alive"}
 
 
+@pytest.mark.soak
 def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
     judges = [judge_named(name, at(closed)) for name in "abc"]
     found, error = until_it_stops(run(judges, rows(200), concurrency=6))
@@ -232,6 +234,7 @@ def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
     assert not said[-1]
 
 
+@pytest.mark.soak
 def test_the_deadline_holds_while_a_run_waits() -> None:
     with StandIn(Flaky(5, 10_000)) as server:
         found = list(run(judge_named("j", at(server.url)), rows(12), concurrency=4, deadline=0.6))
@@ -239,6 +242,7 @@ def test_the_deadline_holds_while_a_run_waits() -> None:
     assert all("deadline of 0.6 s" in v.error.message for v in found if v.error)
 
 
+@pytest.mark.soak
 def test_all_attempts_of_a_request_are_one_call() -> None:
     with StandIn(Flaky(5, 60)) as server:
         judging = run(judge_named("j", at(server.url)), rows(100), concurrency=4, max_calls=20)
@@ -247,6 +251,7 @@ def test_all_attempts_of_a_request_are_one_call() -> None:
     assert error.message == "20 calls were made, and max_calls allows 20"
 
 
+@pytest.mark.soak
 def test_rows_get_their_errors_when_an_outage_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "LONGEST_OUTAGE", 0.4)
     said: list[str] = []
@@ -257,6 +262,7 @@ def test_rows_get_their_errors_when_an_outage_is_too_long(monkeypatch: pytest.Mo
     assert not said[-1]
 
 
+@pytest.mark.soak
 def test_rows_are_judged_again_once_an_outage_that_was_too_long_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -266,6 +272,7 @@ def test_rows_are_judged_again_once_an_outage_that_was_too_long_is_over(
     assert codes(found) == {"ok": 25, "connection": 5}
 
 
+@pytest.mark.soak
 def test_a_row_that_alone_cannot_connect_gets_its_error_and_keeps_nobody_waiting() -> None:
     with StandIn(lambda body: Cut() if number_in(body) == 7 else GOOD, latency=0.01) as server:
         found = list(run(judge_named("j", at(server.url)), rows(400), concurrency=8))
@@ -273,6 +280,7 @@ def test_a_row_that_alone_cannot_connect_gets_its_error_and_keeps_nobody_waiting
     assert sum(number_in(body) == 7 for body in server.bodies) == 3 * outage.MAX_FAILURES
 
 
+@pytest.mark.soak
 def test_a_rate_limit_after_an_outage_is_paced_as_ever() -> None:
     answers: list[Answer] = [GOOD, *[Cut()] * 30, *[Status(429, retry_after=SOON)] * 7, GOOD]
     with StandIn(answers) as server:
@@ -319,6 +327,7 @@ def test_a_function_that_fails_for_a_while_is_asked_again() -> None:
     assert codes(found) == {"ok": 50}
 
 
+@pytest.mark.soak
 def test_each_endpoint_has_its_own_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "LONGEST_OUTAGE", 0.3)
     with StandIn([GOOD]) as alive, StandIn(Flaky(3, 10_000)) as down:

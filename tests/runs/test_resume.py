@@ -321,7 +321,7 @@ def test_interrupted_run_reports_how_to_resume(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("size", "kills"), [(120, 1), pytest.param(SOAK_ROWS, 5, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("size", "kills"), [(60, 1), pytest.param(SOAK_ROWS, 5, marks=pytest.mark.soak)])
 def test_repeatedly_killed_and_resumed_run_has_every_verdict_once(
     tmp_path: Path, size: int, kills: int
 ) -> None:
