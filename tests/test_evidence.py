@@ -634,3 +634,11 @@ def test_many_quotes_are_found_as_few_are() -> None:
 def test_sentence_of_signs_alone_gives_no_warning(sentence: str) -> None:
     assert unlisted([sentence], sentence) == ()
     assert unlisted([sentence, "At nine."], f"{sentence} At nine.") == ()
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["0? NOT", "Is it open? Not today.", "It rains! Never mind.", "Es regnet. Nicht mehr.", "雨だ。ない。"],
+)
+def test_a_sentence_before_a_negation_of_the_next_one_is_in_the_response(response: str) -> None:
+    assert unlisted([span.text for span in sentences(response)], response) == ()

@@ -254,4 +254,6 @@ def _may_deny(word: str) -> bool:
 
 
 def _is_denied_after(text: str, end: int) -> bool:
+    if text[max(0, end - FAR) : end].rstrip()[-1:] in _ENDS_CLAUSE:
+        return False
     return bool(_DENIES_WHAT_PRECEDES.match(_clause_after(text, end)))
