@@ -52,7 +52,7 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
 
 def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]:
     """The options as arguments of the format's class, with tuples in place of lists."""
-    known = [field.name for field in fields(FORMATS[kind])]
+    known = [field.name for field in fields(FORMATS[kind]) if field.init]
     if not options.keys() <= set(known) or not all(map(_is_string_or_strings, options.values())):
         given = ", ".join(f"{name}: {value!r}" for name, value in options.items())
         message = (

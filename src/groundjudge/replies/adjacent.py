@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from math import floor
@@ -47,10 +47,7 @@ class Adjacent:
 
     names: tuple[str, ...] = ("recall", "precision")
 
-    @property
-    def parts_are_sentences(self) -> bool:
-        """False: the parts are the scores in `names`."""
-        return False
+    parts_are_sentences: bool = field(default=False, init=False, repr=False)
 
     @property
     def part_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from groundjudge.errors import ReplyError
@@ -24,15 +24,8 @@ LABELS = label_pattern(
 class Banded:
     """Reads the number after `Score:`, and the level that the reply names after `Level:`."""
 
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Empty: there is one score."""
-        return ()
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        """False: there are no parts."""
-        return False
+    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
+    parts_are_sentences: bool = field(default=False, init=False, repr=False)
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from groundjudge.case import is_mapping
@@ -69,15 +69,8 @@ class Json:
     value: str = "score"
     reason: str = "reasoning"
 
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Empty: there is one score."""
-        return ()
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        """False: there are no parts."""
-        return False
+    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
+    parts_are_sentences: bool = field(default=False, init=False, repr=False)
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply.

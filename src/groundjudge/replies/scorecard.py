@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from statistics import fmean
 from typing import Any
@@ -41,15 +41,8 @@ REMARK = re.compile(r"\((.+)\)\s*$")
 class Scorecard:
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Empty: the parts are the sentences, which differ from reply to reply."""
-        return ()
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        """True: there is one part for each sentence of the response."""
-        return True
+    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
+    parts_are_sentences: bool = field(default=True, init=False, repr=False)
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply. What follows the last block, such as an overall score, belongs to no sentence.
@@ -131,8 +124,8 @@ def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) ->
 def _places(folded: Folded, scores: Sequence[Field]) -> list[str]:
     """The lines of a block's scores, up to where other text follows: there its verdict has ended."""
     places: list[str] = []
-    for field in scores:
-        content = folded.text[field.start : field.end]
+    for score in scores:
+        content = folded.text[score.start : score.end]
         places.append(first_line(content))
         if _is_followed_by_text(content):
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from groundjudge.errors import ReplyError
@@ -51,15 +51,8 @@ class Tags:
     value: str = "S2"
     reason: str = "S1"
 
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """Empty: there is one score."""
-        return ()
-
-    @property
-    def parts_are_sentences(self) -> bool:
-        """False: there are no parts."""
-        return False
+    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
+    parts_are_sentences: bool = field(default=False, init=False, repr=False)
 
     def read(self, reply: Reply, scale: Scale) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
