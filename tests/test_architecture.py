@@ -15,6 +15,7 @@ CORE = ROOT / "src" / "groundjudge"
 ROOMS = (
     "version",
     "verdict",
+    "scale",
     "errors",
     "paths",
     "case",

@@ -22,7 +22,7 @@ from groundjudge.fences import neutralised
 from groundjudge.prompt import FrontMatter, Prompt
 from groundjudge.replies import Adjacent, Banded, Json, Scorecard, Tags
 from groundjudge.rubric import PROMPTS
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 FILE = """\
 ---
@@ -146,7 +146,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
         HEAD,
         "worst and best",
     ),
-    "half a scale": ("worst: 1, ", "", HEAD, "scale.worst"),
+    "half a scale": ("worst: 1, ", "", HEAD, "scale: worst missing"),
     "a scale without end": ("worst: 1,", "worst: .nan,", HEAD, "scale.worst"),
     "a level off the scale": ("5: warm", "6: warm", HEAD, "6 is not on the scale 1..5"),
     "a level that is not a number": ("1: cold", "low: cold", HEAD, "levels"),

@@ -65,10 +65,10 @@ class Stars:
         )
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        return ", ".join(f"{part.name}: {'*' * round(part.value)}" for part in reading.parts)
+        return ", ".join(f"{part.name}: {'*' * round(part.value or 0)}" for part in reading.parts)
 
     def score(self, reading: Reading, scale: Scale) -> float:
-        return min(scale.score(part.value) for part in reading.parts)
+        return min(scale.score(part.value or 0) for part in reading.parts)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         return None

@@ -9,13 +9,14 @@ from groundjudge.model import Model
 from groundjudge.models.cached import CachedModel
 from groundjudge.options import RubricOptions
 from groundjudge.prompt import Prompt
-from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
+from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Plain, Reading, Scorecard, Tags
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric, load_rubric, names
 from groundjudge.runs.cost import Estimate, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import Summary, summarise
-from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Scale, Usage, Verdict
+from groundjudge.scale import Choices, Scale
+from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Usage, Verdict
 from groundjudge.version import __version__
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "CachedModel",
     "Case",
     "CaseError",
+    "Choices",
     "Document",
     "Estimate",
     "Evidence",
@@ -39,6 +41,7 @@ __all__ = [
     "NamedScore",
     "Part",
     "PartReading",
+    "Plain",
     "Prompt",
     "PromptError",
     "PromptId",

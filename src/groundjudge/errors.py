@@ -72,7 +72,7 @@ class ReplyError(GroundjudgeError):
     """A model's reply holds no verdict that can be read; it is never turned into a number.
 
     Codes: empty, refused, truncated, no_verdict, missing_score, not_a_number, not_integer,
-    out_of_scale, ambiguous, not_adjacent, bad_distribution.
+    out_of_scale, unknown_label, ambiguous, not_adjacent, bad_distribution.
     """
 
     def __init__(self, code: str, reply: str, message: str = "") -> None:
@@ -94,6 +94,7 @@ WHAT_IS_WRONG = {
     "not_a_number": "what stands in the score's place is not a number",
     "not_integer": "the score must be a whole number",
     "out_of_scale": "the score lies outside the scale",
+    "unknown_label": "what stands in the verdict's place is none of the labels",
     "ambiguous": "the reply gives more than one score and does not say which one counts",
     "not_adjacent": "the formula must weigh one score, or two scores that are next to each other",
     "bad_distribution": "the formula's shares must add up to 1",

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from groundjudge.replies import Format
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 """What becomes of a row whose response is missing or blank: no model is asked about it."""
@@ -19,7 +19,7 @@ class PromptOptions(TypedDict, total=False):
     Attributes:
         parameters: sampling parameters, added to the file's.
         reply: the reply format.
-        scale: the numbers that a reply may give.
+        scale: the numbers or the labels that a reply may give.
         levels: labels by the highest value that bears them.
         not_applicable: values that mean "nothing to judge".
         may_be_empty: names of inputs that must be given but may be blank, added to the file's.

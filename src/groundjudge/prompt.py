@@ -32,7 +32,8 @@ from groundjudge.case import (
 )
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.fences import fenced, neutralised
-from groundjudge.verdict import Finite, Frozen, PromptId, Scale
+from groundjudge.scale import Scale
+from groundjudge.verdict import Finite, Frozen, PromptId
 
 FRONT_MATTER = re.compile(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
@@ -96,7 +97,7 @@ class ExampleReply(Frozen):
     """A reply as the model should write it, and the value or values that must be read from it."""
 
     text: str
-    value: Finite | tuple[Finite, ...] | Mapping[str, Finite]
+    value: Finite | str | tuple[Finite | str, ...] | Mapping[str, Finite | str]
 
 
 class FrontMatter(BaseModel):

@@ -19,10 +19,11 @@ from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
 from groundjudge.options import EmptyResponse, RubricOptions, check_options
 from groundjudge.prompt import Input, Prompt
-from groundjudge.replies import FORMATS, Format, Reading, format_of
+from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.reply import Outcome, Reply
-from groundjudge.verdict import Part, Scale, Verdict, passes
+from groundjudge.scale import Scale
+from groundjudge.verdict import Part, Verdict, passes
 from groundjudge.version import __version__
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
@@ -58,7 +59,7 @@ class Rubric:
     Attributes:
         prompt: the prompt file, with the sampling parameters that are sent along.
         format: the reply format.
-        scale: the numbers that a reply may give.
+        scale: the numbers or the labels that a reply may give.
         levels: labels by the highest value that bears them, in rising order.
         not_applicable: values that mean "nothing to judge".
         threshold: on the score, 0..1: a verdict passes if its score reaches it.
@@ -67,7 +68,8 @@ class Rubric:
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
-            the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`.
+            the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`,
+            `bad_choices` (the format cannot express one of the scale's labels).
     """
 
     prompt: Prompt
@@ -89,6 +91,7 @@ class Rubric:
                 "pass levels= and not_applicable= that fit the scale"
             )
             raise PromptError("bad_levels", message, self.prompt.path)
+        _check_choices(self)
 
     @property
     def name(self) -> str:
@@ -165,12 +168,12 @@ class Rubric:
         case = None if case is None else Case.of(case)
         reading = self.format.read(reply, self.scale)
         parts, warnings = _parts(reading, self.scale, case)
-        label = label_of(reading.value, self.levels)
+        label = reading.label or label_of(reading.value, self.levels)
         is_applicable = reading.value not in self.not_applicable
         score = self.format.score(reading, self.scale) if is_applicable else None
         return Verdict(
             judge=self.name,
-            status="ok" if is_applicable else "not_applicable",
+            status="not_applicable" if score is None else "ok",
             score=score,
             value=reading.value,
             label=label,
@@ -217,17 +220,18 @@ class Rubric:
         return "empty_response" if is_blank(case.response) and not shown.may_be_empty else None
 
     def _worst(self, verdict: Verdict, code: str) -> Verdict:
-        worst, names = self.scale.worst, self.format.part_names
-        value = None if names else worst
+        worst, names = self.scale.lowest, self.format.part_names
+        value, score = None if names else worst, self.scale.score(worst)
+        choice = next((name for name, own in self.scale.choices.items() if own == worst), None)
         return verdict.model_copy(
             update={
                 "status": "ok",
-                "score": 0.0,
+                "score": score,
                 "value": value,
-                "label": label_of(value, self.levels),
-                "passed": passes(0.0, self.threshold),
+                "label": choice or label_of(value, self.levels),
+                "passed": passes(score, self.threshold),
                 "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
-                "parts": tuple(Part(name=name, value=worst, score=0.0) for name in names),
+                "parts": tuple(Part(name=name, value=worst, score=score, label=choice) for name in names),
                 "warnings": (code,),
             }
         )
@@ -347,6 +351,24 @@ def _check_empty_response(choice: object) -> None:
         raise PromptError("bad_empty_response", message, str(choice))
 
 
+def _check_choices(rubric: Rubric) -> None:
+    """Make sure that the format can express every label: what it writes, it must read."""
+    names = rubric.format.part_names or ("-",)
+    for label, value in rubric.scale.choices.items():
+        parts = tuple(PartReading(name, value, label=label) for name in names)
+        try:
+            written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
+            found = rubric.format.read(Reply(written), rubric.scale)
+        except (ReplyError, TypeError, ValueError):
+            found = Reading(None)
+        if {found.label, *(part.label for part in found.parts)} - {""} != {label}:
+            message = (
+                f"{rubric.name}: the format {type(rubric.format).__name__} cannot express the label "
+                f"{label!r}: give the scale numbers, or use another label or format"
+            )
+            raise PromptError("bad_choices", message, rubric.prompt.path)
+
+
 def _no_response(judge: str, code: str, case: Case) -> str:
     what = "no response was given" if code == "no_response" else "the response is blank"
     return (
@@ -379,7 +401,8 @@ def _parts(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[Par
             Part(
                 name=part.name,
                 value=part.value,
-                score=scale.score(part.value),
+                score=None if part.value is None else scale.score(part.value),
+                label=part.label or None,
                 reason=part.reason,
                 evidence=found,
             )
@@ -429,9 +452,9 @@ def _check_example(prompt: Prompt, format: Format, scale: Scale) -> None:  # noq
 
 
 def _numbers(reading: Reading, like: object) -> object:
-    """What was read, in the shape in which the file gives it: a value, the parts' values, or both by name."""
-    if isinstance(like, float | int):
-        return reading.value
+    """What was read, in the shape in which the file gives it: one verdict, those of the parts, or by name."""
+    if isinstance(like, float | int | str):
+        return reading.label or reading.value
     if isinstance(like, Mapping):
-        return {part.name: part.value for part in reading.parts}
-    return tuple(part.value for part in reading.parts)
+        return {part.name: part.label or part.value for part in reading.parts}
+    return tuple(part.label or part.value for part in reading.parts)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from groundjudge.version import __version__
 
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
-DIGITS = 12
-"""Decimal places of a score that are kept: the noise of floating point lies behind them."""
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
@@ -23,36 +21,6 @@ class Frozen(BaseModel):
 
     # Validators are built when a class is first used, which halves the time that importing takes.
     model_config = ConfigDict(frozen=True, defer_build=True)
-
-
-class Scale(Frozen):
-    """The numbers a judge may give. `best` may be the smaller of the two.
-
-    Raises:
-        ValidationError: worst and best are the same number, or none.
-    """
-
-    worst: Finite
-    best: Finite
-    integer: bool = False
-
-    @model_validator(mode="after")
-    def _has_two_ends(self) -> Scale:
-        if self.worst == self.best:
-            message = "worst and best are the same number"
-            raise ValueError(message)
-        return self
-
-    def holds(self, value: float) -> bool:
-        """Whether the value lies on the scale, its ends included."""
-        return min(self.worst, self.best) <= value <= max(self.worst, self.best)
-
-    def score(self, value: float) -> float:
-        """The value as a score: 0 at the scale's worst end, 1 at its best."""
-        return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
-
-    def __str__(self) -> str:
-        return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
 
 
 class Usage(Frozen):
@@ -89,13 +57,28 @@ class Evidence(Frozen):
 
 
 class Part(Frozen):
-    """One of several scores in a verdict: "recall", or a sentence of the response."""
+    """One of several scores in a verdict: "recall", or a sentence of the response.
+
+    Attributes:
+        name: the part's name, or the sentence.
+        value: the number on the judge's own scale; None for a label that means "not applicable".
+        score: 0..1, 1 is best; None for a label that means "not applicable".
+        label: the label that the judge chose, on a scale of labels.
+        reason: the judge's explanation, as the model wrote it.
+        evidence: the quotes that were found in the context.
+    """
 
     name: str
-    value: Finite
-    score: Score
+    value: Finite | None
+    score: Score | None
+    label: str | None = None
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """The label, or the number on the judge's own scale, as text."""
+        return self.label or f"{0.0 if self.value is None else self.value:g}"
 
 
 class Failure(Frozen):
@@ -120,8 +103,8 @@ class Verdict(Frozen):
         judge: the judge's name.
         status: "ok"; "not_applicable" (nothing to judge, no score); "error" (see `error`, no score).
         score: 0..1, 1 is best (grounded, complete, no hallucination); None unless status is "ok".
-        value: the number on the judge's own scale, where it has a single one.
-        label: the name of the level or band, where the judge names them.
+        value: the number on the judge's own scale, where it has a single one; a label's score.
+        label: the label that the judge chose, or the name of the level or band.
         passed: whether the score reaches the threshold; None where nothing was judged.
         reason: the judge's explanation, as the model wrote it.
         parts: the scores that make up the headline score.
@@ -215,7 +198,7 @@ def named_scores(verdict: Verdict, part_names: Iterable[str]) -> tuple[NamedScor
             name=name,
             part=part,
             score=parts[part].score,
-            value=parts[part].value,
+            value=parts[part].value if parts[part].label is None else parts[part].label,
             explanation=parts[part].reason,
         )
         if part in parts
@@ -230,8 +213,8 @@ def passes(score: float, threshold: float) -> bool:
 
 
 def _score_of(part: Part) -> float:
-    return part.score
+    return 1.0 if part.score is None else part.score
 
 
 def _line_of(part: Part) -> str:
-    return f"{part.name} ({part.value:g}): {part.reason}".rstrip(": ")
+    return f"{part.name} ({part.said}): {part.reason}".rstrip(": ")

@@ -84,7 +84,7 @@ def test_passages_are_compared_both_ways(language: str) -> None:
 
     def parts(response: str) -> list[float]:
         verdict = judged("passage_quality", **case_of("passage_quality", source, response))
-        return [part.value for part in verdict.parts]
+        return [part.value or 0 for part in verdict.parts]
 
     assert parts(source) == [5, 5]
     recall, precision = parts(supported)
@@ -196,6 +196,7 @@ def test_scorecard_quotes_the_source_to_the_letter() -> None:
     assert [thanks.score, penguins.score] == [0, 0]
     assert thanks.evidence == penguins.evidence == ()
     (evidence,) = founded.evidence
+    assert founded.score is not None
     assert founded.score > 0.8
     assert (evidence.document, evidence.exact) == (1, True)
     assert documents[1][evidence.start : evidence.end] == "It was founded in 1932."

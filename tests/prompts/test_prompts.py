@@ -18,7 +18,7 @@ from groundjudge.case import ALIASES
 from groundjudge.prompt import Prompt
 from groundjudge.replies import FORMATS
 from groundjudge.rubric import PROMPTS
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 ROOT = Path(__file__).parents[2]
 

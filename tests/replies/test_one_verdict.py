@@ -23,7 +23,9 @@ KINDS = {
 RUBRICS = {kind: load_rubric(name) for kind, name in KINDS.items()}
 
 
-def outcome(kind: str, text: str, finish_reason: str | None = None) -> list[float] | float | str | None:
+def outcome(
+    kind: str, text: str, finish_reason: str | None = None
+) -> list[float | None] | float | str | None:
     """The value or the parts' values that a reply is read as, or the code of its error."""
     rubric = RUBRICS[kind]
     try:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Adjacent, Banded, Json, Reply, ReplyError, Scale, Scorecard, Tags
+from groundjudge import Adjacent, Banded, Json, Plain, Reply, ReplyError, Scale, Scorecard, Tags
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.replies import FORMATS, Format, Reading
 
 SCALES = {
+    "plain": Scale(worst=1, best=5),
     "tags": Scale(worst=1, best=5, integer=True),
     "json": Scale(worst=0, best=1),
     "scorecard": Scale(worst=0, best=10),
@@ -23,6 +24,7 @@ SCALES = {
     "banded": Scale(worst=0, best=100),
 }
 READERS: dict[str, Format] = {
+    "plain": Plain(),
     "tags": Tags(),
     "json": Json(),
     "scorecard": Scorecard(),
@@ -333,6 +335,7 @@ def test_cut_off_reply_is_read_only_if_its_verdict_is_complete(
 @pytest.mark.parametrize("kind", FORMATS)
 def test_filtered_and_refused_replies_raise_refused(kind: str) -> None:
     good = {
+        "plain": "4",
         "tags": "<S2>4</S2>",
         "json": '{"score": 1}',
         "scorecard": block("Score: 8"),
@@ -595,7 +598,9 @@ def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
         known = error.code in WHAT_IS_WRONG
         assert known
         return
-    values = [part.value for part in reading.parts] if reading.value is None else [reading.value]
+    found = [part.value for part in reading.parts] if reading.value is None else [reading.value]
+    values = [value for value in found if value is not None]
     assert values
+    assert len(values) == len(found)
     assert all(math.isfinite(value) and 0 <= SCALES[kind].score(value) <= 1 for value in values)
     reading.reason.encode()  # raises for unpaired surrogates, which cannot be written to a file

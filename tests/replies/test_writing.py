@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Adjacent, Banded, Format, Json, PartReading, Reading, Reply, Scale, Scorecard, Tags
+from groundjudge import (
+    Adjacent,
+    Banded,
+    Choices,
+    Format,
+    Json,
+    PartReading,
+    Plain,
+    Reading,
+    Reply,
+    Scale,
+    Scorecard,
+    Tags,
+)
 from groundjudge.replies import FORMATS
 
 TO_FIVE = Scale(worst=1, best=5)
@@ -41,7 +54,7 @@ def value_on(scale: Scale) -> st.SearchStrategy[float]:
 
 SCALES = st.sampled_from([TO_FIVE, WHOLE, TO_HUNDRED, DOWN])
 VALUED = SCALES.flatmap(lambda scale: st.tuples(st.just(scale), value_on(scale)))
-SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "because"), Banded()]
+SINGLE: list[Format] = [Tags(), Tags("verdict", "why"), Json(), Json("mark", "because"), Banded(), Plain()]
 
 
 @pytest.mark.parametrize("format_", SINGLE, ids=repr)
@@ -122,8 +135,10 @@ def test_format_has_part_names(format_: Format, part_names: tuple[str, ...], *, 
 @pytest.mark.parametrize(
     ("scale", "value"),
     [
-        (WHOLE, {"type": "integer", "minimum": 1, "maximum": 5}),
+        (WHOLE, {"type": "integer", "enum": [1, 2, 3, 4, 5]}),
+        (Scale(worst=100, best=0, integer=True), {"type": "integer", "minimum": 0, "maximum": 100}),
         (DOWN, {"type": "number", "minimum": 0, "maximum": 10}),
+        (Choices({"yes": 1, "no": 0}), {"type": "string", "enum": ["yes", "no"]}),
     ],
 )
 def test_json_schema_has_the_reason_first(scale: Scale, value: dict[str, Any]) -> None:

@@ -200,7 +200,7 @@ async def never_raising(judge: Judge, case: Case) -> list[NamedScore]:
 def reader(format_: Format, scale: Scale) -> Reading:
     reading = format_.read(Reply("{}"), scale)
     assert_type(reading.parts, tuple[PartReading, ...])
-    assert_type(format_.score(reading, scale), float)
+    assert_type(format_.score(reading, scale), float | None)
     assert_type(format_.write(reading, scale), str)
     return reading
 

@@ -240,8 +240,8 @@ def reason_of(verdict: Verdict) -> str:
     """The reason of a verdict, or the names of its lowest-scored parts if it has no reason of its own."""
     if verdict.reason.strip() or not verdict.parts:
         return verdict.reason
-    lowest = min(part.score for part in verdict.parts)
-    parts = "; ".join(f"{part.name} ({part.value:g})" for part in verdict.parts if part.score == lowest)
+    lowest = min((part.score for part in verdict.parts if part.score is not None), default=None)
+    parts = "; ".join(f"{part.name} ({part.said})" for part in verdict.parts if part.score == lowest)
     return f"lowest of {len(verdict.parts)} parts: {parts}"
 
 

@@ -45,7 +45,8 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, object]]:
 
 
 def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:
-    print_text(console, f"{part.name}: score {part.score:.4g}, value {part.value:g}", margin=2)
+    score = "not applicable" if part.score is None else f"score {part.score:.4g}"
+    print_text(console, f"{part.name}: {score}, value {part.said}", margin=2)
     if part.reason:
         print_text(console, f"reason: {part.reason}", margin=4)
     for found in part.evidence:

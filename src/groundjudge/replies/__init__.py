@@ -12,15 +12,17 @@ from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Format
 from groundjudge.replies.json_object import Json
+from groundjudge.replies.plain import Plain
 from groundjudge.replies.reading import PartReading, Reading
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Scorecard | Tags]] = MappingProxyType(
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Plain | Scorecard | Tags]] = MappingProxyType(
     {
         "adjacent": Adjacent,
         "banded": Banded,
         "json": Json,
+        "plain": Plain,
         "scorecard": Scorecard,
         "tags": Tags,
     }
@@ -79,6 +81,7 @@ __all__ = [
     "Format",
     "Json",
     "PartReading",
+    "Plain",
     "Reading",
     "Scorecard",
     "Tags",

@@ -15,10 +15,11 @@ from groundjudge.errors import WHAT_IS_WRONG, ReplyError
 from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
+from groundjudge.replies.place import is_placeholder
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.score import decimal, ends_in_number, is_placeholder, number, on_scale, written
+from groundjudge.replies.score import decimal, ends_in_number, number, on_scale, written
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
 SUM_TOLERANCE = 0.05
@@ -106,9 +107,9 @@ class Adjacent:
         """Write three lines for each part: the reasoning, the formula and its sum."""
         return "\n".join(map(_lines, reading.parts))
 
-    def score(self, reading: Reading, scale: Scale) -> float:
+    def score(self, reading: Reading, scale: Scale) -> float | None:
         """The harmonic mean of the parts' scores, 0..1: 0 when one of them is 0."""
-        return harmonic_mean([scale.score(part.value) for part in reading.parts])
+        return harmonic_mean([scale.score(part.value or 0.0) for part in reading.parts])
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
@@ -141,7 +142,9 @@ class Adjacent:
             warnings.extend(warning)
         return parts, warnings
 
-    def _values(self, folded: Folded, verdict: Sequence[Field], scale: Scale, reply: Reply) -> list[float]:
+    def _values(
+        self, folded: Folded, verdict: Sequence[Field], scale: Scale, reply: Reply
+    ) -> list[float | None]:
         """The values of one verdict; [] if it cannot be read."""
         try:
             return [part.value for part in self._parts(folded, verdict, scale, reply)[0]]
@@ -157,8 +160,8 @@ def _lines(part: PartReading) -> str:
     reasoning, formula, total = (f"{part.name.upper()}_{step}" for step in STEPS)
     return (
         f"{reasoning}: {one_line(part.reason)}\n"
-        f"{formula}: {_formula(part.value)}\n"
-        f"{total}: {written(part.value)}"
+        f"{formula}: {_formula(part.value or 0.0)}\n"
+        f"{total}: {written(part.value or 0.0)}"
     )
 
 
@@ -177,7 +180,7 @@ def _value(formula: str, stated: str, scale: Scale, reply: Reply, name: str) -> 
         value = weighted_sum(formula, scale, reply, name)
         agrees = not stated or _agrees(stated, value, scale, reply)
         return value, [] if agrees else ["weighted_sum_mismatch"]
-    if not stated or is_placeholder(stated):
+    if not stated or is_placeholder(stated, scale):
         raise unread(reply, "missing_score", f"{name} has neither a formula nor a weighted sum")
     return number(stated, scale, reply, name), ["formula_missing"]
 

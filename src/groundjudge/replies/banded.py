@@ -10,10 +10,10 @@ from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
+from groundjudge.replies.place import Mark, is_placeholder, may_go_on, one_mark
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.score import ends_in_number, is_placeholder, one_number, written
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 LABELS = label_pattern(
     {"analysis": ("Analysis",), "level": ("Level",), "score": ("Score", "Final Score", "Overall Score")}
@@ -22,7 +22,7 @@ LABELS = label_pattern(
 
 @dataclass(frozen=True)
 class Banded:
-    """Reads the number after `Score:`, and the level that the reply names after `Level:`."""
+    """Reads the number or the label after `Score:`, and the level that the reply names after `Level:`."""
 
     part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
     parts_are_sentences: bool = field(default=False, init=False, repr=False)
@@ -38,26 +38,28 @@ class Banded:
         found = fields(folded.text, LABELS)
         scores = [field for field in found if field.label == "score"]
         places = [first_line(folded.text[field.start : field.end]) for field in scores]
-        places = [place for place in places if not is_placeholder(place)]
+        places = [place for place in places if not is_placeholder(place, scale)]
         if not places:
             raise unread(reply)
-        if is_cut_off(reply) and ends_in_number(folded.text[scores[-1].start :]):
+        last = scores[-1]
+        if is_cut_off(reply) and may_go_on(folded.text[last.start :], scale):
             raise ReplyError("truncated", reply.text)
-        value = one_number(places, scale, reply)
-        before = found[: found.index(scores[-1])]
-        return Reading(value, _last(folded, before, "analysis"), level=_last(folded, before, "level"))
+        value, label = one_mark(places, scale, reply)
+        before = found[: found.index(last)]
+        analysis, level = _last(folded, before, "analysis"), _last(folded, before, "level")
+        return Reading(value, analysis, level=level, label=label, span=folded.span(last.start, last.end))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the three labelled parts, one line each."""
         return (
             f"Analysis: {one_line(reading.reason)}\n"
             f"Level: {one_line(reading.level)}\n"
-            f"Score: {written(reading.value or 0.0)}"
+            f"Score: {Mark(reading.value, reading.label)}"
         )
 
-    def score(self, reading: Reading, scale: Scale) -> float:
-        """The position of the value on the scale, 0..1."""
-        return scale.score(reading.value or 0.0)
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
+        return None if reading.value is None else scale.score(reading.value)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""

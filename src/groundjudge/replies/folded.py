@@ -27,26 +27,36 @@ class Folded:
         raw: the text before folding.
         text: the folded text.
         origins: for each character of `text` its index in `raw`; None if the two are the same.
+        offset: where `raw` begins in the reply.
     """
 
     raw: str
     text: str
     origins: Sequence[int] | None = None
+    offset: int = 0
 
     def slice(self, start: int, end: int | None = None) -> str:
         """The raw text of a span of the folded text, with the characters removed inside and around it."""
-        end = len(self.text) if end is None else end
-        if self.origins is None:
-            return self.raw[start:end]
-        first = self.origins[start - 1] + 1 if start else 0
-        last = self.origins[end] if end < len(self.text) else len(self.raw)
+        first, last = self._raw_span(start, end)
         return self.raw[first:last]
 
+    def span(self, start: int, end: int | None = None) -> tuple[int, int]:
+        """The same span in the reply."""
+        first, last = self._raw_span(start, end)
+        return first + self.offset, last + self.offset
 
-def fold(raw: str) -> Folded:
+    def _raw_span(self, start: int, end: int | None) -> tuple[int, int]:
+        end = len(self.text) if end is None else end
+        if self.origins is None:
+            return start, end
+        first = self.origins[start - 1] + 1 if start else 0
+        return first, self.origins[end] if end < len(self.text) else len(self.raw)
+
+
+def fold(raw: str, offset: int = 0) -> Folded:
     """Remove zero-width characters; replace full-width digits and signs; make every line end a newline."""
     if not FOLDED.search(raw):
-        return Folded(raw, raw)
+        return Folded(raw, raw, None, offset)
     kept: list[str] = []
     origins: list[int] = []
     for index, character in enumerate(raw):
@@ -58,4 +68,4 @@ def fold(raw: str) -> Folded:
         if plain:
             kept.append(plain)
             origins.append(index)
-    return Folded(raw, "".join(kept), origins)
+    return Folded(raw, "".join(kept), origins, offset)

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from groundjudge.replies.reading import Reading
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 
 @runtime_checkable
@@ -38,8 +38,8 @@ class Format(Protocol):
         """Write a reply that `read` reads as this reading, except for what the format does not express."""
         ...
 
-    def score(self, reading: Reading, scale: Scale) -> float:
-        """The headline score of a reading, 0..1."""
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """The headline score of a reading, 0..1; None if there is nothing to judge."""
         ...
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:

@@ -16,21 +16,25 @@ from groundjudge.case import is_mapping
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
 from groundjudge.replies.opening import is_cut_off, opened, unread
-from groundjudge.replies.reading import Reading
-from groundjudge.replies.score import is_placeholder, number, on_scale
+from groundjudge.replies.place import Mark, is_placeholder, json_mark, mark
+from groundjudge.replies.reading import Reading, Span
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 OBJECT = re.compile(r"\{")
 FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*)```", re.DOTALL)
 STRING_OR_BRACE = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closing>"?)|[{}]', re.DOTALL)
 BRACE = re.compile(r"[{}]")
+AFTER_KEY = re.compile(r'\s*:\s*("(?:[^"\\]++|\\.)*+"|[^\s,}\]]+)')
 COMMENT = re.compile(r"\s*(?://|/\*|#).*", re.DOTALL)
 MOST_REPAIRED = 20_000
 """Characters of an object up to which it is repaired: a repair takes longer than its length."""
 
 MOST_FALSE_STARTS = 50
 """How many opening braces without a closing one are tried before the search for objects stops."""
+
+MOST_ENUMERATED = 20
+"""A schema lists the values of a scale of whole numbers if they are no more than this."""
 
 MOST_NESTED = 100
 """Objects nested deeper than this are treated as not closed."""
@@ -59,10 +63,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Json:
-    """Reads the number under one key and the explanation under another.
+    """Reads the number or the label under one key and the explanation under another.
 
     Attributes:
-        value: the key of the number.
+        value: the key of the verdict: a number or a label.
         reason: the key of the explanation.
     """
 
@@ -81,37 +85,36 @@ class Json:
         """
         folded = opened(reply, OBJECT)
         text = folded.slice(0)
-        candidates = [candidate for candidate in self._candidates(text) if not _is_echo(candidate.score)]
+        candidates = [
+            candidate for candidate in self._candidates(text) if not _is_echo(candidate.score, scale)
+        ]
         rest = text[candidates[-1].end :] if candidates else text
         if not candidates or self._begins(rest, reply):  # an incomplete object may hold another verdict
             raise unread(reply)
         *others, last = candidates
-        value = self._number(last, scale, reply) if not others else self._or_ambiguous(last, scale, reply)
-        if last.doubled or any(self._or_ambiguous(other, scale, reply) != value for other in others):
+        found = self._mark(last, scale, reply) if not others else self._or_ambiguous(last, scale, reply)
+        if last.doubled or any(self._or_ambiguous(other, scale, reply) != found for other in others):
             raise ReplyError("ambiguous", reply.text)
-        return Reading(value, last.reason)
+        span = self._span(text, last, folded.span(0)[0])
+        return Reading(found.value, last.reason, label=found.label, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:
         """Write the object, the explanation first."""
         value = reading.value or 0.0
-        return json.dumps(
-            {self.reason: reading.reason, self.value: int(value) if scale.integer else value},
-            ensure_ascii=False,
-        )
+        verdict = reading.label or (int(value) if scale.integer else value)
+        return json.dumps({self.reason: reading.reason, self.value: verdict}, ensure_ascii=False)
 
-    def score(self, reading: Reading, scale: Scale) -> float:
-        """The position of the value on the scale, 0..1."""
-        return scale.score(reading.value or 0.0)
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
+        return None if reading.value is None else scale.score(reading.value)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
-        """An object with the explanation first and the value within the bounds of the scale."""
-        lowest, highest = sorted((scale.worst, scale.best))
-        kind = "integer" if scale.integer else "number"
+        """An object with the explanation first, and the value or label as the scale has it."""
         return {
             "type": "object",
             "properties": {
                 self.reason: {"type": "string"},
-                self.value: {"type": kind, "minimum": lowest, "maximum": highest},
+                self.value: _schema(scale),
             },
             "required": [self.reason, self.value],
             "additionalProperties": False,
@@ -149,19 +152,29 @@ class Json:
             doubled=len({json.dumps(score, default=str) for score in scores}) > 1,
         )
 
-    def _number(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
-        """The candidate's score; for a repaired object, the number in its raw text."""
+    def _mark(self, candidate: Candidate, scale: Scale, reply: Reply) -> Mark:
+        """The candidate's verdict; for a repaired object, what stands in its raw text."""
         if candidate.raw is None:
-            return _strict_number(candidate.score, scale, reply)
-        values = {
-            number(match["string"] if match["string"] is not None else _bare(match["bare"]), scale, reply)
+            return _strict_mark(candidate.score, scale, reply)
+        marks = {
+            mark(match["string"] if match["string"] is not None else _bare(match["bare"]), scale, reply)
             for match in self._place.finditer(fold(candidate.raw).text)
         }
-        if not values:
+        if not marks:
             raise ReplyError("no_verdict", reply.text)
-        if len(values) > 1 or values != {_strict_number(_bare(candidate.score), scale, reply)}:
-            raise ReplyError("ambiguous", reply.text)  # two ways of reading give two scores
-        return values.pop()
+        if len(marks) > 1 or marks != {_strict_mark(_bare(candidate.score), scale, reply)}:
+            raise ReplyError("ambiguous", reply.text)  # two ways of reading give two verdicts
+        return marks.pop()
+
+    def _span(self, text: str, candidate: Candidate, offset: int) -> Span | None:
+        """Where the verdict stands in the reply: behind the one string that is its key."""
+        found = [
+            value.span(1)
+            for match in STRING_OR_BRACE.finditer(text, candidate.start, candidate.end)
+            if match[0].strip('"').casefold() == self.value.casefold()
+            and (value := AFTER_KEY.match(text, match.end()))
+        ]
+        return (found[0][0] + offset, found[0][1] + offset) if len(found) == 1 else None
 
     @property
     def _place(self) -> re.Pattern[str]:
@@ -174,10 +187,10 @@ class Json:
             re.IGNORECASE,
         )
 
-    def _or_ambiguous(self, candidate: Candidate, scale: Scale, reply: Reply) -> float:
-        """The score of one of several objects: if it cannot be read, nobody can say which one counts."""
+    def _or_ambiguous(self, candidate: Candidate, scale: Scale, reply: Reply) -> Mark:
+        """The verdict of one of several objects: if it cannot be read, nobody can say which one counts."""
         try:
-            return self._number(candidate, scale, reply)
+            return self._mark(candidate, scale, reply)
         except ReplyError as error:
             raise ReplyError("ambiguous", reply.text) from error
 
@@ -187,19 +200,20 @@ class Json:
         return opening >= 0 and (is_cut_off(reply) or bool(self._place.search(rest, opening)))
 
 
-def _strict_number(value: object, scale: Scale, reply: Reply) -> float:
-    """The number in valid JSON; a string is read like any other score."""
+def _strict_mark(value: object, scale: Scale, reply: Reply) -> Mark:
+    """The verdict in valid JSON; a string is read like any other place."""
+    return json_mark(fold(value).text if isinstance(value, str) else value, scale, reply)
 
-    def error(code: str) -> ReplyError:
-        return ReplyError(
-            code, reply.text, f"the score must be one number on {scale}, not {str(value)[:80]!r}"
-        )
 
-    if isinstance(value, str):
-        return number(fold(value).text, scale, reply)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise error("not_a_number")
-    return on_scale(value, scale, error)
+def _schema(scale: Scale) -> dict[str, Any]:
+    """The schema of a verdict on the scale."""
+    if scale.choices:
+        return {"type": "string", "enum": [*scale.choices]}
+    values = scale.whole_numbers
+    if values and len(values) <= MOST_ENUMERATED:
+        return {"type": "integer", "enum": [*values]}
+    lowest, highest = sorted((scale.worst, scale.best))
+    return {"type": "integer" if values else "number", "minimum": lowest, "maximum": highest}
 
 
 def _bare(value: Any) -> Any:  # noqa: ANN401  a string loses its comment, anything else stays as it is
@@ -292,5 +306,5 @@ def _under(key: str, pairs: list[tuple[str, Any]]) -> list[Any]:
     return exactly or [value for other, value in pairs if other.casefold() == key.casefold()]
 
 
-def _is_echo(score: object) -> bool:
-    return isinstance(score, str) and is_placeholder(score)
+def _is_echo(score: object, scale: Scale) -> bool:
+    return isinstance(score, str) and is_placeholder(score, scale)

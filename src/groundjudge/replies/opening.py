@@ -37,6 +37,9 @@ APOLOGY = re.compile(
     r"|抱歉|对不起|對不起|我无法|我不能|申し訳|できません|죄송|عذر|آسف|извините|к сожалению",
     re.IGNORECASE,
 )
+SAYS_NOTHING = ("no_verdict", "not_a_number", "unknown_label")
+"""The codes of replies that may be refusals."""
+
 APOLOGY_WITHIN = 300
 """The number of characters at the start of a reply in which an apology counts as a refusal."""
 
@@ -66,11 +69,15 @@ def _without_reasoning(folded: Folded, mark: re.Pattern[str]) -> Folded | None:
     begin = REASONING.match(folded.text)
     if begin and not mark.match(folded.text, begin.start(1) - 1):  # unless the tag is the format's own
         closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
-        return fold(folded.slice(closing.end())) if closing else None
+        return _after(folded, closing.end()) if closing else None
     end = REASONING_END.search(folded.text)
     if end and not mark.search(folded.text, 0, end.start()):
-        return fold(folded.slice(end.end()))
+        return _after(folded, end.end())
     return folded
+
+
+def _after(folded: Folded, index: int) -> Folded:
+    return fold(folded.slice(index), folded.span(index)[0])
 
 
 def is_cut_off(reply: Reply) -> bool:
@@ -82,6 +89,6 @@ def unread(reply: Reply, code: str = "no_verdict", message: str = "") -> ReplyEr
     """The error for a reply without a verdict: `truncated` if cut off, `refused` if an apology, or `code`."""
     if is_cut_off(reply):
         return ReplyError("truncated", reply.text)
-    if code == "no_verdict" and APOLOGY.search(reply.text, 0, APOLOGY_WITHIN):
+    if code in SAYS_NOTHING and APOLOGY.search(reply.text, 0, APOLOGY_WITHIN):
         return ReplyError("refused", reply.text)
     return ReplyError(code, reply.text, message)

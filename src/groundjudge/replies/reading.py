@@ -1,8 +1,12 @@
-"""What a format read from a reply: numbers on the judge's own scale, and the explanations."""
+"""What a format read from a reply: values on the judge's own scale, and the explanations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Span: TypeAlias = tuple[int, int]
+"""Where something stands in the raw reply: its first index, and the one behind its last."""
 
 
 @dataclass(frozen=True)
@@ -11,15 +15,19 @@ class PartReading:
 
     Attributes:
         name: what is scored: a name of the format's `part_names`, or a sentence of the response.
-        value: the score on the judge's own scale.
+        value: the score on the judge's own scale; None for a label that means "not applicable".
         reason: the explanation; "" if there is none.
         quotes: the quotes given as evidence, not yet checked.
+        label: the label, on a scale of labels; otherwise "".
+        span: where the score stands in the reply; None if that is not known.
     """
 
     name: str
-    value: float
+    value: float | None
     reason: str = ""
     quotes: tuple[str, ...] = ()
+    label: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -27,11 +35,14 @@ class Reading:
     """The content of a reply.
 
     Attributes:
-        value: the number on the judge's own scale; None if the format has no single number.
+        value: the number on the judge's own scale; None if the format has no single number, or for a label
+            that means "not applicable".
         reason: the explanation; "" if there is none.
         parts: the scores of a format that has several.
         level: the level that the reply names besides the number; "" if it names none.
         warnings: codes for irregularities that did not prevent reading.
+        label: the label, on a scale of labels; otherwise "".
+        span: where the value stands in the reply; None if that is not known.
     """
 
     value: float | None
@@ -39,3 +50,5 @@ class Reading:
     parts: tuple[PartReading, ...] = ()
     level: str = ""
     warnings: tuple[str, ...] = ()
+    label: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)

@@ -1,21 +1,17 @@
-"""What counts as a score: one number in its place; it is never guessed or clamped."""
+"""What counts as a number in a verdict's place: one number; it is never guessed or clamped."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Decimal
 
 from groundjudge.errors import ReplyError
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import BRACKETS, Scale
 
 EMPHASIS = re.compile(r"[*_`]")
-PLACEHOLDER = re.compile(
-    r"\W*(?:your\s+(?:\w+\s+){0,2}(?:score|number|rating|value)|score|number)\W*|\s*(?:\.\.\.|…)\s*",
-    re.IGNORECASE,
-)
 OWN_LABEL = re.compile(r"^(?:final\s+)?(?:score|rating)\s*[:=]\s*", re.IGNORECASE)
 # A comma before exactly three digits may separate thousands: "1,000" is not 1. Only "0,125" is clear.
 NUMBER = re.compile(r"[+\-−]?(?:0*,[0-9]+|[0-9]+(?:\.[0-9]+|,(?![0-9]{3}(?![0-9]))[0-9]+)?|\.[0-9]+)")
@@ -31,18 +27,12 @@ CORRECTION = re.compile(
     r"|should|would|could|but|was|were|from|if|when|unless|else|before|after|initially|originally|oder|bis|eher|ou|plutôt|o|más)\b|->|→|或|到|至",
     re.IGNORECASE,
 )
-BRACKETS = ("[]", "()", "{}", "（）", "【】")
 PERCENT = re.compile(r"\s*%")
 COMMENT = re.compile(r"\s*(?:$|\n|[(\[（]|[-–—=:;\"'”。，；！]|[.,!](?:\s|$))")
 # What goes on after digits is no number of its own: "4th", "4e0", "4.1.2".
 GOES_ON = re.compile(r"[A-Za-zÀ-ɏ]|[.][0-9]")
 # How a number can end that may be incomplete: "72", "72.", "7-", "85/".
 BROKEN_OFF = re.compile(r"[.,]?|\s*[-–—/]\s*")
-
-
-def is_placeholder(place: str) -> bool:
-    """Whether a score's place only repeats the prompt's placeholder ("your Score")."""
-    return bool(PLACEHOLDER.fullmatch(EMPHASIS.sub(" ", place)))
 
 
 def ends_in_number(place: str) -> bool:
@@ -93,26 +83,6 @@ def number(place: str, scale: Scale, reply: Reply, whose: str = "") -> float:
     if not COMMENT.match(rest):
         raise error("not_a_number")
     return on_scale(value, scale, error)
-
-
-def one_number(places: Sequence[str], scale: Scale, reply: Reply, whose: str = "") -> float:
-    """The number that all places hold: verdicts that agree are one, verdicts that differ are `ambiguous`.
-
-    Raises:
-        ReplyError: as for `number`.
-    """
-    values = {_number_or_none(place, scale, reply) for place in places}
-    if len(values) > 1:
-        message = f"the reply gives more than one score{f' of {whose[:80]!r}' if whose else ''}"
-        raise ReplyError("ambiguous", reply.text, message)
-    return number(places[0], scale, reply, whose)
-
-
-def _number_or_none(place: str, scale: Scale, reply: Reply) -> float | None:
-    try:
-        return number(place, scale, reply)
-    except ReplyError:
-        return None
 
 
 def _bare(place: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from statistics import fmean
@@ -13,10 +13,10 @@ from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
+from groundjudge.replies.place import Mark, is_placeholder, one_mark
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.score import is_placeholder, one_number, written
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 LABELS = label_pattern(
     {
@@ -61,24 +61,30 @@ class Scorecard:
             if part is None:
                 continue
             known = parts.setdefault(" ".join(part.name.casefold().split()), part)
-            if known.value != part.value:
+            if (known.value, known.label) != (part.value, part.label):
                 message = f"the sentence {part.name[:80]!r} has two different scores"
                 raise ReplyError("ambiguous", reply.text, message)
         if not parts:
             raise unread(reply)
-        return Reading(fmean(part.value for part in parts.values()), parts=tuple(parts.values()))
+        return Reading(_mean(part.value for part in parts.values()), parts=tuple(parts.values()))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write a block of three lines for each part; its reason becomes a remark below the score."""
         return "\n\n".join(map(_block, reading.parts))
 
-    def score(self, reading: Reading, scale: Scale) -> float:
-        """The mean of the sentences' scores, 0..1."""
-        return fmean(scale.score(part.value) for part in reading.parts)
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """The mean of the sentences' scores, 0..1; None if nothing in them can be judged."""
+        return _mean(None if part.value is None else scale.score(part.value) for part in reading.parts)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
         return None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """The mean of the sentences that can be judged."""
+    applicable = [value for value in values if value is not None]
+    return fmean(applicable) if applicable else None
 
 
 def _block(part: PartReading) -> str:
@@ -87,7 +93,7 @@ def _block(part: PartReading) -> str:
     return (
         f"Statement Sentence: {one_line(part.name)}\n"
         f"Supporting Evidence: {quoted or 'NOTHING FOUND'}\n"
-        f"Score: {written(part.value)}{remark}"
+        f"Score: {Mark(part.value, part.label)}{remark}"
     )
 
 
@@ -105,7 +111,7 @@ def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) ->
     if not scores:
         message = f"the block of the sentence {sentence[:80]!r} has no score"
         raise ReplyError("missing_score", reply.text, message)
-    places = [place for place in _places(folded, scores) if not is_placeholder(place)]
+    places = [place for place in _places(folded, scores) if not is_placeholder(place, scale)]
     if not places:
         return None
     if [field.label for field in block].count("evidence") > 1:
@@ -113,11 +119,14 @@ def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) ->
         raise ReplyError("ambiguous", reply.text, message)
     evidence = content.get("evidence", "")
     nothing = NOTHING.fullmatch(evidence) or NOTHING_AS_ASKED.match(evidence)
+    value, label = one_mark(places, scale, reply, sentence)
     return PartReading(
         name=sentence,
-        value=one_number(places, scale, reply, sentence),
+        value=value,
         reason=_remark(folded, scores[0]) or evidence,
         quotes=() if nothing else (evidence,),
+        label=label,
+        span=folded.span(scores[0].start, scores[0].end) if len(scores) == 1 else None,
     )
 
 

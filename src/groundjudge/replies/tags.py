@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded
 from groundjudge.replies.opening import is_cut_off, opened, unread
+from groundjudge.replies.place import Mark, is_placeholder, one_mark
 from groundjudge.replies.reading import Reading
-from groundjudge.replies.score import is_placeholder, one_number, written
 from groundjudge.reply import Reply
-from groundjudge.verdict import Scale
+from groundjudge.scale import Scale
 
 UNTAGGED = str.maketrans("<>", "‹›")
 """Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format."""
@@ -41,10 +41,10 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True)
 class Tags:
-    """Reads the number in one tag and the explanation in another.
+    """Reads the verdict in one tag and the explanation in another.
 
     Attributes:
-        value: the name of the tag that holds the number.
+        value: the name of the tag that holds the verdict: a number or a label.
         reason: the name of the tag that holds the explanation.
     """
 
@@ -58,30 +58,32 @@ class Tags:
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
-            ReplyError: there is no verdict, there are several that differ (`ambiguous`), or the number
-                cannot be read.
+            ReplyError: there is no verdict, there are several that differ (`ambiguous`), or it cannot be
+                read.
         """
         text = opened(reply, _tag(self.value, self.reason))
         elements = _elements(text.text, _tag(self.value, self.reason, THOUGHTS), self.value.lower())
         verdicts = [each for each in elements if each.name == self.value.lower()]
-        verdicts = [each for each in verdicts if not is_placeholder(text.text[each.start : each.end])]
+        verdicts = [each for each in verdicts if not is_placeholder(text.text[each.start : each.end], scale)]
         if not verdicts:
             raise unread(reply)
         if is_cut_off(reply) and not all(each.closed for each in verdicts):
             raise ReplyError("truncated", reply.text)
-        value = one_number([text.text[each.start : each.end] for each in verdicts], scale, reply)
+        value, label = one_mark([text.text[each.start : each.end] for each in verdicts], scale, reply)
         warnings = () if all(each.closed for each in verdicts) else ("unclosed_tag",)
-        return Reading(value, self._reason(text, elements, verdicts[-1]), warnings=warnings)
+        last = verdicts[-1]
+        reason, span = self._reason(text, elements, last), text.span(last.start, last.end)
+        return Reading(value, reason, warnings=warnings, label=label, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
-        value = written(reading.value or 0.0)
-        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{value}</{self.value}>"
+        verdict = Mark(reading.value, reading.label)
+        return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
 
-    def score(self, reading: Reading, scale: Scale) -> float:
-        """The position of the value on the scale, 0..1."""
-        return scale.score(reading.value or 0.0)
+    def score(self, reading: Reading, scale: Scale) -> float | None:
+        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
+        return None if reading.value is None else scale.score(reading.value)
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
         """None: the reply is not JSON."""
@@ -100,7 +102,7 @@ def _tag(*names: str) -> re.Pattern[str]:
 
 
 def _elements(text: str, tag: re.Pattern[str], value: str) -> list[Element]:
-    """The outermost elements. Any tag ends a value, since it holds a number only: `<S2>4</S1>`."""
+    """The outermost elements. Any tag ends a verdict, which holds no other: `<S2>4</S1>`."""
     found: list[Element] = []
     inside: re.Match[str] | None = None
     for match in tag.finditer(text):

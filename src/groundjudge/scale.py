@@ -1,0 +1,135 @@
+"""A scale: the numbers or the labels that a judge may answer with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import ceil, floor
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from groundjudge.verdict import Finite, Frozen, Score
+
+DIGITS = 12
+"""Decimal places of a score that are kept: the noise of floating point lies behind them."""
+
+BRACKETS = ("[]", "()", "{}", "（）", "【】")
+QUOTES = " \t\n\"'`*“”„‘’«»「」『』"
+"""Quotation marks, emphasis and white space around a label."""
+
+FINAL = ".,;:!。，；：！"
+"""Punctuation with which a label may end."""
+
+SPACES = re.compile(r"[\s_\-‐-―]+")
+
+
+class Scale(Frozen):
+    """The numbers that a judge may give, or the labels (`choices`).
+
+    Attributes:
+        worst: the number that scores 0. It may be the larger one.
+        best: the number that scores 1.
+        integer: whether only whole numbers are allowed.
+        choices: the labels that the judge chooses from, each with its score, 0..1, or None for a label that
+            means "not applicable". White space, `_`, `-`, case, quotation marks and final punctuation do
+            not distinguish labels. {} if the judge answers with a number.
+
+    Raises:
+        ValidationError: worst and best are the same number or missing; or the choices cannot be told
+            apart, lie outside of 0..1, do not have two different scores, or come with worst, best or integer.
+    """
+
+    worst: Finite = 0.0
+    best: Finite = 1.0
+    integer: bool = False
+    choices: Mapping[str, Score | None] = Field(default_factory=dict[str, float | None])
+
+    @field_validator("choices", mode="before")
+    @classmethod
+    def _named_in_words(cls, choices: object) -> object:
+        """YAML reads the bare words yes, no, on, off, true and false as booleans."""
+        if not isinstance(choices, Mapping):
+            return choices
+        if any(isinstance(name, bool) for name in choices):
+            message = 'YAML reads yes, no, on, off, true and false as booleans: quote the label, "yes": 1'
+            raise ValueError(message)
+        return {str(name): score for name, score in choices.items()}
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Scale:
+        fault = _choices_fault(self) if "choices" in self.model_fields_set else _numbers_fault(self)
+        if fault:
+            raise ValueError(fault)
+        return self
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies on the scale, its ends included; on a scale of labels, no number does."""
+        return not self.choices and min(self.worst, self.best) <= value <= max(self.worst, self.best)
+
+    def score(self, value: float) -> float:
+        """The value as a score: 0 at the scale's worst end, 1 at its best. A label's value is its score."""
+        return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
+
+    def named(self, text: str) -> str | None:
+        """The choice that a text is, all of it; None if it is none."""
+        return {folded(name): name for name in self.choices}.get(folded(text))
+
+    @property
+    def whole_numbers(self) -> range:
+        """The values of a scale of whole numbers; empty for any other scale."""
+        lowest, highest = sorted((self.worst, self.best))
+        return range(ceil(lowest), floor(highest) + 1) if self.integer else range(0)
+
+    @property
+    def lowest(self) -> float:
+        """The value of the worst verdict that the judge can give."""
+        return min(_scores(self.choices)) if self.choices else self.worst
+
+    def __str__(self) -> str:
+        if self.choices:
+            return ", ".join(
+                f"{name} ({'not applicable' if score is None else f'{score:g}'})"
+                for name, score in self.choices.items()
+            )
+        return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
+
+
+def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it stands where a Scale is made
+    """A scale of labels, each with its score, 0..1, or None for "not applicable".
+
+    Raises:
+        ValidationError: as for `Scale`.
+    """
+    given: Any = choices
+    return Scale(choices=given)
+
+
+def folded(label: str) -> str:
+    """A label as it is compared: `**Not_supported.**` is "not supported"."""
+    text = label.strip(QUOTES)
+    while text[:1] + text[-1:] in BRACKETS:
+        text = text[1:-1].strip(QUOTES)
+    return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip()
+
+
+def _scores(choices: Mapping[str, float | None]) -> list[float]:
+    return [score for score in choices.values() if score is not None]
+
+
+def _numbers_fault(scale: Scale) -> str:
+    missing = [end for end in ("worst", "best") if end not in scale.model_fields_set]
+    if missing:
+        return f"{' and '.join(missing)} missing: a scale has worst and best, or choices (labels)"
+    return "worst and best are the same number" if scale.worst == scale.best else ""
+
+
+def _choices_fault(scale: Scale) -> str:
+    if scale.model_fields_set != {"choices"}:
+        return "choices need no worst, best or integer: each has its own score"
+    alike = [folded(name) for name in scale.choices]
+    if "" in alike or len(set(alike)) < len(alike):
+        return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
+    if len(set(_scores(scale.choices))) < 2:  # noqa: PLR2004  a judge must be able to choose
+        return "choices: at least two of them must have different scores"
+    return ""

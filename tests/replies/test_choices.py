@@ -1,0 +1,360 @@
+"""A label is read in its place as strictly as a number: all of the place is one label, or it is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scripted_model import ScriptedModel
+
+from groundjudge import (
+    Adjacent,
+    Banded,
+    Case,
+    Choices,
+    Format,
+    Json,
+    Judge,
+    Plain,
+    PromptError,
+    Reply,
+    ReplyError,
+    Rubric,
+    Scale,
+    Scorecard,
+    Tags,
+    load_rubric,
+)
+
+FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
+YES = Choices({"yes": 1, "no": 0})
+TRUE = Choices({"true": 1, "false": 0})
+GRADES = Choices({"1": 0, "2": 0.5, "3": 1})
+CHINESE = Choices({"有依据": 1, "无依据": 0})
+
+FORMATS: dict[str, Format] = {
+    "tags": Tags(),
+    "json": Json(),
+    "banded": Banded(),
+    "scorecard": Scorecard(),
+    "plain": Plain(),
+}
+
+
+def outcome(kind: str, text: str, scale: Scale, finish_reason: str | None = "stop") -> object:
+    """The label that a reply gives, the labels of its parts, or the code of the error."""
+    try:
+        reading = FORMATS[kind].read(Reply(text, finish_reason), scale)
+    except ReplyError as error:
+        return error.code
+    for each in reading.parts or (reading,):
+        assert scale.choices[each.label] == each.value
+    return [part.label for part in reading.parts] or reading.label
+
+
+def card(*scores: str) -> str:
+    return "\n\n".join(
+        f"Statement Sentence: Sentence {number}.\nSupporting Evidence: NOTHING FOUND\nScore: {score}"
+        for number, score in enumerate(scores)
+    )
+
+
+REPLIES: list[tuple[str, str, Scale, object]] = [
+    # The place as a whole, folded.
+    ("tags", "<S1>r</S1><S2>supported</S2>", FOUR, "supported"),
+    ("tags", "<S2>Supported</S2>", FOUR, "supported"),
+    ("tags", "<S2> SUPPORTED.\n</S2>", FOUR, "supported"),
+    ("tags", "<S2>**supported**</S2>", FOUR, "supported"),
+    ("tags", "<S2>[supported]</S2>", FOUR, "supported"),
+    ("tags", '<S2>"supported".</S2>', FOUR, "supported"),
+    ("tags", "<S2>“supported.”</S2>", FOUR, "supported"),
+    ("tags", "<S2>not supported</S2>", FOUR, "not supported"),
+    ("tags", "<S2>not_supported</S2>", FOUR, "not supported"),
+    ("tags", "<S2>not\\_supported</S2>", FOUR, "not supported"),
+    ("tags", "<S2>Not-Supported</S2>", FOUR, "not supported"),
+    ("tags", "<S2>not\u00a0supported</S2>", FOUR, "not supported"),
+    ("tags", "<S2>Partially  supported</S2>", FOUR, "partially supported"),
+    ("tags", "<S2>CANNOT_TELL</S2>", FOUR, "cannot tell"),
+    ("tags", "<S2>有依据。</S2>", CHINESE, "有依据"),
+    ("tags", "<S2>「无依据」</S2>", CHINESE, "无依据"),
+    # Anything else is no label.
+    ("tags", "<S2>supported by the context</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>unsupported</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>mostly supported</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>not partially supported</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>supported?</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>supported (1.0)</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>1</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>no 依据</S2>", CHINESE, "unknown_label"),
+    ("tags", "<S2></S2>", FOUR, "unknown_label"),
+    # Several labels.
+    ("tags", "<S2>supported or not supported</S2>", FOUR, "ambiguous"),
+    ("tags", "<S2>supported / partially supported</S2>", FOUR, "ambiguous"),
+    ("tags", "<S2>supported</S2><S2>not supported</S2>", FOUR, "ambiguous"),
+    ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
+    ("tags", "<S2>supported</S2><S2>who knows</S2>", FOUR, "ambiguous"),
+    ("tags", "<S0>maybe <S2>not supported</S2></S0><S2>supported</S2>", FOUR, "supported"),
+    # The prompt's own list of labels is an echo.
+    ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "no"),
+    ("tags", "<S2>yes or no</S2>", YES, "no_verdict"),
+    ("tags", "<S2>your label</S2><S2>yes</S2>", YES, "yes"),
+    # JSON.
+    ("json", '{"reasoning": "r", "score": "supported"}', FOUR, "supported"),
+    ("json", '{"score": "Not Supported."}', FOUR, "not supported"),
+    ("json", '{"score": "cannot_tell"}', FOUR, "cannot tell"),
+    ("json", '{"score": true}', TRUE, "true"),
+    ("json", '{"score": false}', TRUE, "false"),
+    ("json", '{"score": "False"}', TRUE, "false"),
+    ("json", '{"score": true}', YES, "unknown_label"),
+    ("json", '{"score": 1}', YES, "unknown_label"),
+    ("json", '{"score": 2}', GRADES, "2"),
+    ("json", '{"score": null}', FOUR, "unknown_label"),
+    ("json", '{"score": ["supported"]}', FOUR, "unknown_label"),
+    ("json", '{"score": "supported", "score": "not supported"}', FOUR, "ambiguous"),
+    ("json", '{"score": "supported"} {"score": "not supported"}', FOUR, "ambiguous"),
+    (
+        "json",
+        '{"score": "supported | partially supported | not supported | cannot tell"}',
+        FOUR,
+        "no_verdict",
+    ),
+    ("json", "{'score': 'supported',}", FOUR, "supported"),
+    ("json", "{score: not supported}", FOUR, "not supported"),
+    ("json", '{"reasoning": "it says \\"score\\": \\"no\\"", "score": "yes"}', YES, "yes"),
+    # Labelled lines.
+    ("banded", "Analysis: a\nScore: supported", FOUR, "supported"),
+    ("banded", "**Score:** Not supported.", FOUR, "not supported"),
+    ("banded", "Score:\nYes", YES, "yes"),
+    ("banded", "Score: yes, mostly", YES, "unknown_label"),
+    ("banded", "Score: yes\nScore: no", YES, "ambiguous"),
+    ("banded", "Score: yes\n> Score: no", YES, "yes"),
+    ("banded", "Score: nothing", YES, "unknown_label"),
+    ("banded", "The answer is yes", YES, "no_verdict"),
+    ("banded", "I'm sorry, I cannot judge this.", YES, "refused"),
+    # One label for each sentence.
+    ("scorecard", card("supported", "not supported"), FOUR, ["supported", "not supported"]),
+    ("scorecard", card("Supported.", "cannot tell"), FOUR, ["supported", "cannot tell"]),
+    ("scorecard", card("supported", "5"), FOUR, "unknown_label"),
+    ("scorecard", card("supported, not supported"), FOUR, "ambiguous"),
+    ("scorecard", card("yes").replace("Score: yes", "Score: yes\nScore: no"), YES, "ambiguous"),
+    # Nothing but the label.
+    ("plain", "Yes", YES, "yes"),
+    ("plain", " No.\n", YES, "no"),
+    ("plain", "<think>Yes? no ...</think>\nYes", YES, "yes"),
+    ("plain", "**No**", YES, "no"),
+    ("plain", "```\nyes\n```", YES, "yes"),
+    ("plain", "Yes, it is supported", YES, "unknown_label"),
+    ("plain", "Yes\nNo", YES, "no_verdict"),
+    ("plain", "supported\nnot supported", FOUR, "ambiguous"),
+    ("plain", "", YES, "empty"),
+    ("plain", "<think>Yes", YES, "no_verdict"),
+    ("plain", "I cannot help with that.", YES, "refused"),
+    ("plain", "not supported", FOUR, "not supported"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "scale", "expected"), REPLIES)
+def test_label_is_read_in_its_place_only(kind: str, text: str, scale: Scale, expected: object) -> None:
+    assert outcome(kind, text, scale) == expected
+
+
+CUT_OFF: list[tuple[str, str, Scale, object]] = [
+    ("tags", "<S2>supported</S2>", FOUR, "supported"),
+    ("tags", "<S2>supported", FOUR, "truncated"),
+    ("tags", "<S2>not", FOUR, "truncated"),
+    ("json", '{"score": "no"}', YES, "no"),
+    ("json", '{"score": "no', YES, "truncated"),
+    ("banded", "Score: no", YES, "truncated"),
+    ("banded", "Score: supported", FOUR, "truncated"),
+    ("banded", "Score: supported\nThe", FOUR, "supported"),
+    ("banded", "Score:", YES, "truncated"),
+    ("scorecard", card("supported"), FOUR, "truncated"),
+    ("plain", "no", YES, "truncated"),
+    ("plain", "not", FOUR, "truncated"),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "scale", "expected"), CUT_OFF)
+def test_label_at_the_end_of_a_cut_off_reply_may_be_incomplete(
+    kind: str, text: str, scale: Scale, expected: object
+) -> None:
+    assert outcome(kind, text, scale, "length") == expected
+
+
+PLAIN_NUMBERS = [
+    ("4", 4.0),
+    (" 4.5 ", 4.5),
+    ("**3**", 3.0),
+    ("4/5", 4.0),
+    ("4 out of 5", 4.0),
+    ("<think>5, or 4?</think>4", 4.0),
+    ("4 - because it is good", "not_a_number"),
+    ("4\nGood.", "not_a_number"),
+    ("6", "out_of_scale"),
+    ("4, 5", "ambiguous"),
+    ("four", "not_a_number"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), PLAIN_NUMBERS)
+def test_plain_number_is_the_whole_reply(text: str, expected: object) -> None:
+    try:
+        found: object = Plain().read(Reply(text, "stop"), Scale(worst=1, best=5)).value
+    except ReplyError as error:
+        found = error.code
+    assert found == expected
+
+
+PLACES = {"tags": "<S2>%s</S2>", "json": '{"score": "%s"}', "banded": "Score: %s", "plain": "%s"}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+@given(
+    said=st.sampled_from([*FOUR.choices]),
+    marks=st.sampled_from([("", ""), ("**", "**"), ("“", "”"), ("[", "]"), ("_", "_")]),
+    letters=st.sampled_from([str.upper, str.title, str.lower]),
+    more=st.text(alphabet="abcdefghij ", min_size=1, max_size=8).map(str.strip).filter(bool),
+)
+def test_label_with_other_words_beside_it_is_never_that_label(
+    kind: str, said: str, marks: tuple[str, str], letters: Any, more: str
+) -> None:
+    place = f"{marks[0]}{letters(said)}{marks[1]}"
+    assert outcome(kind, PLACES[kind] % place, FOUR) == said
+    assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) == "unknown_label"
+    assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("scale", [FOUR, YES, TRUE, GRADES, CHINESE], ids=str)
+def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
+    rubric = load_rubric("groundedness", reply=FORMATS[kind], scale=scale, levels={}, not_applicable=())
+    assert rubric.scale is scale  # making the rubric tries to write and read every label
+
+
+BAD_SCALES: list[tuple[dict[Any, Any], str]] = [
+    ({}, "two of them"),
+    ({"yes": 1}, "two of them"),
+    ({"yes": 1, "no": 1}, "two of them"),
+    ({"yes": 1, "no": None}, "two of them"),
+    ({"yes": 1, "Yes!": 0}, "differ in their words"),
+    ({"not_ok": 1, "not ok": 0}, "differ in their words"),
+    ({"...": 1, "no": 0}, "differ in their words"),
+    ({True: 1, False: 0}, 'quote the label, "yes": 1'),
+    ({"good": 5, "bad": 1}, "less than or equal to 1"),
+    ({"good": 1, "bad": -1}, "greater than or equal to 0"),
+    ({"good": float("nan"), "bad": 0}, "finite"),
+]
+
+
+@pytest.mark.parametrize(("choices", "message"), BAD_SCALES)
+def test_labels_that_cannot_be_told_apart_or_scored_are_refused(
+    choices: dict[Any, Any], message: str
+) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Choices(choices)
+
+
+def test_labels_with_ends_are_refused() -> None:
+    with pytest.raises(ValidationError, match="choices need no worst"):
+        Scale(worst=0, best=1, choices={"yes": 1, "no": 0})
+
+
+@pytest.mark.parametrize(
+    ("format_", "choices"),
+    [
+        (Adjacent(), {"yes": 1, "no": 0}),
+        (Tags(), {"</S2>": 1, "no": 0}),
+        (Banded(), {"yes\nno": 1, "no": 0}),
+    ],
+)
+def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
+    format_: Format, choices: dict[str, float | None]
+) -> None:
+    with pytest.raises(PromptError, match="bad_choices.*cannot express the label"):
+        load_rubric("groundedness", reply=format_, scale=Choices(choices), levels={}, not_applicable=())
+
+
+def test_levels_and_values_belong_to_numbers() -> None:
+    with pytest.raises(PromptError, match="bad_levels"):
+        load_rubric("groundedness", scale=YES)
+
+
+PROMPT = """\
+---
+name: support
+version: "1"
+inputs: [{name: response}, {name: context, type: documents}]
+reply: {format: json, value: label}
+scale: {choices: {supported: 1, partly supported: 0.5, not supported: 0, cannot tell: null}}
+threshold: 0.6
+example_reply: {text: '{"label": "Partly supported"}', value: partly supported}
+---
+Is {{response}} supported by {{context}}? Answer as JSON: {"reasoning": "...", "label": "..."}
+"""
+
+
+@pytest.fixture(name="support")
+def a_rubric_with_labels(tmp_path: Path) -> Rubric:
+    file = tmp_path / "support.prompty"
+    file.write_text(PROMPT, encoding="utf-8")
+    return load_rubric(file)
+
+
+CASE = Case(response="It rains.", context="It rains.")
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "label", "score", "passed"),
+    [
+        ("supported", "ok", "supported", 1.0, True),
+        ("Partly supported", "ok", "partly supported", 0.5, False),
+        ("NOT_SUPPORTED", "ok", "not supported", 0.0, False),
+        ("cannot tell", "not_applicable", "cannot tell", None, True),
+    ],
+)
+def test_verdict_has_the_label_and_its_score(
+    support: Rubric, said: str, status: str, label: str, score: float | None, passed: bool
+) -> None:
+    verdict = Judge(support, ScriptedModel(f'{{"reasoning": "r", "label": "{said}"}}')).judge(CASE)
+    assert (verdict.status, verdict.label, verdict.score, verdict.passed) == (status, label, score, passed)
+    assert verdict.value == score
+
+
+def test_unknown_label_is_asked_again_with_the_labels(support: Rubric) -> None:
+    model = ScriptedModel('{"label": "yes"}', '{"label": "supported"}')
+    verdict = Judge(support, model).judge(CASE)
+    assert (verdict.label, verdict.attempts) == ("supported", 2)
+    assert (
+        "supported, partly supported, not supported, cannot tell" in model.asked[-1].messages[-1]["content"]
+    )
+
+
+def test_blank_response_can_be_given_the_worst_label(support: Rubric) -> None:
+    worst = support.with_options(empty_response="worst")
+    verdict = Judge(worst, ScriptedModel("")).judge(Case(response=" ", context="It rains."))
+    assert (verdict.label, verdict.score, verdict.passed) == ("not supported", 0.0, False)
+
+
+def test_example_that_names_another_label_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "support.prompty"
+    file.write_text(PROMPT.replace("value: partly supported", "value: supported"), encoding="utf-8")
+    with pytest.raises(PromptError, match="bad_example.*is read as partly supported, not as supported"):
+        load_rubric(file)
+
+
+def test_sentence_that_cannot_be_judged_is_left_out_of_the_mean() -> None:
+    rubric = load_rubric("statement_groundedness", scale=FOUR)
+    reply = card("supported", "cannot tell", "not supported")
+    verdict = rubric.read(reply, Case(response="x", context="y"))
+    assert (verdict.score, [part.score for part in verdict.parts]) == (0.5, [1.0, None, 0.0])
+    nothing = rubric.read(card("cannot tell"), Case(response="x", context="y"))
+    assert (nothing.status, nothing.score) == ("not_applicable", None)
+
+
+def test_label_is_part_of_the_rubrics_identity(support: Rubric) -> None:
+    other = support.with_options(scale=Choices({**support.scale.choices, "partly supported": 0.6}))
+    assert other.identity != support.identity
