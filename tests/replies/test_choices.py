@@ -274,7 +274,7 @@ def test_labels_with_ends_are_refused() -> None:
 def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
     format_: Format, choices: dict[str, float | None]
 ) -> None:
-    with pytest.raises(PromptError, match="bad_choices.*cannot express the label"):
+    with pytest.raises(PromptError, match=r"bad_choices.*cannot express the label"):
         load_rubric("groundedness", reply=format_, scale=Choices(choices), levels={}, not_applicable=())
 
 
@@ -308,20 +308,20 @@ CASE = Case(response="It rains.", context="It rains.")
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "label", "score", "passed"),
+    ("said", "expected"),
     [
-        ("supported", "ok", "supported", 1.0, True),
-        ("Partly supported", "ok", "partly supported", 0.5, False),
-        ("NOT_SUPPORTED", "ok", "not supported", 0.0, False),
-        ("cannot tell", "not_applicable", "cannot tell", None, True),
+        ("supported", ("ok", "supported", 1.0, True)),
+        ("Partly supported", ("ok", "partly supported", 0.5, False)),
+        ("NOT_SUPPORTED", ("ok", "not supported", 0.0, False)),
+        ("cannot tell", ("not_applicable", "cannot tell", None, True)),
     ],
 )
 def test_verdict_has_the_label_and_its_score(
-    support: Rubric, said: str, status: str, label: str, score: float | None, passed: bool
+    support: Rubric, said: str, expected: tuple[str, str, float | None, bool]
 ) -> None:
     verdict = Judge(support, ScriptedModel(f'{{"reasoning": "r", "label": "{said}"}}')).judge(CASE)
-    assert (verdict.status, verdict.label, verdict.score, verdict.passed) == (status, label, score, passed)
-    assert verdict.value == score
+    assert (verdict.status, verdict.label, verdict.score, verdict.passed) == expected
+    assert verdict.value == verdict.score
 
 
 def test_unknown_label_is_asked_again_with_the_labels(support: Rubric) -> None:
@@ -342,7 +342,7 @@ def test_blank_response_can_be_given_the_worst_label(support: Rubric) -> None:
 def test_example_that_names_another_label_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "support.prompty"
     file.write_text(PROMPT.replace("value: partly supported", "value: supported"), encoding="utf-8")
-    with pytest.raises(PromptError, match="bad_example.*is read as partly supported, not as supported"):
+    with pytest.raises(PromptError, match=r"bad_example.*is read as partly supported, not as supported"):
         load_rubric(file)
 
 
