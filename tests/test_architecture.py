@@ -31,6 +31,8 @@ ROOMS = (
     "offline",
     "models",
     "judge",
+    "panel",
+    "loading",
     "runs",
     "analysis",
     "report",

@@ -475,7 +475,7 @@ def test_missing_or_invalid_model_error_lists_the_choices() -> None:
     with pytest.raises(ModelError, match=r"offline.*openai:gpt-4o-mini|openai:gpt-4o-mini.*offline"):
         load("groundedness")
     with pytest.raises(ModelError, match="int cannot be used as a model"):
-        load("groundedness", model=4)  # type: ignore[arg-type]  # a user without a type checker
+        load("groundedness", model=4)  # type: ignore[call-overload]  # a user without a type checker
 
 
 @pytest.mark.parametrize("name", ["ofline", "off-line", "Offline "])

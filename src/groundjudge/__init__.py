@@ -3,11 +3,13 @@
 import logging
 
 from groundjudge.case import Case, Document, Message
-from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PromptError, ReplyError
-from groundjudge.judge import Judge, JudgeOptions, as_judge, load
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PanelError, PromptError, ReplyError
+from groundjudge.judge import Judge
+from groundjudge.loading import JudgeOptions, PanelOptions, as_judge, load
 from groundjudge.model import Model
 from groundjudge.models.cached import CachedModel
 from groundjudge.options import RubricOptions
+from groundjudge.panel import AnyJudge, Panel, panel
 from groundjudge.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Plain, Reading, Scorecard, Tags
 from groundjudge.reply import Reply
@@ -16,11 +18,12 @@ from groundjudge.runs.cost import Estimate, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.scale import Choices, Scale
-from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Usage, Verdict
+from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Usage, Verdict, Vote
 from groundjudge.version import __version__
 
 __all__ = [
     "Adjacent",
+    "AnyJudge",
     "Banded",
     "CachedModel",
     "Case",
@@ -39,6 +42,9 @@ __all__ = [
     "Model",
     "ModelError",
     "NamedScore",
+    "Panel",
+    "PanelError",
+    "PanelOptions",
     "Part",
     "PartReading",
     "Plain",
@@ -57,6 +63,7 @@ __all__ = [
     "Tags",
     "Usage",
     "Verdict",
+    "Vote",
     "__version__",
     "arun",
     "as_judge",
@@ -64,6 +71,7 @@ __all__ = [
     "load",
     "load_rubric",
     "names",
+    "panel",
     "run",
     "summarise",
 ]

@@ -63,6 +63,10 @@ class ModelError(GroundjudgeError):
     retries: int = 0
 
 
+class PanelError(GroundjudgeError):
+    """The votes of a panel give no verdict. Code: no_majority."""
+
+
 def code_of_status(status: int) -> str:
     """The code of a ModelError for an HTTP status of 400 or more (RFC 9110)."""
     return STATUS_CODES.get(status, "server" if status >= FIRST_SERVER_STATUS else "bad_request")

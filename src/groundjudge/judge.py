@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, TypeAlias, Unpack, cast
+from typing import Any, TypeAlias, cast
 
 from groundjudge.case import Case, well_formed
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.model import Model
-from groundjudge.models.lookup import ModelLike, as_model
-from groundjudge.options import RubricOptions, check_options
 from groundjudge.prompt import Input
 from groundjudge.reply import Reply
-from groundjudge.rubric import Request, Rubric, load_rubric
-from groundjudge.verdict import Failure, NamedScore, Usage, Verdict, named_scores, score_names
+from groundjudge.rubric import Request, Rubric
+from groundjudge.verdict import Failure, NamedScore, PromptId, Usage, Verdict, named_scores, score_names
 
 DEFAULT_REPLY_TOKENS = 2048
 """The room that a truncated reply is taken to have had, where no limit was sent and no usage came."""
 
 log = logging.getLogger("groundjudge")
-
-
-class JudgeOptions(RubricOptions, total=False):
-    """The options of a rubric, and how often the model is asked again after an unreadable reply."""
-
-    max_reasks: int
 
 
 @dataclass(frozen=True)
@@ -39,30 +30,72 @@ class Step:
 
     Attributes:
         name: "prompt" (from the case to the request), "model" (from the request to the reply) or "parser"
-            (from the reply to the verdict).
+            (from the reply to the verdict); "vote 1" and so on for a judge's vote in a panel.
         given: what the step starts from.
         run: does the step.
         arun: does the step without blocking the event loop; None where `run` never blocks.
+        model: the model of a "model" step.
+        talk: for a vote, the conversation of which it consists.
     """
 
-    name: Literal["prompt", "model", "parser"]
+    name: str
     given: Any
-    run: Callable[[Any], Any]
+    run: Callable[[Any], Any] | None = None
     arun: Callable[[Any], Awaitable[Any]] | None = None
+    model: Model | None = None
+    talk: Callable[[Any], Conversation] | None = None
 
 
 Conversation: TypeAlias = Generator[Step, Any, Verdict]
 """Yields steps and is sent their results, or has thrown in what they raised."""
 
 
-def perform(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
-    """Do a step."""
-    return step.run(step.given)
+def perform(step: Step, inside: Callable[[Step], Any] | None = None) -> Any:  # noqa: ANN401  each step has a result of its own
+    """Do a step; the steps of a vote are done by `inside`."""
+    if step.talk:
+        return drive(step.talk(step.given), inside or perform)
+    return step.run(step.given) if step.run else None
 
 
-async def aperform(step: Step) -> Any:  # noqa: ANN401
+async def aperform(step: Step, inside: Callable[[Step], Awaitable[Any]] | None = None) -> Any:  # noqa: ANN401
     """Do a step without blocking the event loop."""
-    return await step.arun(step.given) if step.arun else step.run(step.given)
+    if step.talk:
+        return await adrive(step.talk(step.given), inside or aperform)
+    return await step.arun(step.given) if step.arun else perform(step)
+
+
+def drive(talk: Conversation, perform: Callable[[Step], Any] = perform) -> Verdict:
+    """The verdict of a conversation whose steps `perform` does.
+
+    Raises:
+        GroundjudgeError: as the conversation.
+    """
+    try:
+        step = next(talk)
+        while True:
+            try:
+                result = perform(step)
+            except GroundjudgeError as error:
+                step = talk.throw(error)
+            else:
+                step = talk.send(result)
+    except StopIteration as end:
+        return cast("Verdict", end.value)
+
+
+async def adrive(talk: Conversation, perform: Callable[[Step], Awaitable[Any]] = aperform) -> Verdict:
+    """The same without blocking the event loop; see `drive`."""
+    try:
+        step = next(talk)
+        while True:
+            try:
+                result = await perform(step)
+            except GroundjudgeError as error:
+                step = talk.throw(error)
+            else:
+                step = talk.send(result)
+    except StopIteration as end:
+        return cast("Verdict", end.value)
 
 
 @dataclass(frozen=True)
@@ -73,11 +106,13 @@ class Judge:
         rubric: how a case is asked about, and how a reply becomes a verdict.
         model: what answers.
         max_reasks: how often the model is asked again after a reply that cannot be read.
+        repeat: the index of this judge among equal judges of a panel: a cache keeps their replies apart.
     """
 
     rubric: Rubric
     model: Model
     max_reasks: int = 1
+    repeat: int = 0
 
     @property
     def name(self) -> str:
@@ -85,9 +120,29 @@ class Judge:
         return self.rubric.name
 
     @property
+    def model_name(self) -> str:
+        """The model's name."""
+        return self.model.name
+
+    @property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that the judge looks at."""
         return self.rubric.inputs
+
+    @property
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """The rubric, as the only one."""
+        return (self.rubric,)
+
+    @property
+    def threshold(self) -> float:
+        """The rubric's threshold on the score, 0..1."""
+        return self.rubric.threshold
+
+    @property
+    def prompt_id(self) -> PromptId:
+        """Which prompt is used."""
+        return self.rubric.prompt.id
 
     @cached_property
     def identity(self) -> str:
@@ -96,14 +151,7 @@ class Judge:
 
     def key(self, case: Case | Mapping[str, Any]) -> str:
         """The key of this judge's verdicts on a case, before and after it is judged."""
-        case = Case.of(case)
-        own = {each.name: case.metadata.get(each.name) for each in self.inputs if each.is_own}
-        shown = case.model_copy(update={"metadata": own})
-        try:
-            content = shown.model_dump_json(exclude=None if own else {"metadata"})
-        except ValueError:  # tool calls may be nested deeper than pydantic goes
-            content = repr(shown)
-        return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
+        return key_of(self.identity, self.inputs, Case.of(case))
 
     def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
@@ -118,35 +166,13 @@ class Judge:
             ReplyError: no reply could be read.
             Each has the row's verdict (status "error") in its attribute `verdict`.
         """
-        talk = self.conversation(case)
-        try:
-            step = next(talk)
-            while True:
-                try:
-                    result = perform(step)
-                except GroundjudgeError as error:
-                    step = talk.throw(error)
-                else:
-                    step = talk.send(result)
-        except StopIteration as end:
-            return cast("Verdict", end.value)
+        return drive(self.conversation(case), perform)
 
     async def ajudge(
         self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
     ) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`."""
-        talk = self.conversation(case)
-        try:
-            step = next(talk)
-            while True:
-                try:
-                    result = await perform(step)
-                except GroundjudgeError as error:
-                    step = talk.throw(error)
-                else:
-                    step = talk.send(result)
-        except StopIteration as end:
-            return cast("Verdict", end.value)
+        return await adrive(self.conversation(case), perform)
 
     def evaluate(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
@@ -170,8 +196,8 @@ class Judge:
         verdict = Verdict(
             judge=self.name,
             status="error",
-            model=self.model.name,
-            prompt=self.rubric.prompt.id,
+            model=self.model_name,
+            prompt=self.prompt_id,
             case_id=case_id,
         )
         return error_verdict(verdict, error)
@@ -185,6 +211,10 @@ class Judge:
         """A verdict's scores in the order of `score_names`, each with its explanation."""
         return named_scores(verdict, self.rubric.format.part_names)
 
+    def _ask(self, case: Case) -> Request:
+        request = self.rubric.ask(case)
+        return replace(request, repeat=self.repeat) if self.repeat else request
+
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
         """The conversation with a model about a case, step by step, for whoever drives it.
 
@@ -192,7 +222,7 @@ class Judge:
             GroundjudgeError: as for `judge`.
         """
         started = perf_counter()
-        spent = Verdict(judge=self.name, status="error", model=self.model.name, prompt=self.rubric.prompt.id)
+        spent = Verdict(judge=self.name, status="error", model=self.model_name, prompt=self.prompt_id)
         reasks, has_more_room = self.max_reasks, False
         try:
             case = Case.of(case)
@@ -200,10 +230,12 @@ class Judge:
             free = self.rubric.verdict_without_call(case)
             if free is not None:
                 return free.model_copy(update={"key": spent.key})
-            request: Request = yield Step("prompt", case, self.rubric.ask)
+            request: Request = yield Step("prompt", case, self._ask)
             while True:
                 spent = spent.model_copy(update={"attempts": spent.attempts + 1})
-                reply: Reply = yield Step("model", request, self.model.complete, self.model.acomplete)
+                reply: Reply = yield Step(
+                    "model", request, self.model.complete, self.model.acomplete, self.model
+                )
                 spent = _with_reply(spent, reply, self.model.name, perf_counter() - started)
                 try:
                     read: Verdict = yield Step("parser", reply, partial(self.rubric.verdict, case=case))
@@ -230,50 +262,15 @@ class Judge:
             raise
 
 
-def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[JudgeOptions]) -> Judge:
-    """Load a judge by its name, or from a prompt file of your own by its path.
-
-    Args:
-        name: one of `names()`, or the path of a prompt file.
-        model: a model's name ("openai:gpt-4o-mini"), "offline", (client, name), a LangChain chat model, a
-            DeepEvalBaseLLM, a function from the request to its reply, or a Model. It must be given.
-        options: as for `load_rubric`, and max_reasks: how often the model is asked again after a reply
-            that cannot be read, 1 by default.
-
-    Raises:
-        PromptError: there is no such judge, its file breaks its contract, or an option is out of range.
-        ModelError: no model was given, or what was given cannot be used as a model.
-        TypeError: there is no option of that name.
-    """
-    check_options(options, JudgeOptions)
-    max_reasks = options.pop("max_reasks", 1)
-    return Judge(load_rubric(name, **cast("RubricOptions", options)), as_model(model), max_reasks)
-
-
-def as_judge(
-    judge: str | Path | Rubric | Judge, model: ModelLike | None = None, **options: Unpack[JudgeOptions]
-) -> Judge:
-    """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
-
-    Args:
-        judge: a judge or a rubric, or the name or the path of one, which is loaded.
-        model: as for `load`. A judge keeps the model that it has if none is given.
-        options: as for `load`. They replace what a judge or a rubric has.
-
-    Raises:
-        PromptError, ModelError, TypeError: as for `load`.
-    """
-    if not isinstance(judge, Judge | Rubric):
-        return load(judge, model=model, **options)
-    check_options(options, JudgeOptions)
-    max_reasks = options.pop("max_reasks", None)
-    rubric_options = cast("RubricOptions", options)
-    if isinstance(judge, Rubric):
-        made = Judge(judge.with_options(**rubric_options), as_model(model))
-    else:
-        rubric = judge.rubric.with_options(**rubric_options) if options else judge.rubric
-        made = replace(judge, rubric=rubric, model=judge.model if model is None else as_model(model))
-    return made if max_reasks is None else replace(made, max_reasks=max_reasks)
+def key_of(identity: str, inputs: Iterable[Input], case: Case) -> str:
+    """The key of a verdict: the identity of who gives it, and a hash of what it looks at."""
+    own = {each.name: case.metadata.get(each.name) for each in inputs if each.is_own}
+    shown = case.model_copy(update={"metadata": own})
+    try:
+        content = shown.model_dump_json(exclude=None if own else {"metadata"})
+    except ValueError:  # tool calls may be nested deeper than pydantic goes
+        content = repr(shown)
+    return f"{identity}-{sha256(content.encode()).hexdigest()[:32]}"
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:

@@ -43,6 +43,7 @@ class Request:
         case: what is judged.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
             itself raises instead.
+        repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -50,6 +51,7 @@ class Request:
     rubric: Rubric
     case: Case
     paced: bool = False
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class Rubric:
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that the prompt shows."""
         return self.prompt.inputs
+
+    @property
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """This rubric, as the only one; a panel has several."""
+        return (self,)
 
     @cached_property
     def identity(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import ceil, floor
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, field_validator, model_validator
 
@@ -51,10 +51,11 @@ class Scale(Frozen):
         """YAML reads the bare words yes, no, on, off, true and false as booleans."""
         if not isinstance(choices, Mapping):
             return choices
-        if any(isinstance(name, bool) for name in choices):
+        named = cast("Mapping[object, object]", choices)
+        if any(isinstance(name, bool) for name in named):
             message = 'YAML reads yes, no, on, off, true and false as booleans: quote the label, "yes": 1'
             raise ValueError(message)
-        return {str(name): score for name, score in choices.items()}
+        return {str(name): score for name, score in named.items()}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Scale:

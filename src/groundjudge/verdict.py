@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
@@ -96,6 +96,25 @@ class PromptId(Frozen):
     sha256: str
 
 
+Status: TypeAlias = Literal["ok", "not_applicable", "error"]
+
+
+class Vote(Frozen):
+    """One of the votes that a verdict comes from; its fields mean what those of a verdict mean."""
+
+    judge: str
+    model: str | None = None
+    prompt: PromptId | None = None
+    status: Status
+    score: Score | None = None
+    value: Finite | None = None
+    label: str | None = None
+    passed: bool | None = None
+    usage: Usage | None = None
+    reply: str | None = None
+    error: Failure | None = None
+
+
 class Verdict(Frozen):
     """What one judge says of one case.
 
@@ -117,10 +136,14 @@ class Verdict(Frozen):
         reply: the raw text of the last reply.
         key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
+        votes: of a panel, in the order in which they were asked for; () for a single judge.
+        spread: the standard deviation of the votes' scores; None without votes.
+        agreement: the share of the votes that the largest group of them has, 0..1; None without votes.
+        decided_after: how many votes were asked for; None without votes.
     """
 
     judge: str
-    status: Literal["ok", "not_applicable", "error"]
+    status: Status
     score: Score | None = None
     value: Finite | None = None
     label: str | None = None
@@ -139,6 +162,10 @@ class Verdict(Frozen):
     case_id: str | None = None
     key: str | None = None
     library: str = __version__
+    votes: tuple[Vote, ...] = ()
+    spread: Finite | None = None
+    agreement: Score | None = None
+    decided_after: int | None = None
 
     @property
     def explanation(self) -> str:

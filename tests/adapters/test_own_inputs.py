@@ -71,7 +71,8 @@ def asked(judge: Judge) -> str:
 
 
 def judge_of(file: Path, **options: Any) -> Judge:
-    return load(file, model=ScriptedModel(REPLY), **options)
+    judge: Judge = load(file, model=ScriptedModel(REPLY), **options)
+    return judge
 
 
 @pytest.fixture(params=["key", "metadata"])

@@ -36,7 +36,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def judge_on(model: ScriptedModel, path: Path, **options: Any) -> Judge:
-    return load("groundedness", model=CachedModel(model, path), **options)
+    judge: Judge = load("groundedness", model=CachedModel(model, path), **options)
+    return judge
 
 
 @pytest.mark.parametrize("asked_async", [False, True])

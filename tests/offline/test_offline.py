@@ -259,7 +259,8 @@ OWN = [
 def own(tmp_path: Any, reply: Tags | Json | Banded | Scorecard, scale: Scale, **more: Any) -> Judge:
     file = tmp_path / "own.md"
     file.write_text("Is {response} backed by {context}?", encoding="utf-8")
-    return load(file, model="offline", reply=reply, scale=scale, **more)
+    judge: Judge = load(file, model="offline", reply=reply, scale=scale, **more)
+    return judge
 
 
 @pytest.mark.parametrize(("reply", "scale"), OWN)

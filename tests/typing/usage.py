@@ -219,12 +219,12 @@ def doors(path: Path) -> list[object]:
 
 def misspelt_options_are_found(judge: Judge) -> None:
     """Every line would be an error, of which either checker says that the comment is needed."""
-    load("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    load("groundedness", model="offline", treshold=0.7)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     load_rubric("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    as_judge(judge, parameter={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    load("groundedness", model="offline", may_be_empty=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    load("groundedness", model="offline", optionl=["query"])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    load("groundedness", model="offline", threshold="0.7")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    as_judge(judge, parameter={})  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    load("groundedness", model="offline", may_be_empty=True)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    load("groundedness", model="offline", optionl=["query"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    load("groundedness", model="offline", threshold="0.7")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -19,7 +19,8 @@ from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.errors import ModelError
-from groundjudge.judge import Judge, load
+from groundjudge.judge import Judge
+from groundjudge.loading import load
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
 from groundjudge.options import EmptyResponse

@@ -39,7 +39,8 @@ class CachedModel:
     use, so an improved reply format needs no new calls. Errors, refusals and unreadable replies are not
     stored. A reply from the file has `cached=True` and a usage of 0.
 
-    The cache key consists of the messages, the endpoint, the model's name, all parameters and `repeat`.
+    The cache key consists of the messages, the endpoint, the model's name, all parameters, `repeat` and the
+    request's own `repeat`.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel.
 
@@ -93,7 +94,7 @@ class CachedModel:
             self.model.name,
             [dict(message) for message in request.messages],
             dict(request.parameters),
-            self.repeat,
+            [self.repeat, request.repeat] if request.repeat else self.repeat,
         ]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 

@@ -91,7 +91,7 @@ class SharedModel:
 
     def _join(self, request: Request) -> Call:
         """The other model's call for the same request, or a new call."""
-        key = sha256(repr((request.messages, request.parameters)).encode()).hexdigest()
+        key = sha256(repr((request.messages, request.parameters, request.repeat)).encode()).hexdigest()
         with self.lock:
             for call in self.calls:
                 if call.key == key and call.caller is not self:

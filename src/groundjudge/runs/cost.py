@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.judge import Judge
+from groundjudge.panel import AnyJudge
 from groundjudge.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
@@ -20,11 +20,11 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class Estimate(Frozen):
-    """What one judge would ask for, at one call per case; asking again costs as much again.
+    """What one judge would ask for, at one call per case and vote; asking again costs as much again.
 
     Attributes:
         judge: the judge's name.
-        n_calls: how many cases it would ask the model about.
+        n_calls: how many calls it would make; a panel that stops once it is decided makes fewer.
         n_free: cases with nothing to judge, which cost no call.
         n_error: rows that would get an error without a call.
         prompt_tokens: of all prompts together, see `prompt_tokens`.
@@ -51,19 +51,16 @@ class Prices:
         return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / PER_MILLION
 
 
-def estimate(judges: Judge | Rubric | Sequence[Judge | Rubric], cases: Iterable[Row]) -> list[Estimate]:
+def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Iterable[Row]) -> list[Estimate]:
     """Estimate what a run would ask for, judge by judge. Nothing is asked, and rubrics need no model.
 
     Raises:
         Exception: whatever reading `cases` raises.
     """
-    rubrics = [
-        judge.rubric if isinstance(judge, Judge) else judge
-        for judge in (judges if isinstance(judges, Sequence) else (judges,))
-    ]
-    counts = {rubric.name: _Count(rubric) for rubric in rubrics}
+    listed = judges if isinstance(judges, Sequence) else (judges,)
+    counts = {judge.name: _Count(judge.name, judge.rubrics) for judge in listed}
     for number, row in enumerate(cases, 1):
-        for job in jobs_of(row, number, rubrics):
+        for job in jobs_of(row, number, listed):
             if not isinstance(job, Verdict):
                 counts[job[0].name].add(job[1])
             elif job.judge in counts:
@@ -83,9 +80,10 @@ def prompt_tokens(request: Request) -> int:
 
 @dataclass
 class _Count:
-    """What is counted for one judge."""
+    """What is counted for one judge or panel: each case costs a call for every rubric."""
 
-    rubric: Rubric
+    name: str
+    rubrics: tuple[Rubric, ...]
     n_calls: int = 0
     n_free: int = 0
     n_error: int = 0
@@ -93,22 +91,28 @@ class _Count:
 
     def add(self, case: Case) -> None:
         try:
-            if self.rubric.verdict_without_call(case):
-                self.n_free += 1
-            else:
-                self.tokens += prompt_tokens(self.rubric.ask(case))
-                self.n_calls += 1
+            requests = [rubric.ask(case) for rubric in self.rubrics if not rubric.verdict_without_call(case)]
         except GroundjudgeError:
             self.n_error += 1
+            return
+        self.n_free += not requests
+        self.n_calls += len(requests)
+        self.tokens += sum(map(prompt_tokens, requests))
 
     def estimate(self) -> Estimate:
-        parameters = self.rubric.prompt.parameters
-        limit = next((parameters[name] for name in LIMITS if name in parameters), None)
+        limits = [_limit(rubric) for rubric in self.rubrics]
+        largest = None if None in limits else max(limit for limit in limits if limit is not None)
         return Estimate(
-            judge=self.rubric.name,
+            judge=self.name,
             n_calls=self.n_calls,
             n_free=self.n_free,
             n_error=self.n_error,
             prompt_tokens=self.tokens,
-            completion_tokens=None if limit is None else limit * self.n_calls,
+            completion_tokens=None if largest is None else largest * self.n_calls,
         )
+
+
+def _limit(rubric: Rubric) -> int | None:
+    """The most tokens that a reply can have; None if nothing limits it."""
+    parameters = rubric.prompt.parameters
+    return next((parameters[name] for name in LIMITS if name in parameters), None)

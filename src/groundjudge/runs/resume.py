@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.judge import Judge
+from groundjudge.panel import AnyJudge
 from groundjudge.verdict import Verdict
 
 
@@ -35,7 +35,7 @@ class PreviousVerdicts:
         self._offsets = offsets
         self._used: set[str] = set()
 
-    def __call__(self, judge: Judge, case: Case) -> Verdict | None:
+    def __call__(self, judge: AnyJudge, case: Case) -> Verdict | None:
         """The verdict of the judge on the case, or None."""
         offset = self._offsets.get(key := judge.key(case))
         if offset is None:
@@ -62,7 +62,7 @@ class PreviousVerdicts:
         return len(self._offsets) - len(self._used)
 
 
-def prepare_resume(path: Path, judges: Iterable[Judge]) -> PreviousVerdicts:
+def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
     """Prepare a file of verdicts to be continued by the same judges. The caller closes what is returned.
 
     Errors are removed, because those rows are judged again, and so is a half-written last line. The
@@ -88,7 +88,7 @@ def prepare_resume(path: Path, judges: Iterable[Judge]) -> PreviousVerdicts:
 
 
 def _copy_reusable(
-    lines: Iterable[bytes], part: Path, judges: Mapping[str, Judge], path: Path
+    lines: Iterable[bytes], part: Path, judges: Mapping[str, AnyJudge], path: Path
 ) -> dict[str, int]:
     """Copy the verdicts that stay; returns the offsets, by key, of those that these judges can reuse."""
     offsets: dict[str, int] = {}
@@ -139,11 +139,11 @@ def _is_judged_again(verdict: Verdict, judges: Iterable[str]) -> bool:
     return verdict.judge in judges or not verdict.judge or verdict.error.code == "unknown_judge"
 
 
-def _check_identity(verdict: Verdict, judge: Judge, path: Path) -> None:
+def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
     """Make sure that the verdict is by exactly this judge."""
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
-    prompt = judge.rubric.prompt.id
+    prompt = judge.prompt_id
     if verdict.prompt == prompt:
         code, what = "other_model", "another model, other settings or another version of groundjudge"
     else:

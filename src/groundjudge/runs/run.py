@@ -21,15 +21,19 @@ from collections.abc import (
 from contextlib import aclosing, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import Case, well_formed
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judge import Judge, Step, aperform, error_verdict
+from groundjudge.judge import Step, aperform, error_verdict
+from groundjudge.model import Model
 from groundjudge.models.threads import ThreadPerCall
-from groundjudge.rubric import Rubric, names
+from groundjudge.panel import AnyJudge
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request, Rubric, names
 from groundjudge.runs.budget import Budget
 from groundjudge.runs.outage import OnOutage
 from groundjudge.runs.throttle import Throttle
@@ -40,12 +44,12 @@ Row: TypeAlias = Case | Mapping[str, Any] | CaseError
 
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
-J = TypeVar("J", bound=Judge | Rubric)
+J = TypeVar("J", bound=AnyJudge | Rubric)
 
-Job: TypeAlias = tuple[Judge, Case] | Verdict
+Job: TypeAlias = tuple[AnyJudge, Case] | Verdict
 """A judge and the case to judge, or a verdict that is known without asking a model."""
 
-Previous: TypeAlias = Callable[[Judge, Case], Verdict | None]
+Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 """Looks up the verdict of a previous run; returns None if there is none."""
 
 FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
@@ -58,7 +62,7 @@ log = logging.getLogger("groundjudge")
 
 
 def arun(  # noqa: PLR0913  independent options
-    judges: Judge | Sequence[Judge],
+    judges: AnyJudge | Sequence[AnyJudge],
     cases: Rows,
     *,
     concurrency: int = 16,
@@ -132,14 +136,14 @@ def arun(  # noqa: PLR0913  independent options
         raise ValueError(message)
     throttle = Throttle(concurrency, Budget(max_calls, max_tokens), on_outage)
 
-    async def judged(judge: Judge, case: Case) -> Verdict | ModelError:
+    async def judged(judge: AnyJudge, case: Case) -> Verdict | ModelError:
         return await _judged(judge, case, throttle, deadline)
 
     return _verdicts(_jobs(listed, cases, previous), judged, concurrency, ordered=ordered)
 
 
 def run(  # noqa: PLR0913  as above
-    judges: Judge | Sequence[Judge],
+    judges: AnyJudge | Sequence[AnyJudge],
     cases: Rows,
     *,
     concurrency: int = 16,
@@ -191,7 +195,7 @@ def id_of(row: Row, number: int) -> str:
     return row_id if row_id.strip() else f"row {number}"
 
 
-def _checked(judges: Judge | Sequence[Judge]) -> tuple[Judge, ...]:
+def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
     """The judges as a tuple.
 
     Raises:
@@ -208,7 +212,9 @@ def _checked(judges: Judge | Sequence[Judge]) -> tuple[Judge, ...]:
     return listed
 
 
-async def _jobs(judges: Sequence[Judge], rows: Rows, previous: Previous | None) -> AsyncGenerator[Job, None]:
+async def _jobs(
+    judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
+) -> AsyncGenerator[Job, None]:
     number = 0
     if isinstance(rows, AsyncIterable):
         async for row in rows:
@@ -278,7 +284,7 @@ def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, 
 
 async def _verdicts(
     jobs: AsyncGenerator[Job, None],
-    judged: Callable[[Judge, Case], Awaitable[Verdict | ModelError]],
+    judged: Callable[[AnyJudge, Case], Awaitable[Verdict | ModelError]],
     concurrency: int,
     *,
     ordered: bool,
@@ -377,35 +383,55 @@ def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
 
 
 async def _judged(
-    judge: Judge, case: Case, throttle: Throttle, deadline: float | None
+    judge: AnyJudge, case: Case, throttle: Throttle, deadline: float | None
 ) -> Verdict | ModelError:
     """The verdict of a row, or the error that ends the run."""
-    end = None if deadline is None else asyncio.get_running_loop().time() + deadline
+    ask = partial(_ask, throttle, deadline, asyncio.get_running_loop().time())
 
-    async def throttled(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
-        if step.name != "model":
-            return await aperform(step)
-        limit = asyncio.timeout_at(end)
+    async def perform(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+        if step.model is None:
+            return await aperform(step, perform)
         try:
-            async with limit:
-                return await throttle.ask(judge.model, step.given)
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            message = f"{judge.model.name}: no verdict within the row's deadline of {deadline:g} s"
-            raise ModelError("timeout", message, judge.model.name) from error
+            return await ask(step.model, step.given)
+        except ModelError as error:
+            if error.code in FATAL or throttle.ends_run(error):
+                raise _EndsRunError(error) from error
+            raise
 
     try:
-        return await judge.ajudge(case, throttled)
+        return await judge.ajudge(case, perform)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
         return judge.failed(error, case)  # raised by a client; this run was not cancelled
+    except _EndsRunError as ends:
+        return ends.error
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-        if isinstance(error, ModelError) and (error.code in FATAL or throttle.ends_run(error)):
-            return error
         return judge.failed(error, case)
+
+
+async def _ask(
+    throttle: Throttle, deadline: float | None, started: float, model: Model, request: Request
+) -> Reply:
+    """The model's reply, if it comes before the deadline of the row that was started then."""
+    limit = asyncio.timeout_at(None if deadline is None else started + deadline)
+    try:
+        async with limit:
+            return await throttle.ask(model, request)
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        message = f"{model.name}: no verdict within the row's deadline of {deadline:g} s"
+        raise ModelError("timeout", message, model.name) from error
+
+
+class _EndsRunError(Exception):
+    """Carries an error that ends the run past a panel, for which it would only be a missing vote."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
