@@ -25,6 +25,7 @@ ROOMS = (
     "prompt",
     "reply",
     "replies",
+    "distribution",
     "options",
     "rubric",
     "model",

@@ -314,14 +314,29 @@ def _with_more_room(request: Request, reply: Reply) -> Request:
 
 
 def _with_the_error(request: Request, error: ReplyError) -> Request:
-    """The request once more, with the reply and what was wrong with it."""
+    """The request once more, with the reply and what was wrong with it, and structured where possible."""
     complaint = {
         "role": "user",
         "content": f"Your last reply could not be read: {error.message}. "
         "Give the whole verdict again, in exactly the format that was asked for and nothing else.",
     }
     said = ({"role": "assistant", "content": error.reply},) if error.reply.strip() else ()
-    return replace(request, messages=(*request.messages, *said, complaint))
+    messages = (*request.messages, *said, complaint)
+    return replace(request, messages=messages, parameters=_with_format(request))
+
+
+def _with_format(request: Request) -> Mapping[str, Any]:
+    """The parameters of the next request: with the format's schema, then with any JSON, then without."""
+    rubric, parameters = request.rubric, dict(request.parameters)
+    if not rubric.response_format or "response_format" in rubric.prompt.parameters:
+        return parameters
+    match parameters.pop("response_format", None):
+        case None:
+            return {**parameters, **rubric.response_format}
+        case {"type": "json_schema"}:
+            return {**parameters, "response_format": {"type": "json_object"}}
+        case _:
+            return parameters
 
 
 def _sum(first: Usage | None, second: Usage | None) -> Usage | None:

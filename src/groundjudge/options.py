@@ -13,6 +13,10 @@ EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 """What becomes of a row whose response is missing or blank: no model is asked about it."""
 
 
+Structured: TypeAlias = Literal["reask", "always", "never"]
+"""When the endpoint is asked for a reply by a JSON schema, if the format has one."""
+
+
 class PromptOptions(TypedDict, total=False):
     """What a prompt file says of itself, and what may be given in code instead. None: not given.
 
@@ -38,9 +42,18 @@ class PromptOptions(TypedDict, total=False):
 
 
 class RubricOptions(PromptOptions, total=False):
-    """The same, and the threshold."""
+    """The same, the threshold, and what more is asked of the model.
+
+    Attributes:
+        threshold: on the score, 0..1: a verdict passes if its score reaches it.
+        weighted: whether the score is the mean over the probabilities that the model gave to each value.
+        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
+            could not be read; "always"; or "never".
+    """
 
     threshold: float | None
+    weighted: bool | None
+    structured: Structured | None
 
 
 def check_options(options: Iterable[str], known: type[Any]) -> None:

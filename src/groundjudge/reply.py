@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from math import exp
+from typing import Any, NamedTuple, cast
 
 from groundjudge.case import Case, well_formed
 from groundjudge.errors import ReplyError
@@ -15,6 +16,10 @@ FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 """The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama."""
 
 
+LEAST_PROBABILITY = 1e-4
+"""Candidates below this are not kept."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a reader read in a reply about a case: the verdict, or the error."""
@@ -22,6 +27,18 @@ class Outcome:
     reader: object
     case: Case
     found: Verdict | ReplyError
+
+
+class Token(NamedTuple):
+    """A token of a reply.
+
+    Attributes:
+        text: its bytes; a character can be spread over several tokens.
+        candidates: the bytes of the likeliest tokens in its place, each with its probability, 0..1.
+    """
+
+    text: bytes
+    candidates: tuple[tuple[bytes, float], ...]
 
 
 @dataclass(frozen=True)
@@ -36,6 +53,7 @@ class Reply:
         refusal: the text with which the model declined, if the endpoint reports refusals apart.
         retries: how many times the request was sent again before this reply came.
         cached: whether the reply came from a cache, so that nothing was sent.
+        tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
         outcome: what was read in it, where that was done already, and for whom: a reply is read once.
     """
 
@@ -46,6 +64,7 @@ class Reply:
     refusal: str | None = None
     retries: int = 0
     cached: bool = False
+    tokens: tuple[Token, ...] | None = field(default=None, repr=False)
     outcome: Outcome | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,6 +97,7 @@ def _of_mapping(answer: Mapping[str, Any]) -> Reply:
             finish_reason=choice.get("finish_reason"),
             refusal=message.get("refusal"),
             model=answer.get("model"),
+            tokens=tokens_of(choice.get("logprobs")),
         )
     if isinstance(answer.get("content"), str | list):
         return Reply(_text(answer["content"]))
@@ -98,7 +118,40 @@ def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody el
         else None,
         model=told.get("model_name") or told.get("model"),
         refusal=more.get("refusal"),
+        tokens=tokens_of(told.get("logprobs")),
     )
+
+
+def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
+    """The tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
+    match logprobs:
+        case {"content": list() as content} if content:
+            listed = cast("list[Mapping[str, Any]]", content)
+            return tuple(map(_token, listed)) if all(map(_is_token, listed)) else None
+        case _:
+            return None
+
+
+def _is_token(entry: object) -> bool:
+    match entry:
+        case {"token": str(), "logprob": int() | float()}:
+            return True
+        case _:
+            return False
+
+
+def _token(entry: Mapping[str, Any]) -> Token:
+    # The token itself may be missing from the likeliest ones, or be listed first among them.
+    entries = [entry, *filter(_is_token, entry.get("top_logprobs") or ())]
+    probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
+    likely = {text: share for text, share in probabilities.items() if share >= LEAST_PROBABILITY}
+    return Token(_bytes(entry), tuple(likely.items()))
+
+
+def _bytes(entry: Mapping[str, Any]) -> bytes:
+    """The token's bytes, or those of its text where the endpoint gives no bytes."""
+    listed = entry.get("bytes")
+    return bytes(cast("list[int]", listed)) if listed else str(entry["token"]).encode()
 
 
 def _text(content: object) -> str:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, Unpack, cast, get_args
 
 from groundjudge.case import Case, Document, is_blank
+from groundjudge.distribution import MOST_VALUES, distribution, is_weighable
 from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
-from groundjudge.options import EmptyResponse, RubricOptions, check_options
+from groundjudge.options import EmptyResponse, RubricOptions, Structured, check_options
 from groundjudge.prompt import Input, Prompt
 from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
+from groundjudge.replies.reading import Span
 from groundjudge.reply import Outcome, Reply
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Verdict, passes
@@ -28,6 +30,9 @@ from groundjudge.version import __version__
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
 """What an application gives, and what is missing together where it crashed."""
+
+PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
+"""The parameters that ask for the probabilities of tokens."""
 
 PROMPTS = Path(__file__).parent / "prompts"
 
@@ -67,11 +72,15 @@ class Rubric:
         threshold: on the score, 0..1: a verdict passes if its score reaches it.
         empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
             a crashed application deserves; "not_applicable"; or the "worst" score, 0.
+        weighted: whether the score is the mean over the probabilities that the model gave to each value.
+        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
+            could not be read; "always"; or "never".
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
             the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`,
-            `bad_choices` (the format cannot express one of the scale's labels).
+            `bad_choices` (the format cannot express one of the scale's labels), `bad_weighted` (the scale has
+            too many values), `bad_structured`.
     """
 
     prompt: Prompt
@@ -81,11 +90,14 @@ class Rubric:
     not_applicable: tuple[float, ...]
     threshold: float
     empty_response: EmptyResponse = "error"
+    weighted: bool = False
+    structured: Structured = "reask"
 
     def __post_init__(self) -> None:
         _check_format(self.format)
         _check_threshold(self.threshold)
-        _check_empty_response(self.empty_response)
+        _check_choice("empty_response", self.empty_response, EmptyResponse)
+        _check_choice("structured", self.structured, Structured)
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
@@ -94,6 +106,7 @@ class Rubric:
             )
             raise PromptError("bad_levels", message, self.prompt.path)
         _check_choices(self)
+        _check_weighted(self)
 
     @property
     def name(self) -> str:
@@ -128,6 +141,8 @@ class Rubric:
             sorted(self.not_applicable),
             self.threshold,
             self.empty_response,
+            self.weighted,
+            self.structured,
             __version__,
         ]
         return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
@@ -163,7 +178,20 @@ class Rubric:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
         case = Case.of(case)
-        return Request(self.prompt.render(case), self.prompt.parameters, self, case)
+        more = {
+            **(PROBABILITIES if self.weighted else {}),
+            **(self.response_format if self.structured == "always" else {}),
+        }
+        return Request(self.prompt.render(case), {**more, **self.prompt.parameters}, self, case)
+
+    @property
+    def response_format(self) -> Mapping[str, Any]:
+        """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
+        schema = None if self.structured == "never" else self.format.schema(self.scale)
+        if schema is None:
+            return {}
+        named = {"name": "verdict", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
 
     def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
         """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
@@ -174,10 +202,13 @@ class Rubric:
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else Case.of(case)
         reading = self.format.read(reply, self.scale)
-        parts, warnings = _parts(reading, self.scale, case)
+        weighed = self._weighed(reply, reading) if self.weighted else Weighed(reading)
+        parts, about_quotes = _parts(weighed.reading, reading, self.scale, case)
         label = reading.label or label_of(reading.value, self.levels)
+        oddities = self._oddities(reading, label, case)
+        warnings = (*reading.warnings, *weighed.warnings, *about_quotes, *oddities)
         is_applicable = reading.value not in self.not_applicable
-        score = self.format.score(reading, self.scale) if is_applicable else None
+        score = self.format.score(weighed.reading, self.scale) if is_applicable else None
         return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
@@ -187,16 +218,52 @@ class Rubric:
             passed=score is None or passes(score, self.threshold),
             reason=reading.reason,
             parts=parts,
-            warnings=tuple(
-                dict.fromkeys((*reading.warnings, *warnings, *self._oddities(reading, label, case)))
-            ),
+            warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
             attempts=1,
             model=reply.model,
             prompt=self.prompt.id,
             reply=reply.text,
             case_id=case.id if case else None,
+            expected=weighed.reading.value if weighed.distribution else None,
+            distribution=weighed.distribution,
         )
+
+    def _weighed(self, reply: Reply, reading: Reading) -> Weighed:
+        """The reading with the means of its values, where their probabilities are known."""
+        parts = [self._weighed_value(reply, part.value, part.span) for part in reading.parts]
+        value, shares = self._weighed_value(reply, reading.value, reading.span)
+        known = [share for _, share in parts] if parts else [shares]
+        return Weighed(
+            replace(
+                reading,
+                value=value,
+                parts=tuple(
+                    replace(part, value=mean) for part, (mean, _) in zip(reading.parts, parts, strict=True)
+                ),
+            ),
+            shares,
+            () if all(known) else ("logprobs_unusable",),
+        )
+
+    def _weighed_value(
+        self, reply: Reply, value: float | None, span: Span | None
+    ) -> tuple[float | None, Mapping[str, float] | None]:
+        """The mean of the values by their probabilities, and the probabilities; else the value and None.
+
+        Values that mean "not applicable" have no part in the mean.
+        """
+        shares = distribution(reply, span, self.scale)
+        if value is None or shares is None:
+            return value, shares
+        values = self.scale.choices or {name: float(name) for name in shares}
+        weights = [
+            (share, own)
+            for name, share in shares.items()
+            if (own := values[name]) is not None and own not in self.not_applicable
+        ]
+        total = sum(share for share, _ in weights)
+        return (sum(share * own for share, own in weights) / total if total else value), shares
 
     def verdict_without_call(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
@@ -272,6 +339,15 @@ class Rubric:
             yield "band_mismatch"
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """A reading after its values were weighed, the probabilities of its value, and warnings."""
+
+    reading: Reading
+    distribution: Mapping[str, float] | None = None
+    warnings: tuple[str, ...] = ()
+
+
 def names() -> list[str]:
     """The names of the judges that come with the library."""
     return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
@@ -307,7 +383,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     if options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, reply, scale)
     levels, not_applicable = options.get("levels"), options.get("not_applicable")
-    threshold, empty_response = options.get("threshold"), options.get("empty_response")
+    threshold = options.get("threshold")
     return Rubric(
         prompt,
         reply,
@@ -315,8 +391,10 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         _sorted(prompt.levels if levels is None else levels),
         tuple(prompt.not_applicable if not_applicable is None else not_applicable),
         prompt.threshold if threshold is None else threshold,
-        "error" if empty_response is None else empty_response,
     ).with_options(
+        empty_response=options.get("empty_response"),
+        weighted=options.get("weighted"),
+        structured=options.get("structured"),
         parameters=options.get("parameters"),
         may_be_empty=options.get("may_be_empty"),
         optional=options.get("optional"),
@@ -351,11 +429,21 @@ def _check_threshold(threshold: object) -> None:
         raise PromptError("bad_threshold", message, str(threshold))
 
 
-def _check_empty_response(choice: object) -> None:
-    choices = get_args(EmptyResponse)
-    if choice not in choices:
-        message = f"empty_response must be one of {', '.join(map(repr, choices))}, not {choice!r}"
-        raise PromptError("bad_empty_response", message, str(choice))
+def _check_choice(option: str, choice: object, choices: object) -> None:
+    names = get_args(choices)
+    if choice not in names:
+        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
+        code = f"bad_{option}"
+        raise PromptError(code, message, str(choice))
+
+
+def _check_weighted(rubric: Rubric) -> None:
+    if rubric.weighted and not is_weighable(rubric.scale):
+        message = (
+            f"{rubric.name}: weighted needs labels or at most {MOST_VALUES} whole numbers from 0, because "
+            f"a token must tell the values apart; the scale is {rubric.scale}"
+        )
+        raise PromptError("bad_weighted", message, rubric.prompt.path)
 
 
 def _check_choices(rubric: Rubric) -> None:
@@ -396,19 +484,21 @@ def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
     return [kind.__module__, kind.__qualname__, attributes]
 
 
-def _parts(reading: Reading, scale: Scale, case: Case | None) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The parts with their quotes looked up in the case, and the warnings about quotes."""
+def _parts(
+    weighed: Reading, reading: Reading, scale: Scale, case: Case | None
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
     parts: list[Part] = []
     warnings: list[str] = []
     sources = Sources((case and case.context) or ())
-    for part in reading.parts:
+    for part, mean in zip(reading.parts, weighed.parts, strict=True):
         found, warned = find(part.quotes, sources) if case else ((), ())
         warnings.extend(warned)
         parts.append(
             Part(
                 name=part.name,
                 value=part.value,
-                score=None if part.value is None else scale.score(part.value),
+                score=None if mean.value is None else scale.score(mean.value),
                 label=part.label or None,
                 reason=part.reason,
                 evidence=found,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
@@ -136,6 +136,8 @@ class Verdict(Frozen):
         reply: the raw text of the last reply.
         key: the judge's `identity`, and a hash of the case; metadata counts only if the prompt shows it.
         library: the version of groundjudge.
+        expected: with `weighted`, the mean of the values by their probabilities, on the judge's own scale.
+        distribution: with `weighted`, the probability of each value or label; None where it is not known.
         votes: of a panel, in the order in which they were asked for; () for a single judge.
         spread: the standard deviation of the votes' scores; None without votes.
         agreement: the share of the votes that the largest group of them has, 0..1; None without votes.
@@ -162,6 +164,8 @@ class Verdict(Frozen):
     case_id: str | None = None
     key: str | None = None
     library: str = __version__
+    expected: Finite | None = None
+    distribution: Mapping[str, Score] | None = None
     votes: tuple[Vote, ...] = ()
     spread: Finite | None = None
     agreement: Score | None = None

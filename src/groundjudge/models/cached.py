@@ -15,7 +15,7 @@ from typing import Any
 
 from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.lookup import ModelLike, as_model
-from groundjudge.reply import Reply
+from groundjudge.reply import Reply, Token
 from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -156,21 +156,35 @@ def _text(reply: Reply) -> str:
         "refusal": reply.refusal,
         "usage": reply.usage.model_dump() if reply.usage else None,
     }
+    if reply.tokens:
+        fields["tokens"] = [
+            [token.text.hex(), [[text.hex(), share] for text, share in token.candidates]]
+            for token in reply.tokens
+        ]
     return json.dumps(fields, ensure_ascii=False)
 
 
 def _reply(text: object) -> Reply | None:
     """The reply in a JSON text, without its usage; None if the text is not a reply."""
     try:
-        match json.loads(str(text)):
+        match found := json.loads(str(text)):
             case {
                 "text": str(content),
                 "finish_reason": str() | None as reason,
                 "model": str() | None as model,
                 "refusal": str() | None as refusal,
             }:
-                return Reply(content, reason, None, model, refusal)
+                return Reply(content, reason, None, model, refusal, tokens=_tokens(found.get("tokens")))
             case _:
                 return None
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, RecursionError):
         return None
+
+
+def _tokens(listed: list[tuple[str, list[tuple[str, float]]]] | None) -> tuple[Token, ...] | None:
+    if listed is None:
+        return None
+    return tuple(
+        Token(bytes.fromhex(text), tuple((bytes.fromhex(each), share) for each, share in candidates))
+        for text, candidates in listed
+    )

@@ -75,6 +75,7 @@ def _choices(choices: Any) -> list[dict[str, Any]]:  # noqa: ANN401  an object o
                 "refusal": _text(_get(message, "refusal")),
             },
             "finish_reason": _text(_get(first, "finish_reason")),
+            "logprobs": _get(first, "logprobs"),
         }
     ]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from groundjudge.errors import ModelError
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.completion import completion_of
-from groundjudge.models.refused import LEFT_OUT, REFUSING, accepted, refused
+from groundjudge.models.refused import LEFT_OUT, LOGPROBS, REFUSING, accepted, looser_format, refused
 from groundjudge.reply import Reply, reply_of
 from groundjudge.verdict import Usage
 
@@ -122,28 +122,49 @@ class Exchange:
                 self._remember_refusals()
                 usage, name = _usage(completion.get("usage")), completion.get("model")
                 model = name if isinstance(name, str) else None
-                return replace(reply_of(completion), usage=usage, model=model, retries=self.retries)
+                reply = replace(reply_of(completion), usage=usage, model=model, retries=self.retries)
+                self._notice_ignored(reply)
+                return reply
             case _:
                 raise self._model_error(EndpointError("server", f"{NO_COMPLETION}: {message_of(completion)}"))
+
+    def _notice_ignored(self, reply: Reply) -> None:
+        """Share which parameters the endpoint takes and ignores, as some gateways do."""
+        sent, is_whole = self._parameters(), bool(reply.text) and reply.finish_reason != "length"
+        ignored: dict[str, str] = {}
+        if is_whole and sent.keys() & LOGPROBS and reply.tokens is None:
+            ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
+        if is_whole and "response_format" in sent and not _is_json(reply.text):
+            ignored["response_format"] = looser_format(sent)
+        self._share(ignored, "ignores")
 
     def _parameters(self) -> dict[str, Any]:
         return accepted(self.request.parameters, {**self.known_refusals, **self.new_refusals})
 
     def _remember_refusals(self) -> None:
         """Share the refusals of this exchange, now that leaving those parameters out has helped."""
-        for name, new in self.new_refusals.items():
+        self._share(self.new_refusals, "does not take")
+
+    def _share(self, refusals: Mapping[str, str], what: str) -> None:
+        for name, new in refusals.items():
             if self.known_refusals.get(name) != new:
                 self.known_refusals[name] = new
                 change = "left out" if new == LEFT_OUT else f"sent as {new}"
-                log.warning(
-                    "%s at %s does not take %s: it is %s from now on", self.model, self.host, name, change
-                )
+                log.warning("%s at %s %s %s: it is %s from now on", self.model, self.host, what, name, change)
 
     def _model_error(self, error: EndpointError) -> ModelError:
         remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
         raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
         raised.retry_after, raised.retries = error.retry_after, self.retries + error.retries
         return raised
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def message_of(body: object) -> str:
