@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from groundjudge.replies.folded import fold
-from groundjudge.replies.reading import Span
+from groundjudge.replies.reading import Reading, Span
 from groundjudge.reply import Reply, Token
 from groundjudge.scale import Scale, folded
 
@@ -31,6 +32,39 @@ def is_weighable(scale: Scale) -> bool:
     """Whether the values of a scale can be told apart by a token: few whole numbers from 0, or labels."""
     values = scale.whole_numbers
     return bool(scale.choices) or (0 < len(values) <= MOST_VALUES and values[0] >= 0)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A reading after its values were weighed.
+
+    Attributes:
+        reading: the reading with the mean in place of each value whose probabilities are known.
+        shares: the probabilities of the reading's own value, as `distribution` returns them.
+        warnings: `logprobs_unusable` if the probabilities of a value are not known.
+    """
+
+    reading: Reading
+    shares: Mapping[str, float] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()) -> Weighed:
+    """Weigh the value of a reading, and those of its parts.
+
+    Values that mean "not applicable" have no part in a mean.
+    """
+    known: list[bool] = []
+
+    def mean(value: float | None, span: Span | None) -> tuple[float | None, Mapping[str, float] | None]:
+        shares = distribution(reply, span, scale)
+        known.append(shares is not None)
+        return _mean(shares or {}, value, scale, not_applicable), shares
+
+    parts = tuple(replace(part, value=mean(part.value, part.span)[0]) for part in reading.parts)
+    value, shares = (reading.value, None) if parts else mean(reading.value, reading.span)
+    warnings = () if all(known) else ("logprobs_unusable",)
+    return Weighed(replace(reading, value=value, parts=parts), shares, warnings)
 
 
 def distribution(reply: Reply, span: Span | None, scale: Scale) -> Mapping[str, float] | None:
@@ -60,6 +94,20 @@ def distribution(reply: Reply, span: Span | None, scale: Scale) -> Mapping[str, 
     if mass < LEAST_MASS:
         return None
     return {name: shares[name] / mass for name in _names(scale) if name in shares}
+
+
+def _mean(
+    shares: Mapping[str, float], value: float | None, scale: Scale, not_applicable: Collection[float]
+) -> float | None:
+    """The mean of the values by their probabilities; the value itself where there are none, or it is None."""
+    values = scale.choices or {name: float(name) for name in shares}
+    weights = [
+        (own, share)
+        for name, share in shares.items()
+        if (own := values[name]) is not None and own not in not_applicable
+    ]
+    total = sum(share for _, share in weights)
+    return value if value is None or not total else sum(own * share for own, share in weights) / total
 
 
 def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:

@@ -125,9 +125,9 @@ def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody el
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
     """The tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
     match logprobs:
-        case {"content": list() as content} if content:
+        case {"content": [*content]}:
             listed = cast("list[Mapping[str, Any]]", content)
-            return tuple(map(_token, listed)) if all(map(_is_token, listed)) else None
+            return tuple(map(_token, listed)) if listed and all(map(_is_token, listed)) else None
         case _:
             return None
 

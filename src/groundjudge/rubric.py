@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any, Unpack, cast, get_args
 
 from groundjudge.case import Case, Document, is_blank
-from groundjudge.distribution import MOST_VALUES, distribution, is_weighable
+from groundjudge.distribution import MOST_VALUES, Weighed, is_weighable, weigh
 from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
 from groundjudge.options import EmptyResponse, RubricOptions, Structured, check_options
 from groundjudge.prompt import Input, Prompt
 from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
-from groundjudge.replies.reading import Span
 from groundjudge.reply import Outcome, Reply
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Verdict, passes
@@ -202,7 +201,9 @@ class Rubric:
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else Case.of(case)
         reading = self.format.read(reply, self.scale)
-        weighed = self._weighed(reply, reading) if self.weighted else Weighed(reading)
+        weighed = Weighed(reading)
+        if self.weighted:
+            weighed = weigh(reply, reading, self.scale, self.not_applicable)
         parts, about_quotes = _parts(weighed.reading, reading, self.scale, case)
         label = reading.label or label_of(reading.value, self.levels)
         oddities = self._oddities(reading, label, case)
@@ -225,45 +226,9 @@ class Rubric:
             prompt=self.prompt.id,
             reply=reply.text,
             case_id=case.id if case else None,
-            expected=weighed.reading.value if weighed.distribution else None,
-            distribution=weighed.distribution,
+            expected=weighed.reading.value if weighed.shares else None,
+            distribution=weighed.shares,
         )
-
-    def _weighed(self, reply: Reply, reading: Reading) -> Weighed:
-        """The reading with the means of its values, where their probabilities are known."""
-        parts = [self._weighed_value(reply, part.value, part.span) for part in reading.parts]
-        value, shares = self._weighed_value(reply, reading.value, reading.span)
-        known = [share for _, share in parts] if parts else [shares]
-        return Weighed(
-            replace(
-                reading,
-                value=value,
-                parts=tuple(
-                    replace(part, value=mean) for part, (mean, _) in zip(reading.parts, parts, strict=True)
-                ),
-            ),
-            shares,
-            () if all(known) else ("logprobs_unusable",),
-        )
-
-    def _weighed_value(
-        self, reply: Reply, value: float | None, span: Span | None
-    ) -> tuple[float | None, Mapping[str, float] | None]:
-        """The mean of the values by their probabilities, and the probabilities; else the value and None.
-
-        Values that mean "not applicable" have no part in the mean.
-        """
-        shares = distribution(reply, span, self.scale)
-        if value is None or shares is None:
-            return value, shares
-        values = self.scale.choices or {name: float(name) for name in shares}
-        weights = [
-            (share, own)
-            for name, share in shares.items()
-            if (own := values[name]) is not None and own not in self.not_applicable
-        ]
-        total = sum(share for share, _ in weights)
-        return (sum(share * own for share, own in weights) / total if total else value), shares
 
     def verdict_without_call(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
@@ -337,15 +302,6 @@ class Rubric:
             yield from unlisted([part.name for part in reading.parts], case.response_text)
         if reading.level and _names_another(reading.level, label, self.levels):
             yield "band_mismatch"
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """A reading after its values were weighed, the probabilities of its value, and warnings."""
-
-    reading: Reading
-    distribution: Mapping[str, float] | None = None
-    warnings: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
