@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any, NamedTuple, cast
 
-from groundjudge.case import Case, well_formed
+from groundjudge.case import Case, is_list, is_mapping, well_formed
 from groundjudge.errors import ReplyError
 from groundjudge.verdict import Usage, Verdict
 
@@ -124,12 +124,8 @@ def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody el
 
 def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
     """The tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
-    match logprobs:
-        case {"content": [*content]}:
-            listed = cast("list[Mapping[str, Any]]", content)
-            return tuple(map(_token, listed)) if listed and all(map(_is_token, listed)) else None
-        case _:
-            return None
+    listed = logprobs.get("content") if is_mapping(logprobs) else None
+    return tuple(map(_token, listed)) if listed and is_list(listed) and all(map(_is_token, listed)) else None
 
 
 def _is_token(entry: object) -> bool:
