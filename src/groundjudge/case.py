@@ -314,19 +314,18 @@ class Case(Frozen):
         Raises:
             CaseError: as for `from_mapping`; `bad_path` for a path that begins with something else.
         """
-        where = where or {}
-        mapped = {FIELD_NAMED.get(name, name) for name in where if name != "messages"}
+        mapped = {FIELD_NAMED.get(name, name) for name in where or () if name != "messages"}
+        row: Any = state
         if where:
-            usual = state if is_mapping(state) else {}
-            kept = {
-                key: usual[key] for key in usual if key == "messages" or FIELD_NAMED.get(key) not in mapped
-            }
-            state = kept | {name: value_at(roots or {}, path) for name, path in where.items()}
-        if not is_mapping(state) or state.get("messages") is None:
-            return cls.from_mapping(cast("Any", state))
-        case = cls.from_mapping({key: value for key, value in state.items() if key != "messages"})
+            usual: Mapping[str, Any] = state if is_mapping(state) else {}
+            others = (key for key in usual if key == "messages" or FIELD_NAMED.get(key) not in mapped)
+            row = {key: usual[key] for key in others}
+            row |= {name: value_at(roots or {}, path) for name, path in where.items()}
+        if not is_mapping(row) or row.get("messages") is None:
+            return cls.from_mapping(row)
+        case = cls.from_mapping({key: row[key] for key in row if key != "messages"})
         own = {field for field in ALIASES if getattr(case, field) is not None} | mapped
-        spoken = _spoken(_read("conversation", state["messages"]), has_response="response" in own)
+        spoken = _spoken(_read("conversation", row["messages"]), has_response="response" in own)
         return case.model_copy(update={field: spoken[field] for field in spoken.keys() - own})
 
     @classmethod

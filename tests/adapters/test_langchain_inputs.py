@@ -356,7 +356,7 @@ class Traces(BaseTracer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: list[Run] = []
+        self.runs: list[Any] = []
 
     def _persist_run(self, run: Run) -> None:
         self.runs.append(run)
