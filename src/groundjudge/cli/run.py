@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.options import CasesFile, EmptyResponseChoice, JudgeNames, PriceIn, PriceOut
+from groundjudge.cli.mapping import where_of
+from groundjudge.cli.options import (
+    CasesFile,
+    EmptyResponseChoice,
+    FieldPaths,
+    FormatChoice,
+    JudgeNames,
+    PriceIn,
+    PriceOut,
+)
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
@@ -42,6 +51,8 @@ def run(  # noqa: PLR0913  one per option
     cases: CasesFile,
     *,
     judge: JudgeNames = None,
+    file_format: FormatChoice = None,
+    paths: FieldPaths = None,
     model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
     out: Annotated[
         str,
@@ -112,7 +123,8 @@ def run(  # noqa: PLR0913  one per option
         _check_outputs(cases, judge or names(), out, cache)
         judges = _load_judges(judge or names(), model, cache, empty_response)
         _check_paths(cases, out)
-        rows = Rows(cases, frozenset(full or ()))
+        where = where_of(paths, [judge.rubric for judge in judges])
+        rows = Rows(cases, frozenset(full or ()), file_format, where)
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(cases, len(judges), out)

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 
 from groundjudge.case import Case, Document
 from groundjudge.errors import CaseError, ModelError
+from groundjudge.runs.mapped import Where
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIO, FileRow, read_rows
+from groundjudge.runs.rows import STDIO, FileFormat, FileRow, read_rows
 from groundjudge.runs.run import Rows as RunRows
 from groundjudge.runs.run import id_of
 from groundjudge.verdict import Verdict
@@ -34,17 +35,21 @@ class Rows:
     Attributes:
         path: the file of cases.
         kept_ids: the ids of the rows to keep.
+        file_format: the file's format; None: by its suffix.
+        where: fields that stand elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
         kept: the rows kept so far, by id.
     """
 
     path: str
     kept_ids: frozenset[str] = frozenset()
+    file_format: FileFormat | None = None
+    where: Where = field(default_factory=dict[str, str])
     n_read: int = 0
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
-        for number, row in enumerate(read_rows(self.path), 1):
+        for number, row in enumerate(read_rows(self.path, self.file_format, self.where), 1):
             if not isinstance(row, CaseError):
                 self.n_read += 1
                 if (case_id := id_of(row, number)) in self.kept_ids:
