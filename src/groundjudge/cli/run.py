@@ -127,7 +127,7 @@ def run(  # noqa: PLR0913  one per option
         rows = Rows(cases, frozenset(full or ()), file_format, where)
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
-            progress = ProgressLine(cases, len(judges), out)
+            progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
                 run_judges,
                 judges,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from typing import TYPE_CHECKING
 
-from groundjudge.cli.screen import PIPED_WIDTH, print_text
+from groundjudge.cli.screen import PIPED_WIDTH, as_options, print_text
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
 from groundjudge.runs.summary import MISSING, Summary
@@ -43,7 +43,7 @@ def show_errors(console: Console, outcome: Outcome) -> None:
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
             if count:
                 first = outcome.first_errors[one.judge, code]
-                print_text(console, f"{one.judge}: {code} {count}, the first is {first}")
+                print_text(console, f"{one.judge}: {code} {count}, the first is {as_options(first)}")
     if outcome.n_unreadable:
         print_text(console, f"unreadable rows: {outcome.n_unreadable}")
     for message in outcome.unreadable:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from groundjudge.errors import ModelError
@@ -12,11 +16,38 @@ from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
 from groundjudge.models.function import Answer, FunctionModel
 
 CHOICES = (
-    'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint), '
+    'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
+    '"langchain:PROVIDER:MODEL": any provider of LangChain), '
     '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
     "a LangChain chat model, a DeepEvalBaseLLM, an object with name, complete and acomplete, "
     "or a function from the request to its reply"
 )
+
+PROVIDERS: Mapping[str, str] = MappingProxyType(
+    {
+        **{
+            name: name
+            for name in (
+                *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
+                *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
+                *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+            )
+        },
+        "aws": "bedrock",
+        "azure": "azure_openai",
+        "gemini": "google_genai",
+        "google": "google_genai",
+        "together_ai": "together",
+        "vertex_ai": "google_vertexai",
+        "vertexai": "google_vertexai",
+    }
+)
+"""How names of models begin that other libraries route to a provider -> LangChain's name of the provider.
+
+No model that Ollama serves is called so: "mistral", as in "mistral:7b", is not among them.
+"""
+
+LANGCHAIN = "langchain:"
 
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
@@ -57,12 +88,61 @@ def _named(name: str) -> Model:
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise ModelError("unknown_model", message, name)
-    deployment = name.removeprefix("openai:")
+    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
     if not deployment.strip():
-        raise _unknown(name)
+        message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
+        raise ModelError("unknown_model", message, name)
+    if name.startswith(LANGCHAIN):
+        return _from_langchain(name.removeprefix(LANGCHAIN))
+    _refuse_other_provider(name)
     from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
 
     return OpenAIModel(deployment)
+
+
+def _from_langchain(name: str) -> LangChainModel:
+    """The chat model that LangChain's `init_chat_model` makes of "provider:model".
+
+    Raises:
+        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes no
+            model of that name, for want of a key for instance.
+    """
+    try:
+        make = import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        message = (
+            f"langchain:{name} needs LangChain and the package of its provider: "
+            "pip install langchain langchain-anthropic (or another provider's package)"
+        )
+        raise ModelError("unknown_model", message, name) from error
+    try:
+        return LangChainModel(make(name))
+    except Exception as error:  # each provider's package raises exceptions of its own
+        message = f"LangChain cannot make the model {name!r}: {error}"
+        raise ModelError("unknown_model", message, name) from error
+
+
+def _refuse_other_provider(name: str) -> None:
+    """Refuse a name that begins with another provider than OpenAI, whose API differs.
+
+    Names with a slash are those of gateways (OpenRouter, LiteLLM): they are refused at OpenAI's endpoint only.
+    A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
+
+    Raises:
+        ModelError: `unknown_model`; the message says how the model can be used.
+    """
+    separator = "/" if "/" in name.partition(":")[0] else ":"
+    prefix, _, model = name.partition(separator)
+    provider = PROVIDERS.get(prefix.casefold().replace("-", "_"))
+    if not model or provider is None or (separator == "/" and os.environ.get("OPENAI_BASE_URL")):
+        return
+    at_gateway = name if separator == "/" else f"openai:{model}"
+    message = (
+        f"{name!r} is a model of another provider, {prefix}: pass "
+        f'model="langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
+        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass model="{at_gateway}"'
+    )
+    raise ModelError("unknown_model", message, name)
 
 
 def _has_methods(model: object, *names: str) -> bool:
