@@ -15,7 +15,7 @@ from groundjudge.runs.rows import read_rows
 from groundjudge.verdict import Usage
 
 
-def estimate(
+def estimate(  # noqa: PLR0913  one per option
     cases: CasesFile,
     *,
     judge: JudgeNames = None,

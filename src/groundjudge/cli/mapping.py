@@ -43,13 +43,10 @@ def _field(name: str, own: Sequence[str], *, is_complete: bool) -> str:
         own: the names of the judges' own inputs.
         is_complete: whether there can be no others.
     """
-    fields = (*ALIASES, *MORE_FIELDS, *own)
-    if name in (*MORE_FIELDS, *own):
-        return name
-    if name in FIELD_NAMED:
-        return FIELD_NAMED[name]
-    nearest = get_close_matches(name, (*fields, *FIELD_NAMED), 1)
-    if name and not nearest and not is_complete:
-        return name
-    hint = f", did you mean {nearest[0]}?" if nearest else "."
-    fail(f"--map: there is no field {name!r}{hint} The fields are: {', '.join(fields)}")
+    known = {**FIELD_NAMED, **{field: field for field in (*MORE_FIELDS, *own)}}
+    nearest = get_close_matches(name, known, 1)
+    if name not in known and (nearest or is_complete or not name):
+        hint = f", did you mean {nearest[0]}?" if nearest else "."
+        fields = ", ".join((*ALIASES, *MORE_FIELDS, *own))
+        fail(f"--map: there is no field {name!r}{hint} The fields are: {fields}")
+    return known.get(name, name)

@@ -24,7 +24,7 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
+from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.errors import ModelError
@@ -43,6 +43,7 @@ from groundjudge.runs.summary import Tally
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
     "OPENAI_BASE_URL unless it is OpenAI's), "
+    '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
     'or "offline" for the lexical baseline (no language model, no key)'
 )
 
@@ -143,6 +144,7 @@ def run(  # noqa: PLR0913  one per option
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
         show_errors(console, outcome)
+        show_absent(console, judges, outcome, rows)
         show_reused(console, outcome)
         show_usage(console, outcome, prices)
         for case_id in dict.fromkeys(full or ()):
@@ -215,7 +217,7 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
     if not rows.n_read:
         fail(
             f"{rows.path}: no row could be read; "
-            "the file must hold one JSON object per line, or be a .csv file with a header"
+            "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
         )
     counts = outcome.tally.summaries()
     if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):

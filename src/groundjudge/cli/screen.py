@@ -63,7 +63,8 @@ ARGUMENT = re.compile(
 """An argument in a message: `model="offline"`, `model=`, or max_calls, which is no ordinary word."""
 
 ONLY_IN_PYTHON = re.compile(
-    rf"""(?:,? or (?:pass )?(?!{"|".join(OPTIONS)})\w+=(?:[A-Z]\w*\([^)]*\)|(?=\W|$))|[ ]\(raise \w+=[^)]*\))"""
+    rf",? or (?:pass )?(?!{'|'.join(OPTIONS)})\w+=(?:[A-Z]\w*\([^)]*\)|(?=\W|$))"
+    r"| \(raise \w+=[^)]*\)"
 )
 """An alternative that only Python has: ", or pass client=", "or base_url=", "(raise timeout= ...)"."""
 

@@ -39,7 +39,8 @@ EXAMPLE = Case(
 
 
 def show(
-    name: Annotated[str, 
+    name: Annotated[
+        str,
         typer.Argument(metavar="NAME", help="A judge's name or a prompt file.", autocompletion=judge_names),
     ],
     *,

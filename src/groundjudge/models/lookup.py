@@ -23,17 +23,17 @@ CHOICES = (
     "or a function from the request to its reply"
 )
 
-PROVIDERS: Mapping[str, str] = MappingProxyType(
+PROVIDERS = frozenset(
     {
-        **{
-            name: name
-            for name in (
-                *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
-                *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
-                *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
-            )
-        },
-        "aws": "bedrock",
+        *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
+        *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
+        *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+    }
+)
+"""Providers by LangChain's names. None is the name of a model at Ollama, as in "mistral:7b"."""
+
+OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
         "azure": "azure_openai",
         "gemini": "google_genai",
         "google": "google_genai",
@@ -42,10 +42,7 @@ PROVIDERS: Mapping[str, str] = MappingProxyType(
         "vertexai": "google_vertexai",
     }
 )
-"""How names of models begin that other libraries route to a provider -> LangChain's name of the provider.
-
-No model that Ollama serves is called so: "mistral", as in "mistral:7b", is not among them.
-"""
+"""What other libraries call some of them -> LangChain's name."""
 
 LANGCHAIN = "langchain:"
 
@@ -104,8 +101,8 @@ def _from_langchain(name: str) -> LangChainModel:
     """The chat model that LangChain's `init_chat_model` makes of "provider:model".
 
     Raises:
-        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes no
-            model of that name, for want of a key for instance.
+        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes
+            no model of that name, for want of a key for instance.
     """
     try:
         make = import_module("langchain.chat_models").init_chat_model
@@ -125,7 +122,7 @@ def _from_langchain(name: str) -> LangChainModel:
 def _refuse_other_provider(name: str) -> None:
     """Refuse a name that begins with another provider than OpenAI, whose API differs.
 
-    Names with a slash are those of gateways (OpenRouter, LiteLLM): they are refused at OpenAI's endpoint only.
+    Names with a slash are those of gateways (OpenRouter, LiteLLM), refused at OpenAI's endpoint only.
     A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
 
     Raises:
@@ -133,8 +130,10 @@ def _refuse_other_provider(name: str) -> None:
     """
     separator = "/" if "/" in name.partition(":")[0] else ":"
     prefix, _, model = name.partition(separator)
-    provider = PROVIDERS.get(prefix.casefold().replace("-", "_"))
-    if not model or provider is None or (separator == "/" and os.environ.get("OPENAI_BASE_URL")):
+    plain = prefix.casefold().replace("-", "_")
+    provider = OTHER_NAMES.get(plain, plain)
+    is_at_gateway = separator == "/" and os.environ.get("OPENAI_BASE_URL")
+    if not model or provider not in PROVIDERS or is_at_gateway:
         return
     at_gateway = name if separator == "/" else f"openai:{model}"
     message = (

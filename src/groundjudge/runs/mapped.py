@@ -36,7 +36,8 @@ def mapped(row: Mapping[str, Any], where: Where) -> Mapping[str, Any]:
     rest = {key: value for key, value in row.items() if FIELD_NAMED.get(key, key) not in where}
     with suppress(CaseError):  # what cannot be read is reported where a judge needs it
         case = Case.from_mapping(rest)
-        rest = {**case.metadata, **{field: getattr(case, field) for field in ALIASES}, "id": case.id}
+        fields = {field: getattr(case, field) for field in (*ALIASES, "id")}
+        rest = {**case.metadata, **{field: value for field, value in fields.items() if value is not None}}
     return {**rest, **values}
 
 
