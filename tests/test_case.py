@@ -546,10 +546,10 @@ def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
         ({}, "The case has: nothing"),
         (
             {},
-            "groundedness needs query, which is not given, and context, which is not given, and response, which "
-            "is not given. Give query as query or question or input or user_input or customerQuery; context as",
+            "query, which is not given, and context, which is not given. Give query as query or question or",
         ),
-        ({"response": "", "context": ""}, "query, which is not given, and response, which is blank. Give"),
+        ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
+        ({"query": " "}, "; context as context or contexts or documents or"),
         ({"query": " ", "context": "c"}, "blank. Give it as"),
         ({"query": [], "context": "c"}, "blank. Give it as"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),

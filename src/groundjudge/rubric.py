@@ -353,9 +353,8 @@ def _check_empty_response(choice: object) -> None:
 
 def _no_response(prompt: Prompt, code: str, case: Case) -> str:
     what = "no response was given" if code == "no_response" else "the response is blank"
-    others = "".join(
-        f", and {each.field} is missing too" for each in prompt.missing(case) if each.field != "response"
-    )
+    missing = [each.field for each in prompt.missing(case) if each.field != "response"]
+    others = f", and no {' and no '.join(missing)} either" if missing else ""
     return (
         f"{prompt.name}: {what}{others}. A crashed application must not look like a good one: pass "
         'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '

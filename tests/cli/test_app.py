@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
+import pytest
 from command_line import Invoke
 
-from groundjudge import __version__
+from groundjudge import __version__, names
+
+COMMANDS = ("run", "judges", "show", "estimate", "agree", "calibrate", "compare", "report")
 
 
 def test_version(invoke: Invoke) -> None:
     assert invoke("--version").stdout == f"groundjudge {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_has_a_short_name(invoke: Invoke, command: str) -> None:
+    short, long = (invoke(*command.split(), option) for option in ("-h", "--help"))
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    assert "-h, --help" in short.stdout
 
 
 def test_help_loads_neither_rich_nor_a_client() -> None:
@@ -19,9 +30,50 @@ def test_help_loads_neither_rich_nor_a_client() -> None:
         "import sys\n"
         "from groundjudge.cli.app import app\n"
         "app(['--help'], standalone_mode=False)\n"
-        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()))\n"
+        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp', 'langchain'} & sys.modules.keys()))\n"
     )
     done = subprocess.run(  # noqa: S603  this very Python
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def as_module(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-m", "groundjudge", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def test_the_package_is_a_command() -> None:
+    done = as_module("run", "-h")
+    assert (done.returncode, done.stdout.split()[:3]) == (0, ["Usage:", "groundjudge", "run"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("groundjudge es", ["estimate"]),
+        ("groundjudge run --max", ["--max-calls", "--max-tokens"]),
+        ("groundjudge run cases.jsonl --judge ", names()),
+        ("groundjudge run cases.jsonl --judge gr", ["groundedness"]),
+        ("groundjudge show pas", ["passage_quality"]),
+        ("groundjudge agree verdicts.jsonl --judge st", ["statement_groundedness"]),
+        ("groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv"]),
+        ("groundjudge run --judge my_judge.pro", []),
+    ],
+)
+def test_the_shell_completes(typed: str, completed: list[str]) -> None:
+    position = str(len(typed.split()) - (not typed.endswith(" ")))
+    done = as_module(_GROUNDJUDGE_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=position)
+    assert (done.stdout.split(), done.stderr) == (completed, "")
+
+
+def test_the_script_for_the_shell_is_printed() -> None:
+    shown = as_module("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout
+    assert "_GROUNDJUDGE_COMPLETE=complete_bash" in shown
+    assert shown.rstrip().endswith(" groundjudge")

@@ -81,8 +81,8 @@ def show_reused(console: Console, outcome: Outcome) -> None:
     if previous.n_unused and not outcome.stopped:
         print_text(
             console,
-            f"{previous.n_unused} previous verdicts are on cases that were removed or changed: "
-            "they stay in the file and are not counted",
+            f"{previous.n_unused} previous verdicts are on cases that were removed or changed, "
+            "in the file or by --map: they stay in the file and are not counted",
         )
 
 

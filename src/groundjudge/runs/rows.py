@@ -143,7 +143,7 @@ def _array(lines: BinaryIO, path: str | Path) -> list[Any]:
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         raise _no_array(path, f"it is not JSON: {error}") from error
     if isinstance(data, list):
-        return cast("list[Any]", data)
+        return data
     raise _no_array(path, f"it is a single value ({type(data).__name__})")
 
 
