@@ -27,8 +27,8 @@ from groundjudge.models.exchange import REMEDIES
             'pass --empty-response not_applicable to leave such rows out, or "worst" to score them 0.',
         ),
         (
-            "set OPENAI_API_KEY or pass api_key= to use OpenAI, set OPENAI_BASE_URL or pass base_url=, or pass client=",
-            "set OPENAI_API_KEY to use OpenAI, set OPENAI_BASE_URL",
+            "set OPENAI_API_KEY or pass api_key= to use OpenAI, set X or pass base_url=, or pass client=",
+            "set OPENAI_API_KEY to use OpenAI, set X",
         ),
         (
             "m at h: no response in time (raise timeout= if the endpoint needs longer)",

@@ -35,8 +35,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def lines_of(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None) -> list[str]:
-    """The lines for a run of which one row is read for each verdict, each at its time in seconds."""
+def judge_all(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None) -> None:
+    """A run of which one row is read for each verdict, each at its time in seconds."""
     clock, rows, outcome = Clock(), Rows(path), Outcome(Tally(["j"]))
     reading = iter(rows)
     progress = ProgressLine(rows, outcome, prices, "out.jsonl", clock)
@@ -46,13 +46,10 @@ def lines_of(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Price
             next(reading)
             outcome.add(verdict)
             advance()
-    assert isinstance(sys.stderr, io.StringIO)
-    return sys.stderr.getvalue().splitlines()
 
 
 @pytest.fixture
-def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+def cases(tmp_path: Path) -> str:
     path = tmp_path / "cases.jsonl"
     path.write_text(f"{json.dumps(ROW)}\n" * 1200)
     return str(path)
@@ -83,31 +80,39 @@ BAD = error("1", "timeout", judge="j")
         ),
     ],
 )
-def test_lines_of_progress(cases: str, verdicts: list[tuple[float, Verdict]], lines: list[str]) -> None:
-    assert lines_of(cases, verdicts) == lines
+def test_lines_of_progress(
+    cases: str, capsys: pytest.CaptureFixture[str], verdicts: list[tuple[float, Verdict]], lines: list[str]
+) -> None:
+    judge_all(cases, verdicts)
+    assert capsys.readouterr().err.splitlines() == lines
 
 
-def test_the_cost_is_shown_where_it_is_known(cases: str) -> None:
-    (line,) = lines_of(cases, [(1, GOOD), (11, GOOD)], Prices(1.0, 10.0))
-    assert line == "groundjudge: 2 of 1,200 rows read, 2 verdicts, 0 errors, cost so far: 0.0040"
+def test_the_cost_is_shown_where_it_is_known(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
+    judge_all(cases, [(1, GOOD), (11, GOOD)], Prices(1.0, 10.0))
+    assert capsys.readouterr().err == (
+        "groundjudge: 2 of 1,200 rows read, 2 verdicts, 0 errors, cost so far: 0.0040\n"
+    )
 
 
-def test_without_usage_no_cost_is_shown(cases: str) -> None:
-    (line,) = lines_of(cases, [(1, BAD), (11, BAD)], Prices(1.0, 10.0))
-    assert "cost" not in line
+def test_without_usage_no_cost_is_shown(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
+    judge_all(cases, [(1, BAD), (11, BAD)], Prices(1.0, 10.0))
+    assert capsys.readouterr().err.endswith(", 2 errors\n")
 
 
-def test_rows_of_a_stream_have_no_total(cases: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_a_stream_have_no_total(
+    cases: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(cases).read_bytes())))
-    assert lines_of("-", [(11, GOOD)]) == ["groundjudge: 1 rows read, 1 verdicts, 0 errors"]
+    judge_all("-", [(11, GOOD)])
+    assert capsys.readouterr().err == "groundjudge: 1 rows read, 1 verdicts, 0 errors\n"
 
 
 def test_a_terminal_without_a_bar_has_no_lines(cases: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdout", Terminal())
     rows, clock = Rows(cases), Clock()
     with ProgressLine(rows, Outcome(Tally(["j"])), None, "-", clock).shown() as advance:
         clock.now += 60
         advance()
-    assert isinstance(sys.stderr, Terminal)
-    assert sys.stderr.getvalue() == ""
+    assert screen.getvalue() == ""

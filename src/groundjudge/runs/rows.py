@@ -7,14 +7,14 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case import FIELD_NAMED
+from groundjudge.case import FIELD_NAMED, is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.mapped import Paths, Where, mapped
 
@@ -132,7 +132,7 @@ def _text_of(lines: BinaryIO) -> Generator[TextIO, None, None]:
         text.detach()  # closing the text would close stdin
 
 
-def _array(lines: BinaryIO, path: str | Path) -> list[Any]:
+def _array(lines: BinaryIO, path: str | Path) -> Sequence[Any]:
     """The items of a JSON array.
 
     Raises:
@@ -142,7 +142,7 @@ def _array(lines: BinaryIO, path: str | Path) -> list[Any]:
         data: Any = json.loads(lines.read().decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         raise _no_array(path, f"it is not JSON: {error}") from error
-    if isinstance(data, list):
+    if is_list(data):
         return data
     raise _no_array(path, f"it is a single value ({type(data).__name__})")
 
