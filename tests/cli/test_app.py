@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 from command_line import Invoke
+from typer.testing import CliRunner
 
 from groundjudge import __version__, names
+from groundjudge.cli.app import app
 
 COMMANDS = ("run", "judges", "show", "estimate", "agree", "calibrate", "compare", "report")
 
@@ -38,19 +39,14 @@ def test_help_loads_neither_rich_nor_a_client() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def as_module(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603  this very Python
-        [sys.executable, "-m", "groundjudge", *arguments],
+def test_the_package_is_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "groundjudge", "run", "-h"],
         capture_output=True,
         text=True,
         timeout=30,
         check=False,
-        env={**os.environ, **environment},
     )
-
-
-def test_the_package_is_a_command() -> None:
-    done = as_module("run", "-h")
     assert (done.returncode, done.stdout.split()[:3]) == (0, ["Usage:", "groundjudge", "run"])
 
 
@@ -69,11 +65,14 @@ def test_the_package_is_a_command() -> None:
 )
 def test_the_shell_completes(typed: str, completed: list[str]) -> None:
     position = str(len(typed.split()) - (not typed.endswith(" ")))
-    done = as_module(_GROUNDJUDGE_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=position)
+    asked = {"_GROUNDJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": position}
+    done = CliRunner(env=asked).invoke(app, prog_name="groundjudge")
     assert (done.stdout.split(), done.stderr) == (completed, "")
 
 
-def test_the_script_for_the_shell_is_printed() -> None:
-    shown = as_module("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout
-    assert "_GROUNDJUDGE_COMPLETE=complete_bash" in shown
-    assert shown.rstrip().endswith(" groundjudge")
+def test_the_shell_is_given_a_script(invoke: Invoke) -> None:
+    assert "--install-completion" in invoke("--help").stdout
+    runner = CliRunner(env={"_GROUNDJUDGE_COMPLETE": "source_bash"})
+    script = runner.invoke(app, prog_name="groundjudge").stdout
+    assert "_GROUNDJUDGE_COMPLETE=complete_bash" in script
+    assert script.rstrip().endswith(" groundjudge")

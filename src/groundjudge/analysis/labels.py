@@ -118,7 +118,7 @@ def read_labels(
     """
     labels: dict[str, Any] = {}
     groups: dict[str, str] = {}
-    for case_id, row in _rows_with_ids(path, rows or read_rows(path)):
+    for case_id, row in _rows_with_ids(path, read_rows(path) if rows is None else rows):
         label = _field(row, key)
         if case_id in labels and labels[case_id] != label:
             message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
