@@ -544,8 +544,17 @@ def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({}, "not given. Give it as query or question or input or user_input or customerQuery."),
+        (
+            {"context": "c", "response": "r"},
+            "not given. Give it as query or question or input or user_input or customerQuery.",
+        ),
         ({}, "The case has: nothing"),
+        (
+            {},
+            "query, which is not given, and context, which is not given. Give query as query or question or",
+        ),
+        ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
+        ({"query": " "}, "; context as context or contexts or documents or"),
         ({"query": " ", "context": "c"}, "blank. Give it as"),
         ({"query": [], "context": "c"}, "blank. Give it as"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),

@@ -62,6 +62,8 @@ def _nearest(name: str, known: Collection[str]) -> str:
 def _inside(value: Any, name: str) -> Any:  # noqa: ANN401
     if hasattr(value, "get"):
         return value.get(name)
+    if isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
+        return None
     if name.isdigit():
         return dict(enumerate(value or ())).get(int(name))
-    return getattr(value, name, None)
+    return None if isinstance(value, list | tuple) else getattr(value, name, None)
