@@ -32,9 +32,13 @@ format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over the checkout and over the installed wheel
+types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over checkout, README and installed wheel
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+	@mkdir -p build
+	$(BIN)/python tests/readme_blocks.py > build/readme.py
+	$(BIN)/python -m mypy build/readme.py
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python build/readme.py
 	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
 	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
 
