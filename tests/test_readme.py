@@ -56,11 +56,10 @@ def test_every_block_is_run_or_listed_with_the_reason() -> None:
 
 def test_python_blocks_run_in_order(endpoint: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {"__name__": "readme"}
+    session_of = doctest.DocTestParser().get_doctest
     for block in of("python", "pycon"):
         if block.language == "pycon":
-            session = doctest.DocTestParser().get_doctest(
-                block.code, names, "README", "README.md", block.line
-            )
+            session = session_of(block.code, names, "README", "README.md", block.line)
             assert doctest.DocTestRunner().run(session).failed == 0, capsys.readouterr().out
         elif IN_LANGSMITH not in block.code:
             exec(compile(block.in_its_place, "README.md", "exec"), names)  # noqa: S102
