@@ -21,16 +21,15 @@ from standin_openai import StandIn
 
 from groundjudge import Judge, Reply, Usage, Verdict, load_rubric
 
-CONCURRENCY = 32
 LATENCY = 0.05
 CODES = {code for _, code in FAULTS.values()}
 VARYING = {"attempts", "retries", "usage", "latency_s"}
 """The fields of a verdict that depend on what the endpoint answered before the right reply."""
 
 
-def start(cases: Path, out: Path, url: str) -> subprocess.Popen[bytes]:
+def start(cases: Path, out: Path, url: str, concurrency: int) -> subprocess.Popen[bytes]:
     judges = (option for name in RIGHT for option in ("--judge", name))
-    options = ["--model", "m", "--concurrency", str(CONCURRENCY), "--out", str(out), "--resume"]
+    options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
     return subprocess.Popen(  # noqa: S603  this very Python
         [*COMMAND, "run", str(cases), *judges, *options],
         env={**os.environ, "OPENAI_BASE_URL": url},
@@ -97,10 +96,10 @@ def kill_repeatedly(
     chance = random.Random(endpoint.seed)  # noqa: S311  not a secret
     for kill in range(kills + 1):
         judged, n_asked = judged_jobs(out), len(endpoint.asked)
-        endpoint.allowed = n_jobs // (kills + 2) if kill < kills else 100 * n_jobs
+        endpoint.allowed = n_jobs // (kills + 1) if kill < kills else 100 * n_jobs
         running = begin()
         if kill < kills:
-            n_asked_before_kill = n_asked + chance.randint(1, endpoint.allowed)
+            n_asked_before_kill = n_asked + chance.randint(endpoint.allowed // 2, endpoint.allowed)
             kill_after(running, endpoint, n_asked_before_kill, chance.uniform(0, 2 * LATENCY))
         else:
             assert running.wait() == 1  # some rows have errors
@@ -109,25 +108,27 @@ def kill_repeatedly(
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("size", "kills", "seed"),
+    ("size", "concurrency", "kills", "seed"),
     [
-        pytest.param(40, 1, 40, id="seed-40"),
-        pytest.param(SOAK_ROWS, 5, 2, id="seed-2", marks=pytest.mark.soak),
-        pytest.param(SOAK_ROWS, 5, 3, id="seed-3", marks=pytest.mark.soak),
+        pytest.param(40, 8, 1, 40, id="seed-40"),
+        pytest.param(SOAK_ROWS, 32, 5, 2, id="seed-2", marks=pytest.mark.soak),
+        pytest.param(SOAK_ROWS, 32, 5, 3, id="seed-3", marks=pytest.mark.soak),
     ],
 )
 def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
-    tmp_path: Path, size: int, kills: int, seed: int
+    tmp_path: Path, size: int, concurrency: int, kills: int, seed: int
 ) -> None:
     cases, out, endpoint = tmp_path / "cases.jsonl", tmp_path / "out.jsonl", FailingEndpoint(seed)
     cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
     jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
     with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url)
+        begin = partial(start, cases, out, server.url, concurrency)
+        judged: set[Job] = set()
         for judged, asked in kill_repeatedly(begin, out, endpoint, kills, len(jobs)):
             assert not judged.intersection(asked)
             in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
-            assert len(in_flight) <= CONCURRENCY
+            assert len(in_flight) <= concurrency
+    assert judged  # the last run had verdicts to reuse
     found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
     assert len(out.read_text().splitlines()) == len(found)
     assert found.keys() == {*jobs}
@@ -136,4 +137,4 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     assert {code for codes in endpoint.met.values() for code in codes} == {"", *CODES}
     failed = [job for job in jobs if not endpoint.was_right(job)]
     assert 0 < len(failed) < 0.2 * len(jobs)
-    assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * CONCURRENCY
+    assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * concurrency
