@@ -18,7 +18,8 @@ FINAL = ".,;:!?…。，；：！？、"
 def variants(quote: str) -> list[str]:
     """A quote as given and, if it has quotation marks around it, without them."""
     given = quote.strip()
-    return [variant for variant in dict.fromkeys((given, bare(given))) if variant]
+    inner = bare(given)
+    return [given, inner] if inner not in (given, "") else [given] if given else []
 
 
 def bare(quote: str) -> str:

@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
+from rapidfuzz.distance import Prefix
+
 from groundjudge.case import Document
 from groundjudge.evidence.edges import UNSPACED
 from groundjudge.evidence.skeleton import Skeleton, skeleton
@@ -32,6 +34,18 @@ class Place(NamedTuple):
     end: int
 
 
+class Index(NamedTuple):
+    """The beginnings of all words, of unspaced scripts all characters, sorted by what follows them.
+
+    Attributes:
+        places: their offsets in the joined skeletons.
+        keys: for each place the `COMPARED` characters that follow it.
+    """
+
+    places: list[int]
+    keys: list[str]
+
+
 class Corpus:
     """The skeletons of all documents as one text, with a line break between two."""
 
@@ -44,11 +58,12 @@ class Corpus:
         self._effort = 0
 
     @cached_property
-    def index(self) -> list[int]:
-        """The beginnings of all words, of unspaced scripts all characters, sorted by what follows them."""
+    def index(self) -> Index:
+        """The index of the joined skeletons, built when it is first used."""
         text = self.text
-        places = [anchor.start() for anchor in _ANCHOR.finditer(text)]
-        return sorted(places, key=lambda place: text[place : place + COMPARED])
+        starts = [anchor.start() for anchor in _ANCHOR.finditer(text)]
+        places = sorted(starts, key=lambda start: text[start : start + COMPARED])
+        return Index(places, [text[place : place + COMPARED] for place in places])
 
     def is_indexed(self, effort: int) -> bool:
         """Whether to use the index, after so much more effort was spent without it."""
@@ -78,12 +93,15 @@ class Corpus:
         sought = skeleton(quote).text.strip()
         return next(self.occurrences(sought), None) is not None if sought else True
 
-    def neighbours(self, start: str) -> list[int]:
-        """The places in the index that have most in common with the beginning of a text."""
-        text, index = self.text, self.index
-        sought = start[:COMPARED]
-        at = bisect_left(index, sought, key=lambda place: text[place : place + len(sought)])
-        return index[max(0, at - 1) : at + 2]
+    def neighbours(self, start: str) -> list[tuple[int, int]]:
+        """The places in the index that have most in common with the beginning of a text, and how much."""
+        index = self.index
+        at = bisect_left(index.keys, start)
+        beside = slice(max(0, at - 1), at + 2)
+        return [
+            (place, Prefix.similarity(start, key))
+            for place, key in zip(index.places[beside], index.keys[beside], strict=True)
+        ]
 
     def _one_by_one(self, sought: str) -> Iterator[int]:
         at = self.text.find(sought)
@@ -96,13 +114,13 @@ class Corpus:
         anchor = _ANCHOR.search(sought)
         if anchor is None:
             return None
-        text, index, lead = self.text, self.index, anchor.start()
+        (places, keys), text, lead = self.index, self.text, anchor.start()
         known = sought[lead : lead + COMPARED]
-        first = bisect_left(index, known, key=lambda place: text[place : place + len(known)])
-        last = bisect_right(index, known, first, key=lambda place: text[place : place + len(known)])
+        first = bisect_left(keys, known)
+        last = bisect_right(keys, known, first, key=lambda key: key[: len(known)])
         if last - first > MANY_PLACES:
             return None
-        starts = (place - lead for place in index[first:last])
+        starts = (place - lead for place in places[first:last])
         return sorted(start for start in starts if start >= 0 and text.startswith(sought, start))
 
 

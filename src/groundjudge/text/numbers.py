@@ -91,7 +91,7 @@ _NUMBER = re.compile(
           | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b(?!{_COMPOUND}))
           | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
         )
-      | (?<![周週])(?<!星期)(?<!礼拜)(?!{_NO_NUMBER})(?P<chinese>
+      | (?=[{_DIGIT}十百两兩])(?<![周週])(?<!星期)(?<!礼拜)(?!{_NO_NUMBER})(?P<chinese>
             (?:{PERCENT})?(?:[{_DIGIT}十百]|(?<![\d{_DIGIT}十百{_POWERS}])[两兩])
             (?:[{_DIGIT}十百{_POWERS}]|[两兩](?=[百{_POWERS}])){{0,30}}
             (?:点[{_DIGIT}]+(?![十百千]))?
