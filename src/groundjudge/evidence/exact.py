@@ -8,6 +8,7 @@ from itertools import islice
 from groundjudge.evidence.edges import is_whole
 from groundjudge.evidence.skeleton import MARKS, folded, skeleton
 from groundjudge.evidence.sources import Sources
+from groundjudge.evidence.work import A_CUT_PLACE, A_PLACE, Work
 from groundjudge.verdict import Evidence
 
 MOST_PLACES = 2000
@@ -44,11 +45,18 @@ def without_final(quote: str, sources: Sources) -> Evidence | None:
     return found and found.model_copy(update={"exact": False})
 
 
+def is_found_whole(text: str, start: int, end: int, work: Work) -> bool:
+    """Whether a span in which a quote was found is whole, see `is_whole`."""
+    found = is_whole(text, start, end)
+    work.spend(A_PLACE if found else A_CUT_PLACE)
+    return found
+
+
 def _verbatim(quote: str, sources: Sources) -> Evidence | None:
     for index, document in enumerate(sources.documents):
         for start in islice(_starts(quote, document.content), MOST_PLACES):
             end = start + len(quote)
-            if is_whole(document.content, start, end):
+            if is_found_whole(document.content, start, end, sources.work):
                 return Evidence(quote=quote, document=index, start=start, end=end, exact=True)
     return None
 
@@ -68,7 +76,7 @@ def _wording(quote: str, sources: Sources) -> Evidence | None:
     for place in islice(sources.corpus.occurrences(sought), MOST_PLACES):
         source = sources.corpus.skeletons[place.document]
         start, end = source.span(place.start, place.end)
-        if is_whole(source.source, start, end):
+        if is_found_whole(source.source, start, end, sources.work):
             passage = source.source[start:end]
             is_exact = folded(passage) == folded(quote)
             if is_exact or _says_the_same(passage, quote):

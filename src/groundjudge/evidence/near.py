@@ -9,11 +9,12 @@ from typing import NamedTuple
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from groundjudge.evidence.edges import is_denied, whole_words
+from groundjudge.evidence.edges import LONGEST_WORD, is_denied, whole_words
 from groundjudge.evidence.exact import bare
 from groundjudge.evidence.meaning import says_the_same
 from groundjudge.evidence.skeleton import skeleton
 from groundjudge.evidence.sources import COMPARED, Corpus, Sources
+from groundjudge.evidence.work import A_COMPARISON, A_PAIR, A_PLACE, A_SEARCH
 from groundjudge.verdict import Evidence
 
 NEAR_MATCH = 90.0
@@ -64,6 +65,8 @@ def _evidence(quote: str, sought: str, best: Alignment, sources: Sources) -> Evi
     source = corpus.skeletons[place.document]
     cut_start, cut_end = source.span(place.start, place.end)
     whole = whole_words(source.source, cut_start, cut_end)
+    moved = LONGEST_WORD if whole is None else whole[1] - whole[0] - (cut_end - cut_start)
+    corpus.work.spend(A_PLACE * moved + A_COMPARISON * len(sought))
     if whole is None or is_denied(source.source, *whole):
         return None
     start, end = whole
@@ -76,6 +79,7 @@ def _evidence(quote: str, sought: str, best: Alignment, sources: Sources) -> Evi
 
 
 def _best_alignment(sought: str, corpus: Corpus) -> Alignment | None:
+    corpus.work.spend(A_SEARCH + len(sought) + A_PAIR * len(sought) ** 2)
     is_indexed = corpus.is_indexed(SHORT_EFFORT if len(sought) <= SHORT else LONG_EFFORT)
     windows = _likely_windows(sought, corpus) if is_indexed else _documents(corpus)
     best: Alignment | None = None

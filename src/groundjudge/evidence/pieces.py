@@ -27,7 +27,7 @@ _NUMBERS = r"(?:[0-9]{1,3}(?:\s*[,;–-]\s*[0-9]{1,3})*)"
 # [2], [1, 2], 【1】, (Document 2), [Document 1, Document 3]
 _BRACKETED = rf"(?:[\[【]\s*{_NUMBERS}(?:†[^\]】]{{0,40}})?\s*[\]】]|[\[(（【]\s*{_NUMBERED}\s*[\])）】])"
 # Document 1: ...
-_BEGINNING = r"(?:(?<=\n)|(?<=[.!?。！？\"”»」]\s)|(?<=[.!?。！？])|\A)(?:[*\s•-]|[0-9]{1,3}[.)]\s)*+"
+_BEGINNING = r"(?:(?<=\n)|(?<=[.!?。！？\"”»」]\s)|(?<=[.!?。！？])|\A)(?:[*\s•-]|[0-9]{1,3}[.)]\s){0,64}+"
 _LABEL = rf"{_BEGINNING}{_NUMBERED}[*\s]*+(?:[:：]|\s[-–—])[*\s]*"
 _SEPARATOR = re.compile(
     rf"{_ELLIPSIS}|{_QUOTED}|\n|(?:{_BRACKETED})+\s*[:：]?|{_LABEL}|(?<=[.!?。！？\"”»」])\s*[—–-]\s*{_NUMBERED}(?=\s*\Z)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from rapidfuzz.distance import Prefix
 from groundjudge.case import Document
 from groundjudge.evidence.edges import UNSPACED
 from groundjudge.evidence.skeleton import Skeleton, skeleton
+from groundjudge.evidence.work import SCANNED, Work
 
 DOCUMENTS_A_SEARCH = 50
 """So many documents take as long to search as one large text."""
@@ -49,8 +50,9 @@ class Index(NamedTuple):
 class Corpus:
     """The skeletons of all documents as one text, with a line break between two."""
 
-    def __init__(self, skeletons: Sequence[Skeleton]) -> None:
+    def __init__(self, skeletons: Sequence[Skeleton], work: Work) -> None:
         self.skeletons = skeletons
+        self.work = work
         self.text = "\n".join(each.text for each in skeletons)
         self._starts = [0]
         for each in skeletons[:-1]:
@@ -84,7 +86,10 @@ class Corpus:
 
     def occurrences(self, sought: str) -> Iterator[Place]:
         """All places of a text that is not empty; with the index only those that begin a word."""
-        found = self._by_index(sought) if self.is_indexed(1) else None
+        is_indexed = self.is_indexed(1)
+        found = self._by_index(sought) if is_indexed else None
+        if is_indexed and found is None:
+            self.work.spend(len(self.text) / SCANNED)
         for start in self._one_by_one(sought) if found is None else found:
             yield self.place(start, start + len(sought))
 
@@ -126,14 +131,20 @@ class Corpus:
 
 @dataclass(frozen=True)
 class Sources:
-    """Documents, and their skeletons, which are built when the first quote has no verbatim match."""
+    """Documents, and their skeletons, which are built when the first quote has no verbatim match.
+
+    Attributes:
+        documents: the documents.
+        work: what may still be spent on looking up quotes in them.
+    """
 
     documents: Sequence[Document]
+    work: Work = field(default_factory=Work, compare=False, repr=False)
 
     @cached_property
     def corpus(self) -> Corpus:
         """The skeletons of the documents."""
-        return Corpus([skeleton(document.content) for document in self.documents])
+        return Corpus([skeleton(document.content) for document in self.documents], self.work)
 
     def are_few(self) -> bool:
         """Whether so few quotes were looked up that this one may be sought in one document after another."""
