@@ -11,7 +11,7 @@ PER_BYTE = 0.75
 A_PLACE = 8
 """Units for a place where a quote is found, which must cut no word, no number and no negation."""
 A_CUT_PLACE = 200
-"""Units for a place where it does: a quote may have many of these, and numbers take time to read."""
+"""Units for a place where it cuts a number or a negation, which must be read first."""
 A_SEARCH = 30
 """Units for a search for a near match; to them come one for each character of the quote, and `A_PAIR`."""
 A_PAIR = 0.005
