@@ -45,8 +45,9 @@ types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over checkout
 offline-figures: $(VENV)/test.installed ## how good the offline judges are on labelled files: FILES="a.jsonl b.jsonl"
 	@$(BIN)/python tools/offline_figures.py $(FILES)
 
-bench: $(VENV)/test.installed
+bench: $(VENV)/test.installed ## speed against a bare client, and growth by doubling
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/evidence_growth.py
 
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
 	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto --dist worksteal -m soak
