@@ -28,6 +28,7 @@ try:
     from langsmith import get_current_run_tree, traceable
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator
+    from langsmith.run_trees import RunTree
     from langsmith.schemas import Example, Run, UsageMetadata
     from langsmith.utils import tracing_is_enabled
 except ImportError as error:
@@ -365,8 +366,8 @@ def _llm_run(model: Model, step: Step) -> Generator[list[Any]]:
             ).post()
 
 
-def _has_llm_run(runs: Sequence[Run]) -> bool:
-    return any(run.run_type == "llm" or _has_llm_run(run.child_runs or ()) for run in runs)
+def _has_llm_run(runs: Sequence[RunTree]) -> bool:
+    return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
 
 
 def _call(model: Model, request: Request) -> dict[str, Any]:

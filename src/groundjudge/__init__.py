@@ -12,7 +12,7 @@ from groundjudge.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric, load_rubric, names
-from groundjudge.runs.cost import Estimate, estimate
+from groundjudge.runs.cost import Estimate, Prices, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.verdict import Evidence, Failure, NamedScore, Part, PromptId, Scale, Usage, Verdict
@@ -39,6 +39,7 @@ __all__ = [
     "NamedScore",
     "Part",
     "PartReading",
+    "Prices",
     "Prompt",
     "PromptError",
     "PromptId",
