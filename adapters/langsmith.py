@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, Unpack, cast, get_args
+from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
 from pydantic_core import to_json
@@ -76,6 +76,9 @@ DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
 VERDICTS = "groundjudge"
 """The key in `run.extra` under which the verdicts on a run are stored for the summary."""
 
+OWNERS = "groundjudge_evaluators"
+"""The key in `run.extra` under which each feedback key has the id of the evaluator that uses it."""
+
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
 DUPLICATE = "duplicate_key"
@@ -83,20 +86,6 @@ DUPLICATE = "duplicate_key"
 
 UNEXPECTED = "unexpected"
 """The error code of an exception that is none of this library, for example of a function `case`."""
-
-
-class Stored(NamedTuple):
-    """What an evaluator stores on a run.
-
-    Attributes:
-        evaluator: tells the evaluator from others.
-        keys: its feedback keys.
-        verdict: its verdict; None while it is judging.
-    """
-
-    evaluator: str
-    keys: tuple[str, ...]
-    verdict: Verdict | None = None
 
 
 def evaluator(
@@ -201,13 +190,13 @@ def _key_of(judge: str | Path | Rubric | Judge) -> str:
 
 def _verdicts(runs: Sequence[Run], key: str) -> list[Verdict]:
     """The verdicts that the evaluator with this key has stored in the runs."""
-    found = [_stored(run) for run in runs]
-    verdicts = [stored[key].verdict for stored in found if key in stored]
-    if not any(verdicts):
+    found = [_kept(run, VERDICTS) for run in runs]
+    verdicts = [kept[key] for kept in found if key in kept]
+    if not verdicts:
         message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
-        keys = ", ".join(dict.fromkeys(key for stored in found for key in stored))
+        keys = ", ".join(dict.fromkeys(key for kept in found for key in kept))
         raise ValueError(f"{message}; there are those of {keys}" if keys else message)
-    return [verdict for verdict in verdicts if verdict]
+    return verdicts
 
 
 def _figures(found: Summary) -> dict[Metric, float | None]:
@@ -265,7 +254,6 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
     def __init__(self, judge: Judge, key: str, where: Where) -> None:
         keys, evaluator = _keys(judge, key), uuid4().hex
-        mine = Stored(evaluator, tuple(keys.values()))
         traced, atraced = _traced(judge.model), _atraced(judge.model)
 
         @traceable(name="judge")
@@ -278,13 +266,14 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
         def conclude(verdict: Verdict, run: Run, example: Example | None) -> EvaluationResults:
             verdict = _explained(verdict, run, example)
-            _store(run, key, mine._replace(verdict=verdict))
+            if _kept(run, OWNERS)[key] == evaluator:
+                _keep(run, VERDICTS, {key: verdict})
             return {"results": _feedback(verdict, judge, keys)}
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
-                _claim(run, key, mine)
+                _claim(run, [*keys.values()], evaluator)
                 verdict = judging(_case(judge, run, example, where))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
@@ -292,7 +281,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
-                _claim(run, key, mine)
+                _claim(run, [*keys.values()], evaluator)
                 verdict = await ajudging(_case(judge, run, example, where))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
@@ -300,7 +289,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
         score.__name__ = ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
-        self.keys = [*keys.values()]
+        self.keys = list(keys.values())
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -495,33 +484,30 @@ def _keys_of_sides(run: Run, example: Example | None) -> str:
     return f"{keys}; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
 
 
-def _stored(run: Run) -> dict[str, Stored]:
-    """What evaluators have stored in the run, by their keys."""
-    return cast("dict[str, Stored]", (run.extra or {}).get(VERDICTS, {}))
+def _kept(run: Run, name: str) -> dict[str, Any]:
+    """What evaluators keep in the run, by their keys: their verdicts, or their ids."""
+    return cast("dict[str, Any]", (run.extra or {}).get(name, {}))
 
 
-def _store(run: Run, key: str, mine: Stored) -> None:
-    """Store a verdict, unless the key belongs to another evaluator."""
-    stored = _stored(run)
-    if stored.get(key, mine).evaluator == mine.evaluator:
-        run.extra = {**(run.extra or {}), VERDICTS: {**stored, key: mine}}
+def _keep(run: Run, name: str, content: Mapping[str, Any]) -> None:
+    run.extra = {**(run.extra or {}), name: {**_kept(run, name), **content}}
 
 
-def _claim(run: Run, key: str, mine: Stored) -> None:
-    """Reserve the evaluator's keys on the run.
+def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
+    """Reserve the feedback keys of an evaluator on the run, before it judges.
 
     Raises:
         GroundjudgeError: `duplicate_key`: another evaluator has one of them.
     """
-    others = [stored for stored in _stored(run).values() if stored.evaluator != mine.evaluator]
-    taken = next((name for name in mine.keys for stored in others if name in stored.keys), None)
+    owners = dict.fromkeys(keys, evaluator) | _kept(run, OWNERS)
+    _keep(run, OWNERS, owners)
+    taken = next((key for key in keys if owners[key] != evaluator), None)
     if taken:
         message = (
             f"two evaluators have the feedback key {taken!r}, so the verdicts of one would overwrite the "
             f"other's: give one of them another key, as in evaluator(..., key='{taken}_2')"
         )
         raise GroundjudgeError(DUPLICATE, message, taken)
-    _store(run, key, mine)
 
 
 def _feedback(verdict: Verdict, judge: Judge, keys: Mapping[str, str]) -> list[EvaluationResult]:
