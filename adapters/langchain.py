@@ -3,21 +3,35 @@
     grounded = runnable("groundedness", model=ChatOpenAI(model="gpt-4o-mini"))
     verdict = grounded.invoke({"query": "...", "context": documents, "response": "..."})
 
-The input is a case, or a mapping with its fields under their usual names; the output is a verdict.
+The input is a case, a mapping with its fields under their usual names, or an agent's state with `messages`;
+the output is a verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
-from groundjudge import Case, Judge, JudgeOptions, Reply, ReplyError, Request, Rubric, Verdict, as_judge
-from groundjudge.case import Context, Text
-from groundjudge.judge import Step, aperform, perform
+from groundjudge import (
+    Case,
+    CaseError,
+    GroundjudgeError,
+    Judge,
+    JudgeOptions,
+    Reply,
+    ReplyError,
+    Request,
+    Rubric,
+    Verdict,
+    as_judge,
+)
+from groundjudge.case import FIELD_NAMED, Context, Text
+from groundjudge.judge import Step, aperform, error_verdict, perform
 from groundjudge.models.lookup import ModelLike
+from groundjudge.paths import check_paths
 from groundjudge.prompt import Input
 from groundjudge.reply import reply_of
 
@@ -36,8 +50,13 @@ except ImportError as error:
 __all__ = ["parser", "prompt", "runnable"]
 
 Judged: TypeAlias = Case | Mapping[str, Any]
+Where: TypeAlias = Mapping[str, str] | Callable[[Any], Judged] | None
+OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
+ROOT = "input"
+"""What the paths of a `case` begin with."""
+
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
@@ -46,6 +65,8 @@ def runnable(
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
+    case: Where = None,
+    on_error: OnError = "raise",
     **options: Unpack[JudgeOptions],
 ) -> Runnable[Judged, Verdict]:
     """Make a judge a runnable.
@@ -59,29 +80,53 @@ def runnable(
         model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
             unless another one is given.
         llm: the same as `model`, under LangChain's usual name.
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"query": "input.q", "response": "input.choices.0.text"}, or a function from the input to the
+            case. A path begins with input. Fields that the mapping does not contain are read as without it.
+        on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
+            a failing row does not end a `batch`.
         options: further options of `groundjudge.load`; they replace the judge's own.
 
     Returns:
-        A runnable from a case, or a mapping with its fields, to a verdict. It raises CaseError, ModelError
-        or ReplyError, with the verdict (status "error") in the attribute `verdict`.
+        A runnable from a case, or a mapping as `Case.from_state` reads it, to a verdict. It raises CaseError,
+        ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
-        GroundjudgeError: as for `groundjudge.load`.
+        GroundjudgeError: as for `groundjudge.load`; CaseError if `case` has an unknown field or root.
         TypeError: an option is unknown, or both `model` and `llm` are given.
+        ValueError: `on_error` has another value.
     """
     if model is not None and llm is not None:
         message = "model and llm are two names for the same argument: pass one of them"
         raise TypeError(message)
+    if on_error not in get_args(OnError):
+        message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
+        raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
+    _check_where(case, loaded.rubric)
 
-    def invoke(case: Judged, config: RunnableConfig) -> Verdict:
-        return loaded.judge(case, _traced(config))
+    def failed(error: Exception) -> Verdict:
+        if isinstance(error, GroundjudgeError):
+            error.verdict = loaded.failed(error)
+        if on_error == "raise":
+            raise error
+        return loaded.failed(error)
 
-    async def ainvoke(case: Judged, config: RunnableConfig) -> Verdict:
-        return await loaded.ajudge(case, _atraced(config))
+    def invoke(given: Judged, config: RunnableConfig) -> Verdict:
+        try:
+            return loaded.judge(_case(given, case), _traced(config))
+        except Exception as error:  # noqa: BLE001  raised again unless it shall be a verdict
+            return failed(error)
+
+    async def ainvoke(given: Judged, config: RunnableConfig) -> Verdict:
+        try:
+            return await loaded.ajudge(_case(given, case), _atraced(config))
+        except Exception as error:  # noqa: BLE001  as above
+            return failed(error)
 
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
-    typed = step.with_types(input_type=_schema(loaded.rubric), output_type=Verdict)
+    input_type: Any = _schema(loaded.rubric) if case is None else Any
+    typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
 
 
@@ -89,12 +134,22 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
     """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
 
     Returns:
-        A runnable from a case, or a mapping with its fields, to the prompt. It raises CaseError.
+        A runnable from a case, or a mapping as `Case.from_state` reads it, to the prompt. It raises
+        CaseError, with the verdict in the attribute `verdict`: also on a blank response that
+        `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
     rubric = _rubric(judge)
 
-    def render(case: Judged) -> ChatPromptValue:
-        return _prompt_value(rubric.ask(case))
+    def render(given: Judged) -> ChatPromptValue:
+        row = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+        try:
+            case = _case(given)
+            row = row.model_copy(update={"case_id": case.id})
+            _refuse_blank_response(rubric, case)
+            return _prompt_value(rubric.ask(case))
+        except CaseError as error:
+            error.verdict = error_verdict(row, error)
+            raise
 
     step = RunnableLambda(render, name="prompt")
     return step.with_types(input_type=_schema(rubric), output_type=ChatPromptValue)
@@ -114,7 +169,7 @@ def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParse
     Raises:
         CaseError: `case` is a mapping that cannot become a case.
     """
-    return Parser(rubric=_rubric(judge), case=None if case is None else Case.of(case))
+    return Parser(rubric=_rubric(judge), case=None if case is None else _case(case))
 
 
 class Parser(BaseOutputParser[Verdict]):
@@ -138,6 +193,35 @@ class Parser(BaseOutputParser[Verdict]):
     @property
     def _type(self) -> str:
         return "groundjudge"
+
+
+def _check_where(where: Where, rubric: Rubric) -> None:
+    """Refuse a `case` that no input could make right."""
+    if isinstance(where, Mapping):
+        own = [each.name for each in rubric.inputs if each.is_own]
+        check_paths(where, [*FIELD_NAMED, *own, "id", "metadata"], [ROOT])
+    elif where is not None and not callable(where):
+        message = f"case must be a mapping of field to dotted path, or a function, not {where!r}"
+        raise TypeError(message)
+
+
+def _case(given: Judged, where: Where = None) -> Case:
+    """The case that the input of a runnable describes."""
+    found = where(given) if callable(where) else given
+    if isinstance(found, Case):
+        return found
+    return Case.from_state(found, where=None if callable(where) else where, roots={ROOT: given})
+
+
+def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
+    """Raise the error of a blank response, with the verdict that `empty_response` makes of it."""
+    verdict = rubric.verdict_without_call(case)
+    if verdict is not None:
+        try:
+            rubric.with_options(empty_response="error").verdict_without_call(case)
+        except CaseError as error:
+            error.verdict = verdict
+            raise
 
 
 def _rubric(judge: Judge | Rubric) -> Rubric:

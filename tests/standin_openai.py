@@ -128,6 +128,7 @@ class StandIn:
         self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()

@@ -235,8 +235,9 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        model: a model's name ("openai:gpt-4o-mini"), "offline", (client, name), a LangChain chat model, a
-            DeepEvalBaseLLM, a function from the request to its reply, or a Model. It must be given.
+        model: a model's name ("openai:gpt-4o-mini", "langchain:anthropic:claude-..."), "offline",
+            (client, name), a LangChain chat model, a DeepEvalBaseLLM, a function from the request to its
+            reply, or a Model. It must be given.
         options: as for `load_rubric`, and max_reasks: how often the model is asked again after a reply
             that cannot be read, 1 by default.
 

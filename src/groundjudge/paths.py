@@ -41,23 +41,29 @@ def check_paths(where: Mapping[str, str], fields: Collection[str], roots: Collec
     """
     for field, path in where.items():
         if field not in fields:
-            nearest = get_close_matches(field, fields, 1)
-            hint = f", did you mean {nearest[0]!r}?" if nearest else ";"
-            message = f"unknown field {field!r}{hint} The fields are: {', '.join(fields)}"
+            nearest = _nearest(field, fields) or ";"
+            message = f"unknown field {field!r}{nearest} The fields are: {', '.join(fields)}"
             raise CaseError("unknown_field", message, field)
         _check_root(path, roots)
 
 
 def _check_root(path: str, roots: Collection[str]) -> None:
-    root = path.partition(".")[0]
+    root = str(path).partition(".")[0]
     if root not in roots:
         message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-        raise CaseError("bad_path", message, path)
+        raise CaseError("bad_path", message + _nearest(root, roots), str(path))
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    nearest = get_close_matches(name, known, 1)
+    return f", did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def _inside(value: Any, name: str) -> Any:  # noqa: ANN401
     if hasattr(value, "get"):
         return value.get(name)
+    if isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
+        return None
     if name.isdigit():
         return dict(enumerate(value or ())).get(int(name))
-    return getattr(value, name, None)
+    return None if isinstance(value, list | tuple) else getattr(value, name, None)

@@ -621,7 +621,7 @@ def test_prompt_has_the_messages_of_the_rubric() -> None:
         *judge.rubric.ask(ROW).messages
     ]
     with pytest.raises(CaseError, match="missing_field"):
-        prompt(judge).invoke({"question": "When?"})
+        prompt(judge).invoke({"question": "When?", "answer": "At 9."})
 
 
 @pytest.mark.parametrize(

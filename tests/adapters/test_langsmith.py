@@ -636,11 +636,19 @@ def test_paths_are_added_to_fields_under_their_usual_names(run: Any) -> None:
     assert [content for content, _, _ in described(found)] == ["c"]
 
 
+NEEDS_ALL = (
+    "needs query, which is not given, and context, which is not given, and response, which is not given"
+)
+
+
 @pytest.mark.parametrize(
     ("case", "start"),
     [
-        ({"query": "inputs.nowhere.q"}, "missing_field: groundedness needs query, which is not given."),
-        ({"query": "outputs.choices.9.text"}, "missing_field: groundedness needs query, which is not given."),
+        ({"query": "inputs.nowhere.q"}, f"missing_field: groundedness {NEEDS_ALL}. Give query as query or"),
+        (
+            {"query": "outputs.choices.9.text"},
+            f"missing_field: groundedness {NEEDS_ALL}. Give query as query or",
+        ),
         (with_a_wrong_key, "unexpected: KeyError: 'nowhere'"),
     ],
 )
@@ -694,7 +702,7 @@ def test_missing_field_error_lists_the_keys(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(""))
     (row,) = run(returning({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
     message = comment(results(row)[0])
-    assert message.startswith("missing_field: groundedness needs query, which is not given.")
+    assert message.startswith(f"missing_field: groundedness {NEEDS_ALL}. Give query as query or")
     assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in message
     assert "load_nested=True" in message
 

@@ -265,7 +265,7 @@ def test_run_stopped_by_max_calls_can_be_resumed(
     path = cases(*range(9))
     result = invoke("run", path, *JUDGE, "--out", out, "--max-calls", "4", model=ScriptedModel(GOOD))
     assert result.exit_code == 1
-    assert "stopped: 4 calls were made, and max_calls allows 4" in result.stderr
+    assert "stopped: 4 calls were made, and --max-calls allows 4" in result.stderr
     assert len(statuses(out)) == 4
     result = invoke(
         "run", path, *JUDGE, "--out", out, "--max-calls", "5", "--resume", model=ScriptedModel(GOOD)

@@ -26,7 +26,7 @@ app = typer.Typer(
     name="groundjudge",
     help="LLM judges of grounding and hallucination.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )
