@@ -79,6 +79,10 @@ class Judge:
     model: Model
     max_reasks: int = 1
 
+    def __repr__(self) -> str:
+        prompt = f"sha:{self.rubric.prompt.id.sha256[:12]}"
+        return f"Judge(name={self.name!r}, model={self.model.name!r}, prompt={prompt!r})"
+
     @property
     def name(self) -> str:
         """The judge's name."""

@@ -13,13 +13,14 @@ from groundjudge.cli.agree import agree
 from groundjudge.cli.calibrate import calibrate
 from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
+from groundjudge.cli.examples import examples
 from groundjudge.cli.judges import judges
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
 from groundjudge.cli.show import show
 from groundjudge.version import __version__
 
-COMMANDS = (run, judges, show, estimate, agree, calibrate, compare, report)
+COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, report)
 """In the order of `groundjudge --help`."""
 
 app = typer.Typer(

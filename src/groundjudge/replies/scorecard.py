@@ -14,7 +14,7 @@ from groundjudge.replies.folded import Folded
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.replies.score import is_placeholder, one_number, written
+from groundjudge.replies.score import is_placeholder, number, one_number, written
 from groundjudge.reply import Reply
 from groundjudge.verdict import Scale
 
@@ -115,10 +115,16 @@ def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) ->
     nothing = NOTHING.fullmatch(evidence) or NOTHING_AS_ASKED.match(evidence)
     return PartReading(
         name=sentence,
-        value=one_number(places, scale, reply, sentence),
+        value=_value(places, scale, reply, sentence),
         reason=_remark(folded, scores[0]) or evidence,
         quotes=() if nothing else (evidence,),
     )
+
+
+def _value(places: Sequence[str], scale: Scale, reply: Reply, sentence: str) -> float:
+    if len(places) == 1:
+        return number(places[0], scale, reply, sentence)
+    return one_number(places, scale, reply, sentence)
 
 
 def _places(folded: Folded, scores: Sequence[Field]) -> list[str]:
