@@ -10,8 +10,6 @@ from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
-from rapidfuzz.distance import Prefix
-
 from groundjudge.case import Document
 from groundjudge.evidence.edges import UNSPACED
 from groundjudge.evidence.skeleton import Skeleton, skeleton
@@ -100,6 +98,8 @@ class Corpus:
 
     def neighbours(self, start: str) -> list[tuple[int, int]]:
         """The places in the index that have most in common with the beginning of a text, and how much."""
+        from rapidfuzz.distance import Prefix  # noqa: PLC0415  most sentences are copied verbatim
+
         index = self.index
         at = bisect_left(index.keys, start)
         beside = slice(max(0, at - 1), at + 2)
