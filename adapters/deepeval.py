@@ -17,12 +17,14 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
 from groundjudge import (
+    AnyJudge,
     Case,
     CaseError,
     Document,
@@ -41,6 +43,7 @@ from groundjudge.judge import Step, aperform, perform
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.options import PromptOptions
+from groundjudge.panel import Rule, Stop
 from groundjudge.verdict import passes
 
 try:
@@ -88,6 +91,9 @@ class OtherOptions(PromptOptions, total=False):
     """The options of a judge that are not arguments of DeepEval's metrics."""
 
     max_reasks: int
+    repeats: int
+    rule: Rule
+    stop: Stop
 
 
 class MetricOptions(OtherOptions, total=False):
@@ -95,7 +101,7 @@ class MetricOptions(OtherOptions, total=False):
 
     threshold: float | EllipsisType | None
     model: ModelLike | None
-    judge: str | Path | Rubric | Judge | None
+    judge: str | Path | Rubric | AnyJudge | None
     prices: Prices | None
     include_reason: bool
     async_mode: bool
@@ -120,8 +126,8 @@ class _Judged:
         strict_mode: a threshold of 1. The score is not changed.
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file. A judge keeps its
-            model unless `model` is given.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file. A judge keeps
+            its model unless `model` is given.
         prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
             the cost is used, if it returns one.
         options: further options of `groundjudge.load`; they replace the judge's own.
@@ -171,7 +177,7 @@ class _Judged:
         strict_mode: bool = False,  # noqa: FBT001, FBT002
         verbose_mode: bool = False,  # noqa: FBT001, FBT002
         flaky: bool = False,  # noqa: FBT001, FBT002
-        judge: str | Path | Rubric | Judge | None = None,
+        judge: str | Path | Rubric | AnyJudge | None = None,
         prices: Prices | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
@@ -179,15 +185,15 @@ class _Judged:
             raise PromptError("unknown_judge", NO_JUDGE)
         new_threshold = 1 if strict_mode else None if threshold is ... else threshold
         self.judge = as_judge(judge or self.default_judge, model, threshold=new_threshold, **options)
-        self.model: Any = self.judge.model
-        self.threshold = self.judge.rubric.threshold if strict_mode or threshold is not None else None
+        self.model: Any = self.judge.model if isinstance(self.judge, Judge) else None
+        self.threshold = self.judge.threshold if strict_mode or threshold is not None else None
         self.include_reason = include_reason
         self.async_mode = async_mode
         self.strict_mode = strict_mode
         self.verbose_mode = verbose_mode
         self.flaky = flaky
         self.prices = prices
-        self.evaluation_model: str | None = self.judge.model.name
+        self.evaluation_model: str | None = self.judge.model_name
         self._reset()
 
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
@@ -216,6 +222,8 @@ class _Judged:
             self.success = None
         elif self.error is not None:
             self.success = False
+        elif self.verdict and self.verdict.votes and not self.part:
+            self.success = self.verdict.passed  # the majority decides, whatever the mean score is
         elif self.score is not None:
             self.success = passes(self.score, self.threshold)
         return self.success
@@ -253,10 +261,10 @@ class _Judged:
 
     def _perform(self, step: Step) -> Any:  # noqa: ANN401  the result depends on the step
         """Do a step of the conversation with the model, and note what it cost."""
-        return self._noted(perform(step))
+        return self._noted(perform(step, self._perform))
 
     async def _aperform(self, step: Step) -> Any:  # noqa: ANN401
-        return self._noted(await aperform(step))
+        return self._noted(await aperform(step, self._aperform))
 
     def _noted(self, result: Any) -> Any:  # noqa: ANN401
         if isinstance(result, Reply):
@@ -407,10 +415,20 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.load`.
     """
-    first, second = shared(PassageRecallMetric(**options).model)
-    recall: dict[str, Any] = {**options, "model": first}
-    precision: dict[str, Any] = {**options, "model": second}
-    return PassageRecallMetric(**recall), PassagePrecisionMetric(**precision)
+    first, second = _sharing(PassageRecallMetric(**options).judge)
+    applied = {"model", "judge", *OtherOptions.__annotations__}
+    others: dict[str, Any] = {name: value for name, value in options.items() if name not in applied}
+    return PassageRecallMetric(judge=first, **others), PassagePrecisionMetric(judge=second, **others)
+
+
+def _sharing(judge: AnyJudge) -> tuple[AnyJudge, AnyJudge]:
+    """Two judges like this one that share their calls."""
+    if isinstance(judge, Judge):
+        first, second = (replace(judge, model=model) for model in shared(judge.model))
+        return first, second
+    pairs = [[replace(each, model=model) for model in shared(each.model)] for each in judge.judges]
+    one, other = (replace(judge, judges=tuple(judges)) for judges in zip(*pairs, strict=True))
+    return one, other
 
 
 def _cost(reply: Reply, prices: Prices | None) -> float | None:

@@ -15,7 +15,7 @@ is what retriever and tool child runs returned.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from pydantic_core import to_json
 try:
     from langsmith import get_current_run_tree, traceable
     from langsmith.evaluation import EvaluationResult, EvaluationResults
-    from langsmith.evaluation.evaluator import DynamicRunEvaluator
+    from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
     from langsmith.run_trees import RunTree
     from langsmith.schemas import Example, Run, UsageMetadata
     from langsmith.utils import tracing_is_enabled
@@ -36,18 +36,19 @@ except ImportError as error:
     raise ImportError(needed) from error
 
 from groundjudge import (
+    AnyJudge,
     Case,
     Document,
     Failure,
     GroundjudgeError,
-    Judge,
-    JudgeOptions,
     Model,
     NamedScore,
+    PanelOptions,
     Prompt,
     Reply,
     Request,
     Rubric,
+    Scale,
     Summary,
     Verdict,
     as_judge,
@@ -55,7 +56,7 @@ from groundjudge import (
     summarise,
 )
 from groundjudge.case import FIELD_NAMED
-from groundjudge.judge import Step, aperform, perform
+from groundjudge.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
 from groundjudge.paths import check_paths
 from groundjudge.runs.summary import MISSING
@@ -81,6 +82,9 @@ OWNERS = "groundjudge_evaluators"
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
+DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
+"""What a verdict says of how sure it is."""
+
 DUPLICATE = "duplicate_key"
 """The error code of an evaluator whose feedback key another evaluator of the experiment has."""
 
@@ -89,12 +93,12 @@ UNEXPECTED = "unexpected"
 
 
 def evaluator(
-    judge: str | Path | Rubric | Judge,
+    judge: str | Path | Rubric | AnyJudge,
     *,
     model: ModelLike | None = None,
     key: str | None = None,
     case: Where = None,
-    **options: Unpack[JudgeOptions],
+    **options: Unpack[PanelOptions],
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
 
@@ -103,10 +107,11 @@ def evaluator(
     from the inputs or reference outputs. A run that failed without outputs has no response.
 
     The trace shows each call of the model as an llm run with its messages and tokens. A call that already
-    shows itself as one (of a LangChain model, of a client in `wrap_openai`) is not shown twice.
+    shows itself as one (of a LangChain model, of a client in `wrap_openai`) is not shown twice. Each vote of
+    a panel is a run of its own with its calls inside. Labels are categorical feedback.
 
     Args:
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: as for `load`. A judge keeps its model unless another one is given.
         key: the feedback key, by default the judge's name. Evaluators of one experiment need different keys.
         case: where to find fields with other names: a mapping of field to dotted path, as in
@@ -132,7 +137,7 @@ def evaluator(
 
 
 def summary(
-    judge: str | Path | Rubric | Judge, *, metrics: Sequence[Metric] = METRICS
+    judge: str | Path | Rubric | AnyJudge, *, metrics: Sequence[Metric] = METRICS
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
     """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
@@ -180,9 +185,9 @@ def summary(
     return summarised
 
 
-def _key_of(judge: str | Path | Rubric | Judge) -> str:
+def _key_of(judge: str | Path | Rubric | AnyJudge) -> str:
     """The key of a judge's evaluator: the judge's name; or the key itself."""
-    if isinstance(judge, Judge | Rubric):
+    if not isinstance(judge, str | Path):
         return judge.name
     is_file = str(judge) not in names() and Path(judge).is_file()
     return Prompt.read(judge).name if is_file or isinstance(judge, Path) else judge
@@ -218,7 +223,7 @@ def _comment(found: Summary) -> str:
     )
 
 
-def log_verdict(verdict: Verdict, judge: Judge) -> None:
+def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
     """Log the judge's verdict as feedback on the current test of LangSmith's pytest plugin.
 
     There is one piece of feedback per score; none is sent if `LANGSMITH_TEST_TRACKING` is false.
@@ -252,17 +257,16 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
-    def __init__(self, judge: Judge, key: str, where: Where) -> None:
+    def __init__(self, judge: AnyJudge, key: str, where: Where) -> None:
         keys, evaluator = _keys(judge, key), uuid4().hex
-        traced, atraced = _traced(judge.model), _atraced(judge.model)
 
         @traceable(name="judge")
         def judging(case: Case | Mapping[str, Any]) -> Verdict:
-            return judge.judge(case, traced)
+            return judge.judge(case, _traced)
 
         @traceable(name="judge")
         async def ajudging(case: Case | Mapping[str, Any]) -> Verdict:
-            return await judge.ajudge(case, atraced)
+            return await judge.ajudge(case, _atraced)
 
         def conclude(verdict: Verdict, run: Run, example: Example | None) -> EvaluationResults:
             verdict = _explained(verdict, run, example)
@@ -297,42 +301,51 @@ class JudgeEvaluator(DynamicRunEvaluator):
         return self.keys
 
 
-def _keys(judge: Judge, key: str) -> dict[str, str]:
+def _keys(judge: AnyJudge, key: str) -> dict[str, str]:
     """The feedback keys by the parts of the verdict; the headline's part is ""."""
-    return score_names(key, judge.rubric.format.part_names)
+    return score_names(key, judge.part_names)
 
 
-def _traced(model: Model) -> Callable[[Step], Any]:
-    """A function that performs the steps of a conversation, with each call of the model as an llm run."""
+def _traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
+    """Perform a step of a conversation, with each call of a model as an llm run and each vote as a run."""
+    talk = step.talk
+    if talk:
 
-    def traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
-        with _llm_run(model, step) as results:
-            results.append(perform(step))
-        return results[0]
+        @traceable(name=step.name)
+        def voting(case: Case) -> Verdict:
+            return drive(talk(case), _traced)
 
-    return traced
+        return voting(step.given)
+    with _llm_run(step) as results:
+        results.append(perform(step))
+    return results[0]
 
 
-def _atraced(model: Model) -> Callable[[Step], Awaitable[Any]]:
+async def _atraced(step: Step) -> Any:  # noqa: ANN401
     """Like `_traced`, without blocking the event loop."""
+    talk = step.talk
+    if talk:
 
-    async def traced(step: Step) -> Any:  # noqa: ANN401
-        with _llm_run(model, step) as results:
-            results.append(await aperform(step))
-        return results[0]
+        @traceable(name=step.name)
+        async def voting(case: Case) -> Verdict:
+            return await adrive(talk(case), _atraced)
 
-    return traced
+        return await voting(step.given)
+    with _llm_run(step) as results:
+        results.append(await aperform(step))
+    return results[0]
 
 
 @contextmanager
-def _llm_run(model: Model, step: Step) -> Generator[list[Any]]:
+def _llm_run(step: Step) -> Generator[list[Any]]:
     """Add a call of the model to the trace when it has ended, unless it has added itself.
 
     Only then is it known whether the model is traced, for example by `wrap_openai` within a function.
     """
     results: list[Any] = []
-    parent = get_current_run_tree() if step.name == "model" and tracing_is_enabled() is True else None
-    if parent is None:
+    model = step.model
+    parent = get_current_run_tree() if model and tracing_is_enabled() is True else None
+    if model is None or parent is None:
         yield results
         return
     n_before, started, error = len(parent.child_runs), datetime.now(UTC), None
@@ -399,7 +412,7 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
+def _case(judge: AnyJudge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
     """The case by `where`, or by the usual names; its context, if it has none, from the child runs."""
     if callable(where):
         return where(run, example)
@@ -416,14 +429,14 @@ def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case
     return case
 
 
-def _with_metadata(case: Case, judge: Judge, example: Example | None) -> Case:
+def _with_metadata(case: Case, judge: AnyJudge, example: Example | None) -> Case:
     """The case with what only the example's metadata holds for the inputs of the judge's own."""
     own = _own_inputs(judge)
     found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
     return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
 
 
-def _own_inputs(judge: Judge) -> list[str]:
+def _own_inputs(judge: AnyJudge) -> list[str]:
     return [each.name for each in judge.inputs if each.is_own]
 
 
@@ -510,16 +523,29 @@ def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
         raise GroundjudgeError(DUPLICATE, message, taken)
 
 
-def _feedback(verdict: Verdict, judge: Judge, keys: Mapping[str, str]) -> list[EvaluationResult]:
+def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
-    return [_result(keys[score.part], score, verdict) for score in judge.scores(verdict)]
+    config = _categories(judge.scale) if judge.scale.choices else None
+    return [
+        _result(keys[score.part], score, verdict, config if isinstance(score.value, str) else None)
+        for score in judge.scores(verdict)
+    ]
 
 
-def _result(key: str, score: NamedScore, verdict: Verdict) -> EvaluationResult:
+def _categories(scale: Scale) -> FeedbackConfig:
+    """The labels of a scale as LangSmith's categories; one that means "not applicable" has no value."""
+    listed: list[Any] = [{"value": own, "label": name} for name, own in scale.choices.items()]
+    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)
+
+
+def _result(key: str, score: NamedScore, verdict: Verdict, config: FeedbackConfig | None) -> EvaluationResult:
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
     info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
+    extra |= verdict.model_dump(
+        mode="json", include=DOUBT, exclude={"votes": {"__all__": {"reply"}}}, exclude_defaults=True
+    )
     if verdict.error:
         extra |= {"error": True} | ({} if verdict.reply is None else {"reply": verdict.reply})
     return EvaluationResult(
@@ -528,5 +554,6 @@ def _result(key: str, score: NamedScore, verdict: Verdict) -> EvaluationResult:
         value=score.value,
         comment=score.explanation,
         evaluator_info=info,
+        feedback_config=config,
         extra=extra,
     )

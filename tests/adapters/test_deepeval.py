@@ -933,7 +933,7 @@ async def test_call_in_flight_is_shared() -> None:
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
-    shared: Any = metrics[0].judge.model
+    shared: Any = metrics[0].model
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4
