@@ -525,17 +525,19 @@ def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
 
 def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
-    config = _categories(judge.scale) if judge.scale.choices else None
+    config = _categories(judge.scale)
     return [
-        _result(keys[score.part], score, verdict, config if isinstance(score.value, str) else None)
+        _result(keys[score.part], score, verdict, None if score.score is None else config)
         for score in judge.scores(verdict)
     ]
 
 
-def _categories(scale: Scale) -> FeedbackConfig:
-    """The labels of a scale as LangSmith's categories; one that means "not applicable" has no value."""
-    listed: list[Any] = [{"value": own, "label": name} for name, own in scale.choices.items()]
-    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)
+def _categories(scale: Scale) -> FeedbackConfig | None:
+    """The labels of a scale as LangSmith's categories, which must have a value; None for a scale of numbers."""
+    listed: list[Any] = [
+        {"value": own, "label": name} for name, own in scale.choices.items() if own is not None
+    ]
+    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed) if listed else None
 
 
 def _result(key: str, score: NamedScore, verdict: Verdict, config: FeedbackConfig | None) -> EvaluationResult:

@@ -37,8 +37,10 @@ from scripted_model import ScriptedModel
 from groundjudge import (
     CachedModel,
     CaseError,
+    Choices,
     GroundjudgeError,
     ModelError,
+    PanelError,
     Prices,
     PromptError,
     Reply,
@@ -1173,3 +1175,52 @@ def test_import_without_deepeval_names_the_extra() -> None:
     )
     assert 'pip install "groundjudge[deepeval]"' in done.stderr.splitlines()[-1]
     assert done.stderr.splitlines()[-1].startswith("ImportError: ")
+
+
+# Votes
+
+
+def voted(*scores: int) -> list[str]:
+    return [f"<S1>so</S1><S2>{score}</S2>" for score in scores]
+
+
+@pytest.mark.parametrize("run_async", [False, True])
+def test_majority_decides_whatever_the_mean_score_is(run_async: bool) -> None:  # noqa: FBT001
+    def metric(*scores: int) -> GroundednessMetric:
+        return GroundednessMetric(model=ScriptedModel(*voted(*scores)), repeats=3, stop="never")
+
+    for scores, score, passed in (((5, 2, 2), 0.5, False), ((4, 4, 1), 0.5, True), ((1, 1, 5), 1 / 3, False)):
+        ((result,),) = (each.values() for each in results([metric(*scores)], row(), run_async=run_async))
+        assert (result.score, result.success) == (pytest.approx(score), passed)
+
+
+def test_tie_is_an_error_and_no_success() -> None:
+    metric = GroundednessMetric(model=ScriptedModel(*voted(5, 1)), repeats=2)
+    with pytest.raises(PanelError, match="no_majority"):
+        metric.measure(row())
+    assert metric.is_successful() is False
+
+
+def test_copy_of_a_metric_asks_the_same_panel() -> None:
+    (copied,) = copies(GroundednessMetric(model=ScriptedModel(*voted(5)), repeats=3, rule="min"))
+    assert copied.judge.rule == "min"
+    assert len(copied.judge.judges) == 3
+
+
+def test_passage_metrics_share_the_votes_of_a_panel() -> None:
+    model = ScriptedModel(PASSAGE)
+    metrics = passage_metrics(model=model, repeats=3, stop="never")
+    for metric in metrics:
+        metric.measure(row())
+    assert [metric.score for metric in metrics] == [1.0, 0.25]
+    assert len(model.asked) == 3
+
+
+def test_label_is_shown_in_the_verdict() -> None:
+    scale = Choices({"supported": 1, "not supported": 0})
+    metric = GroundednessMetric(
+        model=ScriptedModel("<S2>supported</S2>"), scale=scale, levels={}, not_applicable=()
+    )
+    assert metric.measure(row()) == 1.0
+    assert metric.verdict
+    assert metric.verdict.label == "supported"

@@ -37,6 +37,7 @@ from groundjudge import (
     CachedModel,
     Case,
     CaseError,
+    Choices,
     ModelError,
     PromptError,
     Reply,
@@ -1421,3 +1422,62 @@ def test_import_loads_langsmith_and_no_other_framework() -> None:
 def test_import_without_langsmith_names_the_extra() -> None:
     done = python("import sys\nsys.modules['langsmith'] = None\nimport groundjudge.adapters.langsmith")
     assert 'needs LangSmith: pip install "groundjudge[langsmith]"' in done.stderr
+
+
+# Labels and votes
+
+LABELS: Mapping[str, Any] = {
+    "scale": Choices({"supported": 1, "not supported": 0, "unclear": None}),
+    "levels": {},
+    "not_applicable": (),
+}
+
+
+@pytest.mark.parametrize(("label", "score"), [("supported", 1.0), ("not supported", 0.0), ("unclear", None)])
+def test_label_is_categorical_feedback(upload: Any, label: str, score: float | None) -> None:
+    (feedback,) = upload(
+        evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
+    ).feedback
+    assert (feedback["value"], feedback.get("score")) == (label, score)
+    assert feedback.get("feedback_config") == (
+        None
+        if score is None  # LangSmith's categories need a value
+        else {
+            "type": "categorical",
+            "min": None,
+            "max": None,
+            "categories": [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}],
+        }
+    )
+
+
+def test_number_and_error_have_no_categories(upload: Any) -> None:
+    assert (
+        not upload(evaluator("groundedness", model=ScriptedModel(TAGS.format(4))))
+        .feedback[0]
+        .get("feedback_config")
+    )
+    (failed,) = upload(evaluator("groundedness", model=ScriptedModel("?"), **LABELS)).feedback
+    assert not failed.get("feedback_config")
+
+
+def test_each_vote_is_a_run_with_its_call_inside(any_upload: Any) -> None:
+    model = ScriptedModel(*(TAGS.format(score) for score in (5, 1, 5)))
+    server = any_upload(evaluator("groundedness", model=model, repeats=3))
+    runs = {run["id"]: run for run in server.of_project("evaluators")}
+    calls = llm_runs(server)
+    parents = [runs[call["parent_run_id"]]["name"] for call in calls]
+    assert parents == ["vote 1", "vote 2", "vote 3"]
+    (feedback,) = server.feedback
+    extra = feedback["extra"]
+    assert [vote["score"] for vote in extra["votes"]] == [1, 0, 1]
+    assert (extra["decided_after"], extra["agreement"]) == (3, pytest.approx(2 / 3))
+    assert "reply" not in extra["votes"][0]
+
+
+def test_votes_without_majority_are_an_error(upload: Any) -> None:
+    model = ScriptedModel(*(TAGS.format(score) for score in (5, 1)))
+    (feedback,) = upload(evaluator("groundedness", model=model, repeats=2)).feedback
+    assert feedback.get("score") is None
+    assert "no_majority" in feedback["comment"]
+    assert feedback["extra"]["error"] is True
