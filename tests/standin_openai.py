@@ -136,12 +136,14 @@ class Seen:
 class StandIn:
     """The server, running inside `with`.
 
-    `latency` is the seconds that it waits before each answer. `port` is given to start a server where another
+    `latency` is the seconds that it waits before each answer, `delays` those that it waits longer before the
+    first ones. `port` is given to start a server where another
     one was; any free port is taken otherwise.
     """
 
     script: Script = ("fine",)
     latency: float = 0.0
+    delays: Sequence[float] = ()
     requests: list[Seen] = field(default_factory=list[Seen])
     in_flight: int = 0
     most_in_flight: int = 0
@@ -193,8 +195,8 @@ class StandIn:
         try:
             body: dict[str, Any] = await request.json()
             self.requests.append(Seen(request.path, dict(request.query), dict(request.headers), body))
-            answer = self._next(body)
-            await asyncio.sleep(self.latency)
+            answer, delays = self._next(body), self.delays[len(self.requests) - 1 :]
+            await asyncio.sleep(self.latency + (delays[0] if delays else 0))
             if isinstance(answer, Text) and not body.get("logprobs"):
                 answer = replace(answer, logprobs=None)
             return await self._send(request, answer)
