@@ -533,7 +533,7 @@ def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> lis
 
 
 def _categories(scale: Scale) -> FeedbackConfig | None:
-    """The labels of a scale as LangSmith's categories, which must have a value; None for a scale of numbers."""
+    """The labels of a scale as LangSmith's categories, which must have a value; None if it has numbers."""
     listed: list[Any] = [
         {"value": own, "label": name} for name, own in scale.choices.items() if own is not None
     ]

@@ -1444,8 +1444,6 @@ def test_label_is_categorical_feedback(upload: Any, label: str, score: float | N
         if score is None  # LangSmith's categories need a value
         else {
             "type": "categorical",
-            "min": None,
-            "max": None,
             "categories": [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}],
         }
     )
