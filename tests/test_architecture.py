@@ -36,6 +36,7 @@ ROOMS = (
     "loading",
     "runs",
     "analysis",
+    "probe",
     "report",
     "",  # the public face: groundjudge/__init__.py
     "adapters",

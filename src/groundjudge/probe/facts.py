@@ -1,0 +1,194 @@
+"""Facts of a response, each exchanged for one that no text of the case has.
+
+Every exchange takes the response, what backs it, and all text of the case, and returns the edited response,
+or None: a fact that nothing backs, that a bound makes elastic ("up to 5"), or that belongs to a range is
+left alone, because exchanging it might not change what is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import TypeAlias
+
+from groundjudge.text.numbers import numbers
+
+Exchange: TypeAlias = Callable[[str, str, str], str | None]
+"""From the response, its backing and all text of the case to the edited response."""
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January February March April May June July August September October November December".split()  # noqa: SIM905
+)
+CHINESE_DAYS = tuple(f"周{day}" for day in "一二三四五六日")
+
+UNITS: Mapping[str, str] = MappingProxyType(
+    {
+        **{"minutes": "hours", "hours": "days", "days": "weeks", "weeks": "months", "months": "years"},
+        **{"minute": "hour", "hour": "day", "day": "week", "week": "month", "month": "year"},
+        **{"years": "months", "year": "month", "seconds": "minutes", "second": "minute"},
+        **{"kilometres": "miles", "kilometers": "miles", "km": "miles", "miles": "kilometres"},
+        **{"metres": "feet", "meters": "feet", "metre": "foot", "meter": "foot", "m": "km", "cm": "inches"},
+        **{"centimetres": "inches", "centimeters": "inches", "millimetres": "centimetres", "mm": "cm"},
+        **{"kilograms": "pounds", "kilos": "pounds", "kg": "pounds", "grams": "ounces", "g": "kg"},
+        **{"litres": "gallons", "liters": "gallons", "litre": "gallon", "ml": "litres"},
+        **{"euros": "dollars", "euro": "dollar", "dollars": "euros", "cents": "euros", "pounds": "euros"},
+        **{"GB": "MB", "MB": "GB", "megabytes": "gigabytes", "gigabytes": "megabytes"},
+        **{"小时": "天", "分钟": "小时", "秒": "分钟", "天": "周", "周": "个月", "个月": "年"},
+        **{"公里": "米", "千米": "米", "米": "公里", "厘米": "米", "毫米": "厘米", "公斤": "克", "千克": "克"},
+        **{"克": "公斤", "升": "毫升", "毫升": "升", "欧元": "美元", "美元": "欧元", "元": "美元", "角": "元"},
+    }
+)
+"""Units, each with one that makes another quantity of the same number."""
+
+LONGEST_RANGE = 30
+"""Signs between the two ends of a range."""
+
+_WORDS = "two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_NUMBER_WORDS = MappingProxyType({word: value for value, word in enumerate(_WORDS, 2)})
+_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+_MONTHS = "|".join(MONTHS)
+_DAYS = "|".join(WEEKDAYS)
+
+_ELASTIC = re.compile(
+    r"(?:up to|at (?:the )?(?:most|least)|(?:less|fewer|more|no later|longer|earlier|older|younger) than|over"
+    r"|under|within|below|above|minimum(?: of)?|maximum(?: of)?|or|between|from|to|until|by|before|after|and"
+    r"|about|around|roughly|nearly|almost|every|per|[-–—~]|不超过|至少|最多|少于|多于|低于|高于|超过|不到|大约|约"
+    r"|至|到|从|近|每|满)\s*(?:the |[€$£¥])?$",
+    re.IGNORECASE,
+)
+"""What makes a number elastic, or an end of a range, where it stands before it."""
+_GOES_ON = re.compile(
+    r"\s*(?:to|or|and|through|until|[-–—~])\s*\d|\s*(?:or (?:more|less|fewer|older|younger)|[%％]?以[上下内外]|左右|多|余|至\d|到\d)",
+    re.IGNORECASE,
+)
+"""The same behind it."""
+_NUMBER = re.compile(
+    rf"(?<![\w.,:：/#№\[(\-–第])(?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)(?![\d:：/\])–年月日号點点时楼层路]|[.,:]\d|-\d"
+    rf"|[.)]\s|\s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_MONTHS}))\b|[A-Za-z]*\d)"
+    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?![-\s](?:hundred|thousand|million|o'clock|of them))",
+    re.ASCII,
+)
+_LABEL = re.compile(
+    rf"(?:\b(?:no|nr|room|page|step|line|platform|gate|document|doc|source|figure|version|chapter|half|past|quarter"
+    rf"|{_MONTHS})\.?|[A-Z]{{1,4}}|号|第)\s*$",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile(
+    rf"(?<![\w.,:：/\-–])(?P<number>\d[\d,.]*|{'|'.join(_WORDS)})(?P<gap>[\s-]?)(?P<unit>{_UNITS})(?![A-Za-z²³半级龄历票卡]|\s?(?:old|ago))",
+    re.ASCII,
+)
+_CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?P<mark>[:：])(?P<minute>[0-5]\d)(?![\d:])")
+_YEAR = re.compile(r"(?<![\d.,:/-])(?P<year>1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
+_RANGE = re.compile(r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b|每天|每日|天天|工作日|平日|周末|全年")
+
+
+def number(response: str, backed: str, text: str) -> str | None:
+    """Another number in place of a backed one."""
+    known, taken = set(numbers(backed)), set(numbers(text))
+    for found in _NUMBER.finditer(response):
+        value = next(iter(numbers(found[0])), "")
+        is_fixed = value in known and not _is_elastic(found) and not _LABEL.search(response[: found.start()])
+        new = _other_number(found, taken) if is_fixed and not _YEAR.fullmatch(found[0]) else None
+        if new:
+            return _spliced(response, found, new)
+    return None
+
+
+def unit(response: str, backed: str, text: str) -> str | None:
+    """Another unit behind a backed number."""
+    for found in _MEASURE.finditer(response):
+        if next(iter(numbers(found["number"])), "0") == "0" or _is_elastic(found):
+            continue
+        new = f"{found['number']}{found['gap']}{UNITS[found['unit']]}"
+        is_backed = re.sub(r"[\s-]", "", found[0]) in re.sub(r"[\s-]", "", backed)
+        if is_backed and not re.search(rf"\b{re.escape(UNITS[found['unit']])}\b", text):
+            return _spliced(response, found, new)
+    return None
+
+
+def date(response: str, backed: str, text: str) -> str | None:
+    """Another weekday, month, year or time of day in place of a backed one."""
+    exchanges = (_weekday, _month, _year, _clock)
+    return next((new for each in exchanges if (new := each(response, backed, text))), None)
+
+
+def _weekday(response: str, backed: str, text: str) -> str | None:
+    for days in (WEEKDAYS, CHINESE_DAYS):
+        new = _from_a_row(days, response, backed, text)
+        if new:
+            return new
+    return None
+
+
+def _month(response: str, backed: str, text: str) -> str | None:
+    return _from_a_row(MONTHS, response, backed, text)
+
+
+def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> str | None:
+    """The response with a name of the row replaced by another one; None where the text has a range of them."""
+    names = tuple(row)
+    either = "|".join(names)
+    between = rf"(?:s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*(?:the )?\D{{0,{LONGEST_RANGE}}}?\d*\s?)"
+    if re.search(rf"(?:{either}){between}(?:{either})", text) or _RANGE.search(text):
+        return None
+    plain = rf"(?<![A-Za-z])(?:{either})(?![a-rt-z])"
+    for found in re.finditer(plain, response):
+        if found[0] == "May" and not re.search(r"\d\s$|\b(?:in|of)\s$", response[: found.start()]):
+            continue
+        at = names.index(found[0])
+        others = (names[(at + step) % len(names)] for step in (2, 3, 4, 1, 5))
+        new = next((other for other in others if other not in text), None)
+        is_end = re.search(r"(?:from|to|until|till|by|before|after|since|至|到|从|前)\s?$", response[: found.start()])
+        if new and found[0] in backed and not is_end:
+            return response.replace(found[0], new)
+    return None
+
+
+def _year(response: str, backed: str, text: str) -> str | None:
+    for found in _YEAR.finditer(response):
+        new = next(str(int(found[0]) + step) for step in (3, 4, 7, 11, 13, 17, 19) if str(int(found[0]) + step) not in text)
+        if found[0] in backed and not _is_elastic(found):
+            return response.replace(found[0], new)
+    return None
+
+
+def _clock(response: str, backed: str, text: str) -> str | None:
+    for found in _CLOCK.finditer(response):
+        hours = ((int(found["hour"]) + step) % 24 for step in (2, 3, 5, 7, 22))
+        times = (f"{hour}{found['mark']}{found['minute']}" for hour in hours)
+        new = next((time for time in times if time not in text), None)
+        if new and re.search(rf"(?<!\d)0?{re.escape(found[0])}", backed) and not _is_elastic(found):
+            return _spliced(response, found, new)
+    return None
+
+
+def _is_elastic(found: re.Match[str]) -> bool:
+    """Whether what stands around a number makes it a bound or an end of a range."""
+    before, behind = found.string[: found.start()], found.string[found.end() :]
+    return bool(_ELASTIC.search(before) or _GOES_ON.match(behind))
+
+
+def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
+    if found["word"]:
+        value = _NUMBER_WORDS[found["word"]]
+        words = (word for word, other in _NUMBER_WORDS.items() if other > value and str(other) not in taken)
+        return next(islice(words, 1, None), None)
+    digits = found["digits"]
+    return next((new for new in _larger(digits) if not set(numbers(new)) & taken), None)
+
+
+def _larger(digits: str) -> Iterator[str]:
+    """Numbers clearly larger than this one, written alike; none for 0 and 1."""
+    places = len(digits.partition(".")[2])
+    value = round(float(digits.replace(",", "")) * 10**places)
+    for step in range(20 if value > 1 else 0):
+        new = value + max(2, value // 3) + step
+        written = f"{new / 10**places:,.{places}f}"
+        yield written if "," in digits else written.replace(",", "")
+
+
+def _spliced(response: str, found: re.Match[str], new: str) -> str:
+    return response[: found.start()] + new + response[found.end() :]

@@ -1,0 +1,346 @@
+"""The figures of a probe: pure functions from a plan and its verdicts to a card."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from math import comb, sqrt
+from typing import Literal, TypeAlias
+
+from groundjudge.errors import WHAT_IS_WRONG
+from groundjudge.panel import AnyJudge
+from groundjudge.probe.cases import ProbeError, digest
+from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
+from groundjudge.rubric import Rubric
+from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
+from groundjudge.version import __version__
+
+Z = 1.959963984540054
+"""The normal deviate of a 95 % interval."""
+
+LEAST_DROP = 0.05
+"""How far the score must drop where one wrong fact among several need not fail a case."""
+
+NoVerdict: TypeAlias = Literal["unreadable", "refused", "error"]
+"""Why there is no verdict: a reply that cannot be read, a refusal, anything else."""
+
+
+class Rate(Frozen):
+    """A share with its 95 % Wilson interval. All but `n` are None without observations.
+
+    Attributes:
+        n: observations.
+        value: the share of them, 0..1.
+        low: the lower end of the interval.
+        high: its upper end.
+    """
+
+    n: int
+    value: Score | None = None
+    low: Score | None = None
+    high: Score | None = None
+
+
+class EditFigures(Frozen):
+    """What one edit, or all edits of a family (`edit` is ""), did to the verdicts.
+
+    Attributes:
+        family: the family of the edit.
+        edit: its name; "" for the whole family.
+        rate: the share of edited cases whose fault was caught (must_fall), whose verdict moved
+            (must_not_move), or that fooled the judge (must_not_rise). The interval of a family takes the
+            edits of one case as one observation.
+        noise: the share for which the same can be said of the second judging of the unchanged case.
+        p: of the exact McNemar test of `rate` against `noise`; None without observations. Each case counts
+            once, for a family with one of its edits in turn.
+        n_skipped: cases to which the edit does not apply.
+        n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
+            missing: what does not pass cannot fall, what does not fail cannot rise.
+        no_verdict: edited cases without a verdict, by reason; they are not counted either.
+        events: for each case that is counted, whether it was caught, moved or fooled; {} for a family.
+    """
+
+    family: Family
+    edit: str = ""
+    rate: Rate
+    noise: Rate
+    p: Score | None = None
+    n_skipped: int = 0
+    n_unfit: int = 0
+    no_verdict: Mapping[NoVerdict, int] = {}
+    events: Mapping[str, bool] = {}
+
+
+class Unchanged(Frozen):
+    """The verdicts on unchanged cases.
+
+    Attributes:
+        right_passed: of right responses, how many pass.
+        wrong_failed: of wrong responses, how many fail.
+        flips: of all cases with two verdicts, how many pass once and fail once: the judge's own noise.
+        canaries_right: of the cases that nobody could fail, how many pass both times.
+        canaries_wrong: of the cases that nobody could pass, how many fail both times.
+        no_verdict: judgings without a verdict, by reason.
+    """
+
+    right_passed: Rate
+    wrong_failed: Rate
+    flips: Rate
+    canaries_right: Rate
+    canaries_wrong: Rate
+    no_verdict: Mapping[NoVerdict, int] = {}
+
+
+class Card(Frozen):
+    """All figures of a probe, and what they are quoted with.
+
+    Attributes:
+        judge: the judge's name.
+        signature: judge, prompt, model and library, as every verdict has it.
+        model: the model's name.
+        prompt: which prompt was used.
+        library: the version of groundjudge.
+        date: the day of the probe, as in 2030-01-31.
+        threshold: on the score: a verdict passes if its score reaches it.
+        graded: whether a fault is caught if the score drops by `LEAST_DROP`; otherwise the case must no
+            longer pass.
+        cases: a hash of cases and labels.
+        n_right: cases with a right response.
+        n_wrong: cases with a wrong response.
+        n_judged: verdicts, errors included.
+        unchanged: the verdicts on unchanged cases.
+        families: one for each family.
+        edits: one for each edit.
+    """
+
+    judge: str
+    signature: str
+    model: str
+    prompt: PromptId
+    library: str = __version__
+    date: str
+    threshold: Finite
+    graded: bool
+    cases: str
+    n_right: int
+    n_wrong: int
+    n_judged: int
+    unchanged: Unchanged
+    families: tuple[EditFigures, ...]
+    edits: tuple[EditFigures, ...]
+
+    def family(self, name: Family) -> EditFigures:
+        """The figures of a family."""
+        return next(each for each in self.families if each.family == name)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An edited case with its verdict, and the two verdicts on it unchanged."""
+
+    trial: Trial
+    verdict: Verdict
+    first: Verdict
+    second: Verdict | None
+    graded: bool
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether the verdict on the unchanged case lets the edit do what it must not, or must, do."""
+        if self.trial.family == "must_not_move":
+            return True
+        return self.first.status == "ok" and passes(self.first) is self.trial.original.is_right
+
+    @property
+    def event(self) -> bool:
+        """Whether the fault was caught, the verdict moved, or the judge was fooled."""
+        return self.happened(self.verdict)
+
+    @property
+    def noise(self) -> bool | None:
+        """The same of the second verdict on the unchanged case; None without one."""
+        return None if self.second is None else self.happened(self.second)
+
+    def happened(self, verdict: Verdict) -> bool:
+        """Whether a verdict differs from the first one as this family of edits is about."""
+        match self.trial.family:
+            case "must_fall":
+                return is_caught(self.first, verdict, graded=self.graded)
+            case "must_not_move":
+                return passes(verdict) is not self.trial.original.is_right or verdict.label != self.first.label
+            case _:
+                return passes(verdict)
+
+
+def passes(verdict: Verdict) -> bool:
+    """Whether a verdict passes with a score: what is not applicable does not."""
+    return verdict.status == "ok" and bool(verdict.passed)
+
+
+def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
+    """Whether a fault is caught: the score drops and the case no longer passes or, where a case has several
+    facts and is rated by degrees, the score drops by `LEAST_DROP`.
+    """
+    if edited.score is None or first.score is None:
+        return False
+    return edited.score <= first.score - LEAST_DROP if graded else edited.score < first.score and not passes(edited)
+
+
+def is_graded(rubric: Rubric) -> bool:
+    """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
+    shown = {each.field for each in rubric.inputs}
+    return bool(rubric.format.part_names) or rubric.format.parts_are_sentences or "profile" in shown
+
+
+def judged(plan: Plan, verdicts: Iterable[Verdict], rubric: Rubric) -> list[Judged]:
+    """The edited cases with their verdicts, and with those on the unchanged cases."""
+    by_id = {verdict.case_id: verdict for verdict in verdicts}
+    unchanged = {
+        (str(trial.original.case.id), trial.edit): by_id[trial.case.id]
+        for trial in plan.trials
+        if trial.family is None and trial.case.id in by_id
+    }
+    graded, found = is_graded(rubric), list[Judged]()
+    for trial in plan.trials:
+        name = str(trial.original.case.id)
+        first, second = (unchanged.get((name, which)) for which in (FIRST, SECOND))
+        if trial.family and trial.case.id in by_id and first:
+            again = second if second and second.status != "error" else None
+            found.append(Judged(trial, by_id[trial.case.id], first, again, graded))
+    return found
+
+
+def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) -> Card:
+    """The figures of a probe.
+
+    Raises:
+        ProbeError: `no_verdict`: no unchanged case has a verdict.
+    """
+    _check_verdicts(verdicts, judge.name)
+    all_judged = judged(plan, verdicts, judge.rubrics[0])
+    first = next(verdict for verdict in verdicts if verdict.status != "error")
+    return Card(
+        judge=judge.name,
+        signature=first.signature,
+        model=first.model or judge.model_name,
+        prompt=judge.prompt_id,
+        date=today.isoformat(),
+        threshold=judge.threshold,
+        graded=is_graded(judge.rubrics[0]),
+        cases=digest(plan.cases),
+        n_right=sum(each.is_right for each in plan.cases),
+        n_wrong=sum(not each.is_right for each in plan.cases),
+        n_judged=len(verdicts),
+        unchanged=_unchanged(plan, verdicts),
+        families=tuple(_family(family, plan, all_judged) for family in FAMILIES),
+        edits=tuple(_edit(family, edit, plan, all_judged) for family in FAMILIES for edit in plan.edits[family]),
+    )
+
+
+def wilson(share: float, n: int) -> Rate:
+    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
+    if not n:
+        return Rate(n=0)
+    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    return Rate(n=n, value=share, low=max(0.0, min(share, middle - half)), high=min(1.0, max(share, middle + half)))
+
+
+def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
+    """The two-sided p of the exact McNemar test: how often only one of the two happened; None without pairs."""
+    counts = Counter(pairs)
+    one, other = counts[True, False], counts[False, True]
+    n = one + other
+    tail = sum(comb(n, k) for k in range(min(one, other) + 1)) / 2**n
+    return min(1.0, 2 * tail) if counts.total() else None
+
+
+def rate_of(events: Sequence[bool]) -> Rate:
+    """The share of events that happened."""
+    return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
+
+
+def why_no_verdict(verdicts: Iterable[Verdict]) -> dict[NoVerdict, int]:
+    """Verdicts with an error, counted by reason."""
+    return dict(Counter(_reason(verdict.error.code) for verdict in verdicts if verdict.error))
+
+
+def _reason(code: str) -> NoVerdict:
+    if code == "refused":
+        return "refused"
+    return "unreadable" if code in WHAT_IS_WRONG else "error"
+
+
+def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
+    errors = [verdict.error for verdict in verdicts if verdict.error]
+    if len(errors) == len(verdicts):
+        first = f": {errors[0].code}: {errors[0].message}" if errors else ""
+        message = f"{judge}: none of {len(verdicts)} judgings gave a verdict, so there is nothing to measure{first}"
+        raise ProbeError("no_verdict", message, judge)
+
+
+def _edit(family: Family, edit: str, plan: Plan, all_judged: Iterable[Judged]) -> EditFigures:
+    mine = [each for each in all_judged if (each.trial.family, each.trial.edit) == (family, edit)]
+    counted = [each for each in mine if each.is_fit and each.verdict.status != "error"]
+    pairs = [(each.event, each.noise) for each in counted if each.noise is not None]
+    return EditFigures(
+        family=family,
+        edit=edit,
+        rate=rate_of([each.event for each in counted]),
+        noise=rate_of([noise for _, noise in pairs]),
+        p=mcnemar(pairs),
+        n_skipped=plan.skipped.get((family, edit), 0),
+        n_unfit=sum(not each.is_fit for each in mine),
+        no_verdict=why_no_verdict(each.verdict for each in mine if each.is_fit),
+        events={str(each.trial.original.case.id): each.event for each in counted},
+    )
+
+
+def _family(family: Family, plan: Plan, all_judged: Iterable[Judged]) -> EditFigures:
+    mine = [each for each in all_judged if each.trial.family == family]
+    counted = [each for each in mine if each.is_fit and each.verdict.status != "error"]
+    by_case: dict[str, list[Judged]] = {}
+    for each in counted:
+        by_case.setdefault(str(each.trial.original.case.id), []).append(each)
+    groups = list(by_case.values())
+    share = sum(each.event for each in counted) / (len(counted) or 1)
+    rate = wilson(share, len(groups)).model_copy(update={"n": len(counted)})
+    in_turn = [group[index % len(group)] for index, group in enumerate(groups)]
+    pairs = [(each.event, each.noise) for each in in_turn if each.noise is not None]
+    noises = [group[0].noise for group in groups if group[0].noise is not None]
+    return EditFigures(
+        family=family,
+        rate=rate,
+        noise=rate_of(noises),
+        p=mcnemar(pairs),
+        n_skipped=sum(n for (name, _), n in plan.skipped.items() if name == family),
+        n_unfit=sum(not each.is_fit for each in mine),
+        no_verdict=why_no_verdict(each.verdict for each in mine if each.is_fit),
+    )
+
+
+def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
+    by_id = {verdict.case_id: verdict for verdict in verdicts}
+    trials = [trial for trial in plan.trials if trial.family is None and trial.case.id in by_id]
+    with_verdict = [trial for trial in trials if by_id[trial.case.id].status != "error"]
+    both: dict[str, list[bool]] = {}
+    for trial in with_verdict:
+        both.setdefault(str(trial.original.case.id), []).append(passes(by_id[trial.case.id]))
+    right, wrong = (
+        {str(each.case.id): each for each in plan.cases if each.is_right is is_right} for is_right in (True, False)
+    )
+    first = {
+        str(trial.original.case.id): passes(by_id[trial.case.id]) for trial in with_verdict if trial.edit == FIRST
+    }
+    return Unchanged(
+        right_passed=rate_of([passed for name, passed in first.items() if name in right]),
+        wrong_failed=rate_of([not passed for name, passed in first.items() if name in wrong]),
+        flips=rate_of([one is not other for one, other in (each for each in both.values() if len(each) == 2)]),  # noqa: PLR2004
+        canaries_right=rate_of([all(both[name]) for name, each in right.items() if each.is_canary and name in both]),
+        canaries_wrong=rate_of(
+            [not any(both[name]) for name, each in wrong.items() if each.is_canary and name in both]
+        ),
+        no_verdict=why_no_verdict(by_id[trial.case.id] for trial in trials),
+    )

@@ -1,0 +1,115 @@
+"""A probe from start to end: plan, judge, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypedDict, Unpack
+
+from groundjudge.panel import AnyJudge
+from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
+from groundjudge.probe.figures import Card, Judged, card, judged
+from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, cases_to_judge, plan
+from groundjudge.rubric import Rubric
+from groundjudge.runs.outage import OnOutage
+from groundjudge.runs.run import Previous, Row, run
+from groundjudge.verdict import Verdict
+
+
+class RunOptions(TypedDict, total=False):
+    """The options of `run` that a probe passes on."""
+
+    concurrency: int
+    deadline: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    previous: Previous | None
+    on_outage: OnOutage | None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The result of a probe.
+
+    Attributes:
+        plan: what was judged.
+        verdicts: one for each trial, in no order.
+        card: the figures.
+        judged: the edited cases, each with its verdict and with those on the unchanged case.
+    """
+
+    plan: Plan
+    verdicts: Sequence[Verdict]
+    card: Card
+    judged: Sequence[Judged]
+
+    def worst(self, n: int = 3) -> list[Judged]:
+        """For each family the n largest failures, one for each case if there are as many."""
+        return [each for family in FAMILIES for each in self._worst_of(family)[:n]]
+
+    def _worst_of(self, family: str) -> list[Judged]:
+        failures = [
+            each
+            for each in self.judged
+            if each.trial.family == family and each.is_fit and each.verdict.status != "error"
+            if each.event is (family != "must_fall")
+        ]
+        failures.sort(key=_badness, reverse=True)
+        first = {each.trial.original.case.id: each for each in reversed(failures)}
+        return sorted(first.values(), key=_badness, reverse=True)
+
+
+def probe(
+    judge: AnyJudge,
+    cases: Iterable[Row] | None = None,
+    *,
+    without: Collection[str] = (),
+    **options: Unpack[RunOptions],
+) -> Probe:
+    """Probe a judge: which faults does it miss, what moves its verdicts, and what fools it?
+
+    Each case is judged twice unchanged, and once for each edit that applies to it; see `plan`.
+
+    Args:
+        judge: a judge or a panel.
+        cases: rows with the judge's inputs and `expect`, "pass" or "fail" (or `label`, 1 or 0); by default
+            those that come with the library.
+        without: names of edits to leave out.
+        options: as for `run`: concurrency, deadline, max_calls, max_tokens, previous, on_outage.
+
+    Raises:
+        ProbeError: the judge cannot be probed with these cases, or every call failed.
+        ModelError: as for `run`: no further case can be judged.
+    """
+    planned = plan_of(judge.rubrics[0], cases, without)
+    verdicts = list(run(asked_twice(judge), cases_to_judge(planned.trials), **options))
+    return result_of(planned, verdicts, judge)
+
+
+def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collection[str] = ()) -> Plan:
+    """The plan of a probe; see `probe`.
+
+    Raises:
+        ProbeError: the judge cannot be probed with these cases.
+    """
+    check_source(rubric)
+    listed = built_in_cases(rubric) if cases is None else labelled(cases)
+    check_labels(listed)
+    return plan(rubric, listed, without)
+
+
+def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Probe:
+    """The result of a plan whose cases were judged.
+
+    Raises:
+        ProbeError: `no_verdict`.
+    """
+    today = datetime.now(UTC).date()
+    return Probe(planned, verdicts, card(planned, verdicts, judge, today), judged(planned, verdicts, judge.rubrics[0]))
+
+
+def _badness(each: Judged) -> float:
+    """How far a verdict is from what it should be."""
+    score, first = each.verdict.score or 0.0, each.first.score or 0.0
+    return abs(score - first) if each.trial.family == "must_not_move" else score

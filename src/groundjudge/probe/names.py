@@ -1,0 +1,86 @@
+"""Names of people and places in a response, exchanged for others, or with one another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from groundjudge.probe.facts import MONTHS, WEEKDAYS
+
+STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
+FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
+SURNAMES = "欧阳 司马 诸葛 上官 夏侯 慕容".split()  # noqa: SIM905
+CHINESE_PLACES = ("青松", "望海", "白鹭", "长桥")
+
+NO_NAMES = frozenset(
+    {*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS)}
+    | set(
+        "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We Our"
+        " They He She This That These Those There When Where What Who How Why Not Only All Both Each Every After"
+        " Before English German French Spanish Italian Chinese Christmas Easter Mr Mrs Ms Dr Miss PIN ID Wi-Fi".split()
+    )
+)
+"""Words with a capital letter that name neither a person nor a place."""
+
+_RUN = re.compile(r"(?<![\w'’-])[A-Z][a-z]+(?:[ ](?:of the |of |the )?[A-Z][a-z]+)*(?![\w-])")
+_STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
+_KIND = frozenset(
+    "Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens Centre"
+    " Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley Mill Farm"
+    " Desk Office Building Line".split()
+)
+"""Words that say what a name is the name of: they stay."""
+
+_TITLES = "老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|站长|队长|馆员|奶奶|爷爷"
+_SURNAME = "王李张刘陈杨赵吴徐孙朱胡郭林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵黄周高马何许苏叶程丁陆钟方"
+_PERSON = re.compile(rf"(?<![行国])[{_SURNAME}][\u4e00-\u9fff]{{0,2}}?(?={_TITLES})")
+
+
+def name(response: str, backed: str, text: str) -> str | None:
+    """Another name in place of a backed one, wherever the response has it."""
+    for found in _english(response, backed):
+        return _renamed(response, found, text)
+    for found in _PERSON.finditer(response):
+        new = next((each for each in SURNAMES if each not in text), None)
+        if new and found[0] in backed:
+            return response.replace(found[0], new + found[0][1:])
+    return None
+
+
+def people(sentence: str, backed: str) -> list[re.Match[str]]:
+    """The backed names of a sentence, in order."""
+    english = [found for found in _RUN.finditer(sentence) if _is_name(found[0], backed)]
+    title = re.compile(rf"(?:{_PERSON.pattern})(?:{_TITLES})")
+    return english or [found for found in title.finditer(sentence) if found[0] in backed]
+
+
+def _english(response: str, backed: str) -> Iterator[str]:
+    """The backed names of an English text that do not open a sentence: there, any word has a capital."""
+    for found in _RUN.finditer(response):
+        if not _STARTS.search(response[: found.start()]) and _is_name(found[0], backed):
+            yield found[0]
+
+
+def _is_name(run: str, backed: str) -> bool:
+    """Whether a run of words with capitals is a name that the backing has."""
+    words = run.split()
+    is_backed = re.search(rf"(?<![\w-]){re.escape(run)}(?![\w-])", backed) is not None
+    is_word = re.search(rf"(?<![\w-]){re.escape(run.lower())}(?![\w-])", backed) is not None
+    return is_backed and not is_word and NO_NAMES.isdisjoint(words) and not _KIND.issuperset(words)
+
+
+def _renamed(response: str, old: str, text: str) -> str | None:
+    """The response with a name, and each of its parts, replaced by names that the text does not have."""
+    free = (each for each in STRANGERS if each not in text)
+    first = (each for each in FIRST_NAMES if each not in text)
+    words = old.split()
+    renamed = {word for word in words if word not in _KIND and word[0].isupper()}
+    new: dict[str, str] = {}
+    for word in words:
+        if word in renamed:
+            is_first = len(renamed) > 1 and word == words[0]
+            new[word] = next(first if is_first else free, "")
+    if not all(new.values()) or not new:
+        return None
+    either = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, new))})(?![\w-])")
+    return either.sub(lambda part: new[part[0]], response)

@@ -1,0 +1,153 @@
+"""What a probe asks for: each case twice unchanged, and once for each edit that applies to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
+
+from groundjudge.case import Case
+from groundjudge.judge import Judge
+from groundjudge.model import Model
+from groundjudge.panel import AnyJudge
+from groundjudge.probe import must_fall, must_not_move, must_not_rise
+from groundjudge.probe.cases import ProbeCase, ProbeError
+from groundjudge.probe.edit import Edit
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request, Rubric
+
+Family: TypeAlias = Literal["must_fall", "must_not_move", "must_not_rise"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+EDITS: Mapping[Family, Callable[[Rubric], Mapping[str, Edit]]] = MappingProxyType(
+    {
+        "must_fall": lambda _: must_fall.EDITS,
+        "must_not_move": lambda _: must_not_move.EDITS,
+        "must_not_rise": must_not_rise.edits,
+    }
+)
+"""The edits of each family; the attacks need the judge's reply format."""
+
+FIRST, SECOND = "unchanged", "unchanged again"
+
+SECOND_REPEAT = 1000
+"""Added to the repeat index of the second unchanged judging: no cache may answer it with the first reply."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case to judge.
+
+    Attributes:
+        case: the case, edited or unchanged; its id names the original and the edit.
+        original: the labelled case that it was made from.
+        edit: the edit's name; `FIRST` or `SECOND` for an unchanged case.
+        family: the edit's family; None for an unchanged case.
+    """
+
+    case: Case
+    original: ProbeCase
+    edit: str
+    family: Family | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a probe judges.
+
+    Attributes:
+        cases: the labelled cases.
+        edits: the edits that suit the judge, by family.
+        trials: the cases to judge, the unchanged ones first.
+        skipped: how many cases an edit does not apply to, by family and edit.
+    """
+
+    cases: Sequence[ProbeCase]
+    edits: Mapping[Family, Sequence[str]]
+    trials: Sequence[Trial]
+    skipped: Mapping[tuple[Family, str], int]
+
+
+def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = ()) -> Plan:
+    """Plan the probe of a judge.
+
+    Args:
+        rubric: the judge's rubric; nothing is asked.
+        cases: right responses are edited by `must_fall` and `must_not_move`, wrong ones by `must_not_rise`.
+        without: names of edits to leave out, because the judge's prompt rates them differently.
+
+    Raises:
+        ProbeError: `no_edit`: there is no edit of a name in `without`.
+    """
+    known = {name for family in FAMILIES for name in EDITS[family](rubric)}
+    unknown = sorted(set(without) - known)
+    if unknown:
+        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(known))}"
+        raise ProbeError("no_edit", message, unknown[0])
+    suiting = {
+        family: {name: edit for name, edit in EDITS[family](rubric).items() if edit.suits(rubric)}
+        for family in FAMILIES
+    }
+    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
+    skipped = Counter[tuple[Family, str]]()
+    edits: dict[Family, Sequence[str]] = {}
+    for family, table in suiting.items():
+        edits[family] = [name for name in table if name not in without]
+        for name in edits[family]:
+            for each in cases:
+                if each.is_right is (family == "must_not_rise"):
+                    continue
+                edited = table[name].apply(each.case)
+                if edited is None or edited == each.case:
+                    skipped[family, name] += 1
+                else:
+                    trials.append(_trial(each, edited, name, family))
+    return Plan(cases, edits, trials, skipped)
+
+
+def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:
+    named = case.model_copy(update={"id": f"{original.case.id}: {f'{family}, ' if family else ''}{edit}"})
+    return Trial(named, original, edit, family)
+
+
+def asked_twice(judge: AnyJudge) -> AnyJudge:
+    """The judge, with a call of its own for the second judging of each unchanged case."""
+    if isinstance(judge, Judge):
+        return replace(judge, model=AskedTwice(judge.model))
+    return replace(judge, judges=tuple(replace(one, model=AskedTwice(one.model)) for one in judge.judges))
+
+
+@dataclass(frozen=True)
+class AskedTwice:
+    """A model that tells the second request about an unchanged case from the first one."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """The name of the underlying model."""
+        return self.model.name
+
+    def complete(self, request: Request) -> Reply:
+        """Ask the model.
+
+        Raises:
+            ModelError: as for the underlying model.
+        """
+        return self.model.complete(_numbered(request))
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Ask the model without blocking the event loop; see `complete`."""
+        return await self.model.acomplete(_numbered(request))
+
+
+def _numbered(request: Request) -> Request:
+    is_second = str(request.case.id).endswith(f": {SECOND}")
+    return replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
+
+
+def cases_to_judge(trials: Iterable[Trial]) -> list[Case]:
+    """The cases of trials."""
+    return [trial.case for trial in trials]
