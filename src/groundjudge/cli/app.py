@@ -15,12 +15,13 @@ from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
 from groundjudge.cli.examples import examples
 from groundjudge.cli.judges import judges
+from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
 from groundjudge.cli.show import show
 from groundjudge.version import __version__
 
-COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, report)
+COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, probe, report)
 """In the order of `groundjudge --help`."""
 
 app = typer.Typer(

@@ -36,10 +36,11 @@ def estimate(  # noqa: PLR0913  one per option
         prices = prices_of(price_in, price_out)
         rubrics = [load_rubric(name) for name in dict.fromkeys(judge or names())]
         found = estimates_of(rubrics, read_rows(cases, file_format, where_of(paths, rubrics)))
-    _show(found, prices)
+    show_estimates(found, prices)
 
 
-def _show(found: Sequence[Estimate], prices: Prices | None) -> None:
+def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:
+    """Print a row for each judge, and the cost if there are prices."""
     from rich.table import Table  # noqa: PLC0415  loaded when it is used
 
     console = open_console()

@@ -7,17 +7,30 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic
+from typing import Protocol
 
 import typer
 
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import Outcome
-from groundjudge.runs.rows import STDIO, count_rows
+from groundjudge.runs.rows import STDIO
 
 LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
+
+
+class CountedRows(Protocol):
+    """Rows on their way to the judges."""
+
+    @property
+    def n_read(self) -> int:
+        """How many have been read."""
+        ...
+
+    def count(self) -> int | None:
+        """How many there are; None if that is not known."""
+        ...
 
 
 class ProgressLine:
@@ -36,10 +49,10 @@ class ProgressLine:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: CountedRows,
         outcome: Outcome,
         prices: Prices | None,
-        out: str,
+        out: str | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._rows, self._outcome, self._prices, self._clock = rows, outcome, prices, clock
@@ -69,7 +82,7 @@ class ProgressLine:
     def _print_lines(self) -> Callable[[], None]:
         """What prints a line if one is due."""
         due = self._clock() + LINE_EVERY
-        n_rows = cache(self._n_rows)  # counted for the first line: short runs print none
+        n_rows = cache(self._rows.count)  # counted for the first line: short runs print none
 
         def advance() -> None:
             nonlocal due
@@ -79,9 +92,6 @@ class ProgressLine:
                 typer.echo(f"groundjudge: {line}", err=True)
 
         return advance
-
-    def _n_rows(self) -> int | None:
-        return count_rows(self._rows.path, self._rows.file_format)
 
     @contextmanager
     def _bar(self) -> Generator[Callable[[], None], None, None]:
@@ -97,14 +107,14 @@ class ProgressLine:
         message = TextColumn("{task.description}", markup=False)
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), message)
         with Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
-            rows, n_judges = self._n_rows(), len(self._outcome.tally.summaries())
+            rows, n_judges = self._rows.count(), len(self._outcome.tally.summaries())
             task = bar.add_task(self._message, total=None if rows is None else rows * n_judges)
             self._update = lambda message: bar.update(task, description=printable(message))
             yield lambda: bar.advance(task)
             self._update = None
 
 
-def progress_of(rows: Rows, outcome: Outcome, prices: Prices | None, total: int | None) -> str:
+def progress_of(rows: CountedRows, outcome: Outcome, prices: Prices | None, total: int | None) -> str:
     """How far a run is, in a line.
 
     Args:

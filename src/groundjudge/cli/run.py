@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +34,7 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
 from groundjudge.options import EmptyResponse
 from groundjudge.rubric import names
-from groundjudge.runs.file_run import Judging, Rows, judge_rows
+from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
@@ -123,11 +123,11 @@ def run(  # noqa: PLR0913  one per option
     with report_errors():
         prices = prices_of(price_in, price_out)
         _check_outputs(cases, judge or names(), out, cache)
-        judges = _load_judges(judge or names(), model, cache, empty_response)
+        judges = load_judges(judge or names(), model, cache, empty_response)
         _check_paths(cases, out)
         where = where_of(paths, [judge.rubric for judge in judges])
         rows = Rows(cases, frozenset(full or ()), file_format, where)
-        with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
+        with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
@@ -140,7 +140,8 @@ def run(  # noqa: PLR0913  one per option
                 previous=previous,
                 on_outage=progress.show_message,
             )
-            _judge_rows(rows, judging, out, outcome, progress)
+            with report_connection():
+                judge_rows(rows, judging, out, outcome, progress.shown())
         console = open_console(to_stderr=out == STDIO)
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
@@ -151,13 +152,14 @@ def run(  # noqa: PLR0913  one per option
         for case_id in dict.fromkeys(full or ()):
             show_case(console, case_id, outcome.kept.get(case_id, []), rows.sources(case_id))
         _fail_without_result(rows, outcome)
-        _fail_if_stopped(outcome, out)
+        fail_if_stopped(outcome, out)
         raise typer.Exit(_status(outcome, min_coverage))
 
 
-def _load_judges(
-    wanted: Sequence[str], model: str | None, cache: str | None, empty_response: EmptyResponse
+def load_judges(
+    wanted: Sequence[str], model: str | None, cache: str | None, empty_response: EmptyResponse = "error"
 ) -> list[Judge]:
+    """The judges of these names, with one model that they share; no model, or two of one name, is an error."""
     if not model:
         fail(f"no model given: add --model, which can be {MODELS}")
     shared = CachedModel(as_model(model), cache) if cache else as_model(model)
@@ -190,10 +192,10 @@ def _check_paths(cases: str, out: str) -> None:
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
 
-def _previous_verdicts(
+def previous_verdicts(
     out: str, judges: Sequence[Judge], *, resume: bool, overwrite: bool
 ) -> AbstractContextManager[PreviousVerdicts | None]:
-    """The verdicts that the file holds, if the run is to continue it."""
+    """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
     if resume and overwrite:
         fail("--resume continues the file --out and --overwrite replaces it: use one of them")
     if resume and out == STDIO:
@@ -205,9 +207,11 @@ def _previous_verdicts(
     return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
 
 
-def _judge_rows(rows: Rows, judging: Judging, out: str, outcome: Outcome, progress: ProgressLine) -> None:
+@contextmanager
+def report_connection() -> Generator[None, None, None]:
+    """Report an endpoint that never answered."""
     try:
-        judge_rows(rows, judging, out, outcome, progress.shown())
+        yield
     except ModelError as error:
         if error.code != "connection":
             raise
@@ -225,9 +229,10 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
         fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
 
 
-def _fail_if_stopped(outcome: Outcome, out: str) -> None:
+def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
+    """Exit if the run ended early."""
     if outcome.stopped:
-        remedy = "" if out == STDIO else f"; the finished verdicts are in {out}, continue with --resume"
+        remedy = "" if out in {None, STDIO} else f"; the finished verdicts are in {out}, continue with --resume"
         fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
 
 

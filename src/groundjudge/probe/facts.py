@@ -22,7 +22,7 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
-CHINESE_DAYS = tuple(f"周{day}" for day in "一二三四五六日")
+CHINESE_DAYS = tuple(tuple(f"{week}{day}" for day in "一二三四五六日") for week in ("周", "星期"))
 
 UNITS: Mapping[str, str] = MappingProxyType(
     {
@@ -53,27 +53,28 @@ _MONTHS = "|".join(MONTHS)
 _DAYS = "|".join(WEEKDAYS)
 
 _ELASTIC = re.compile(
-    r"(?:up to|at (?:the )?(?:most|least)|(?:less|fewer|more|no later|longer|earlier|older|younger) than|over"
-    r"|under|within|below|above|minimum(?: of)?|maximum(?: of)?|or|between|from|to|until|by|before|after|and"
-    r"|about|around|roughly|nearly|almost|every|per|[-–—~]|不超过|至少|最多|少于|多于|低于|高于|超过|不到|大约|约"
-    r"|至|到|从|近|每|满)\s*(?:the |[€$£¥])?$",
+    r"(?:(?<![a-z])(?:up to|at (?:the )?(?:most|least)|(?:less|fewer|more|later|longer|earlier|older|younger) than"
+    r"|over|under|within|below|above|minimum(?: of)?|maximum(?: of)?|or|between|from|to|after|about|around|roughly"
+    r"|nearly|almost|between \S+ (?:\S+ )?and)|[-–—~]|(?:超过|至少|最多|少于|多于|低于|高于|不到|大约|约|最早|最迟)"
+    r"[\u4e00-\u9fff]{0,3}|[至到从近满])\s*(?:the |[€$£¥])?$",
     re.IGNORECASE,
 )
 """What makes a number elastic, or an end of a range, where it stands before it."""
 _GOES_ON = re.compile(
-    r"\s*(?:to|or|and|through|until|[-–—~])\s*\d|\s*(?:or (?:more|less|fewer|older|younger)|[%％]?以[上下内外]|左右|多|余|至\d|到\d)",
+    r"\s*(?:to|or|and|through|until|[-–—~])\s*\d|\s*(?:[a-z]+ )?or (?:more|less|fewer|older|younger)"
+    r"|\s*[%％\u4e00-\u9fff]{0,3}?(?:以[上下内外]|之?内(?![部容])|左右)|\s*[多余几]|[至到]\d",
     re.IGNORECASE,
 )
 """The same behind it."""
 _NUMBER = re.compile(
     rf"(?<![\w.,:：/#№\[(\-–第])(?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)(?![\d:：/\])–年月日号點点时楼层路]|[.,:]\d|-\d"
-    rf"|[.)]\s|\s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_MONTHS}))\b|[A-Za-z]*\d)"
+    rf"|[.)]\s|\s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_MONTHS}))\b|[A-Za-z]*\d|[A-Z]\b)"
     rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?![-\s](?:hundred|thousand|million|o'clock|of them))",
     re.ASCII,
 )
 _LABEL = re.compile(
     rf"(?:\b(?:no|nr|room|page|step|line|platform|gate|document|doc|source|figure|version|chapter|half|past|quarter"
-    rf"|{_MONTHS})\.?|[A-Z]{{1,4}}|号|第)\s*$",
+    rf"|{_MONTHS})\.?|(?-i:[A-Z]{{1,4}})|号|第)\s*$",
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
@@ -81,6 +82,7 @@ _MEASURE = re.compile(
     re.ASCII,
 )
 _CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?P<mark>[:：])(?P<minute>[0-5]\d)(?![\d:])")
+_CHINESE_DATE = re.compile(r"(?<!\d)(?P<month>\d\d?)月(?P<day>\d\d?)日(?!\s*[至到—–~-]|[前后起])")
 _YEAR = re.compile(r"(?<![\d.,:/-])(?P<year>1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
 _RANGE = re.compile(r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b|每天|每日|天天|工作日|平日|周末|全年")
 
@@ -111,12 +113,12 @@ def unit(response: str, backed: str, text: str) -> str | None:
 
 def date(response: str, backed: str, text: str) -> str | None:
     """Another weekday, month, year or time of day in place of a backed one."""
-    exchanges = (_weekday, _month, _year, _clock)
+    exchanges = (_weekday, _month, _chinese_day, _year, _clock)
     return next((new for each in exchanges if (new := each(response, backed, text))), None)
 
 
 def _weekday(response: str, backed: str, text: str) -> str | None:
-    for days in (WEEKDAYS, CHINESE_DAYS):
+    for days in (WEEKDAYS, *CHINESE_DAYS):
         new = _from_a_row(days, response, backed, text)
         if new:
             return new
@@ -125,6 +127,16 @@ def _weekday(response: str, backed: str, text: str) -> str | None:
 
 def _month(response: str, backed: str, text: str) -> str | None:
     return _from_a_row(MONTHS, response, backed, text)
+
+
+def _chinese_day(response: str, backed: str, text: str) -> str | None:
+    for found in _CHINESE_DATE.finditer(response):
+        days = ((int(found["day"]) + step - 1) % 28 + 1 for step in (3, 5, 8, 12))
+        dates = (f"{found['month']}月{day}日" for day in days)
+        new = next((each for each in dates if each not in text), None)
+        if new and found[0] in backed and not _is_elastic(found):
+            return response.replace(found[0], new)
+    return None
 
 
 def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> str | None:

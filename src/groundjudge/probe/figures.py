@@ -57,7 +57,7 @@ class EditFigures(Frozen):
             once, for a family with one of its edits in turn.
         n_skipped: cases to which the edit does not apply.
         n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
-            missing: what does not pass cannot fall, what does not fail cannot rise.
+            missing: what does not pass cannot fall, and what passes cannot rise.
         no_verdict: edited cases without a verdict, by reason; they are not counted either.
         events: for each case that is counted, whether it was caught, moved or fooled; {} for a family.
     """
@@ -148,10 +148,8 @@ class Judged:
 
     @property
     def is_fit(self) -> bool:
-        """Whether the verdict on the unchanged case lets the edit do what it must not, or must, do."""
-        if self.trial.family == "must_not_move":
-            return True
-        return self.first.status == "ok" and passes(self.first) is self.trial.original.is_right
+        """Whether the verdict on the unchanged case is right: only then can the edit do anything."""
+        return self.first.status != "error" and passes(self.first) is self.trial.original.is_right
 
     @property
     def event(self) -> bool:
@@ -169,7 +167,7 @@ class Judged:
             case "must_fall":
                 return is_caught(self.first, verdict, graded=self.graded)
             case "must_not_move":
-                return passes(verdict) is not self.trial.original.is_right or verdict.label != self.first.label
+                return (passes(verdict), verdict.label) != (passes(self.first), self.first.label)
             case _:
                 return passes(verdict)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from types import MappingProxyType
 
 from groundjudge.case import Case, text_of
@@ -74,9 +75,9 @@ FOLLOWED = MappingProxyType(
 
 HEDGES: Mapping[str, str] = MappingProxyType(
     {
-        r"\b(?<!for )some(?= (?:of|[a-z]+s\b))(?! (?:times|days|hours|weeks|months|years)\b)": "all",
+        r"\b(?<!for )[Ss]ome(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))(?! (?:times|days|hours|weeks|months|years)\b)": "all",
         r"\bmost(?= of the\b)": "all",
-        r"\b(?<!the )(?:M|m)ost(?= (?!of)[a-z]+s\b(?! (?:about|of|is)))": "all",
+        r"\b(?<!the )[Mm]ost(?= (?!of)[a-z]+s\b(?! (?:about|of|is)))": "all",
         r"\b(?:usually|sometimes|often|mostly|normally)\b": "always",
         r"\b(?<!how )(?<!as )(?<!so )(?<!too )(?<!not )(?:several|many)(?= (?:of the|[a-z]+s)\b)": "all",
         "大多数|大部分|(?<![大一几])部分(?!时间)|有些|(?<![这那])一些": "所有",
@@ -84,7 +85,7 @@ HEDGES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Words of quantity or frequency, each with one that claims more."""
-_ALL = re.compile(r"\b(?:all|every|each|always|whole)\b|所有|全部|总是|每|都", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
 _HINDERS = re.compile(
     r"\b(?:which|that|who|whose|if|unless|when|where|while|because|although|though|whether|as|since|how|what|than"
@@ -133,8 +134,8 @@ _DEEDS = (
     " represents relieves relieved takes took handed hands sent sends wrote leads led"
 )
 _DEED = re.compile(
-    rf"^\s(?:(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())})(?:\s[a-z]+){{0,3}})\s$"
-    r"|^[^，。、；和与跟同及]{0,6}(?:教|卖|借|送|雇|打败|战胜|接替|通知|指导|推荐|交|邀请|培训|采访|协助|转)[^，。、；和与跟同及]{0,5}$"
+    rf"^\s(?:(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())}|stands in|stood in)(?:\s(?!and\b|or\b)[\w-]+){{0,6}})\s$"
+    r"|^[^，。、；和与跟同及]{0,6}(?:教|卖|借|送|雇|打败|战胜|接替|代替|替|顶替|通知|指导|推荐|交|邀请|培训|采访|协助|转)[^，。、；和与跟同及]{0,5}$"
 )
 """What stands between two names where one of them does something to the other."""
 
@@ -230,8 +231,8 @@ def needed_sentence_removed(case: Case) -> Case | None:
     if len(spans) < 2 or not needed:  # noqa: PLR2004  a passage must be left
         return None
     most = max(needed, key=lambda span: (stated_share(case.query_text, span.text), len(span.text)))
-    response = case.response_text
-    return _changed(case, f"{response[: most.start].rstrip()} {response[most.end :].lstrip()}".strip())
+    kept = case.response_text[: most.start].rstrip(), case.response_text[most.end :].lstrip()
+    return _changed(case, in_language(case, " ", "").join(kept).strip())
 
 
 def irrelevant_sentence_added(case: Case) -> Case | None:
@@ -324,12 +325,9 @@ def _affirmed(sentence: str, _: str, __: str) -> str | None:
 
 
 def _turned(sentence: str, source: str, _: str) -> str | None:
-    """The sentence with its only two names in each other's place, if one does something to the other."""
-    found = names.people(sentence, source)
-    if len(found) != 2:  # noqa: PLR2004  a doer and a done-to
-        return None
-    one, other = found
-    between = sentence[one.end() : other.start()]
-    if one[0] == other[0] or not _DEED.search(between):
-        return None
-    return sentence[: one.start()] + other[0] + between + one[0] + sentence[other.end() :]
+    """The sentence with two names in each other's place, if one does something to the other."""
+    for one, other in pairwise(names.people(sentence, source)):
+        between = sentence[one.end() : other.start()]
+        if one[0] != other[0] and _DEED.search(between):
+            return sentence[: one.start()] + other[0] + between + one[0] + sentence[other.end() :]
+    return None

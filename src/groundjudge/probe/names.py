@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from groundjudge.probe.facts import MONTHS, WEEKDAYS
+from groundjudge.text.words import FUNCTION_SIGNS
 
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
 FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
@@ -13,7 +14,7 @@ SURNAMES = "欧阳 司马 诸葛 上官 夏侯 慕容".split()  # noqa: SIM905
 CHINESE_PLACES = ("青松", "望海", "白鹭", "长桥")
 
 NO_NAMES = frozenset(
-    {*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS)}
+    {*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS), *(month[:3] for month in MONTHS), "Sept"}
     | set(
         "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We Our"
         " They He She This That These Those There When Where What Who How Why Not Only All Both Each Every After"
@@ -22,17 +23,25 @@ NO_NAMES = frozenset(
 )
 """Words with a capital letter that name neither a person nor a place."""
 
-_RUN = re.compile(r"(?<![\w'’-])[A-Z][a-z]+(?:[ ](?:of the |of |the )?[A-Z][a-z]+)*(?![\w-])")
+_RUN = re.compile(
+    r"(?<![\w'’.-])(?<![A-Z]\w )[A-Z][a-z][A-Za-z]*(?:[ ](?:of the |of |the )?[A-Z][a-z][A-Za-z]*)*(?![\w-]|\.\w)"
+)
 _STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
+_NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
 _KIND = frozenset(
     "Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens Centre"
     " Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley Mill Farm"
-    " Desk Office Building Line".split()
+    " Desk Office Building Line Inc Ltd Company University College Bank".split()
 )
 """Words that say what a name is the name of: they stay."""
 
 _TITLES = "老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|站长|队长|馆员|奶奶|爷爷"
 _SURNAME = "王李张刘陈杨赵吴徐孙朱胡郭林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵黄周高马何许苏叶程丁陆钟方"
+_FULL = re.compile(
+    "(?=([许何林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵吴徐孙郭赵陈刘杨孟陆]"
+    "(?![多可时处种必况业地区木])[\u4e00-\u9fff]{2}))"
+)
+"""Where a surname and two more signs stand; `_is_full_name` says whether these are a name."""
 _PERSON = re.compile(rf"(?<![行国])[{_SURNAME}][\u4e00-\u9fff]{{0,2}}?(?={_TITLES})")
 
 
@@ -40,25 +49,43 @@ def name(response: str, backed: str, text: str) -> str | None:
     """Another name in place of a backed one, wherever the response has it."""
     for found in _english(response, backed):
         return _renamed(response, found, text)
-    for found in _PERSON.finditer(response):
-        new = next((each for each in SURNAMES if each not in text), None)
-        if new and found[0] in backed:
-            return response.replace(found[0], new + found[0][1:])
-    return None
+    new = next((each for each in SURNAMES if each not in text), None)
+    old = next(_chinese(response, backed), None)
+    return response.replace(old, new + old[1:]) if new and old else None
 
 
 def people(sentence: str, backed: str) -> list[re.Match[str]]:
     """The backed names of a sentence, in order."""
     english = [found for found in _RUN.finditer(sentence) if _is_name(found[0], backed)]
-    title = re.compile(rf"(?:{_PERSON.pattern})(?:{_TITLES})")
-    return english or [found for found in title.finditer(sentence) if found[0] in backed]
+    chinese = "|".join(dict.fromkeys(_chinese(sentence, backed)))
+    return english or (list(re.finditer(chinese, sentence)) if chinese else [])
 
 
 def _english(response: str, backed: str) -> Iterator[str]:
     """The backed names of an English text that do not open a sentence: there, any word has a capital."""
     for found in _RUN.finditer(response):
-        if not _STARTS.search(response[: found.start()]) and _is_name(found[0], backed):
+        before, behind = response[: found.start()], response[found.end() :]
+        is_addressed = before.endswith(", ") and behind[:1] in {",", ".", "!", "?"}
+        if not is_addressed and not _STARTS.search(before) and _is_name(found[0], backed):
             yield found[0]
+
+
+def _chinese(response: str, backed: str) -> Iterator[str]:
+    """The backed names of people in a Chinese text: those before a title, and full names."""
+    titled = (found[0] for found in _PERSON.finditer(response))
+    full = (found[1] for found in _FULL.finditer(response))
+    for each in titled:
+        if each in backed:
+            yield each
+    for each in full:
+        if _is_full_name(each, response, backed):
+            yield each
+
+
+def _is_full_name(signs: str, response: str, backed: str) -> bool:
+    """Whether three signs stand together before different ones, as a name does, and none is a function word."""
+    followers = [found[1] for found in re.finditer(f"{signs}(.|$)", f"{response}\n{backed}", re.DOTALL)]
+    return signs in backed and len(set(followers)) > 1 and FUNCTION_SIGNS.isdisjoint(signs[1:])
 
 
 def _is_name(run: str, backed: str) -> bool:
@@ -66,7 +93,8 @@ def _is_name(run: str, backed: str) -> bool:
     words = run.split()
     is_backed = re.search(rf"(?<![\w-]){re.escape(run)}(?![\w-])", backed) is not None
     is_word = re.search(rf"(?<![\w-]){re.escape(run.lower())}(?![\w-])", backed) is not None
-    return is_backed and not is_word and NO_NAMES.isdisjoint(words) and not _KIND.issuperset(words)
+    is_adjective = len(words) == 1 and _NATIONALITY.search(run) is not None
+    return is_backed and not is_word and not is_adjective and NO_NAMES.isdisjoint(words) and not _KIND.issuperset(words)
 
 
 def _renamed(response: str, old: str, text: str) -> str | None:

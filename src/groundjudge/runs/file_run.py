@@ -16,7 +16,7 @@ from groundjudge.errors import CaseError, ModelError
 from groundjudge.runs.mapped import Where
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIO, FileFormat, FileRow, read_rows
+from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, read_rows
 from groundjudge.runs.run import Rows as RunRows
 from groundjudge.runs.run import id_of
 from groundjudge.verdict import Verdict
@@ -63,6 +63,10 @@ class Rows:
                     self.kept[case_id] = row
             yield row
 
+    def count(self) -> int | None:
+        """How many rows the file has; None for what can be read only once."""
+        return count_rows(self.path, self.file_format)
+
     def lacks(self, name: str) -> bool:
         """Whether no row has the field, by any of its names, nor anything that may hold it."""
         return self.keys.isdisjoint({name, *ALIASES.get(name, ()), *RESERVED - {"id"}})
@@ -93,7 +97,24 @@ def judge_rows(
         OSError: the rows cannot be read, or the verdicts cannot be written.
     """
     source = rows if Path(rows.path).is_file() else _as_they_come(rows)
-    with closing(judging(source)) as verdicts:
+    write_verdicts(judging(source), out, outcome, progress)
+
+
+def write_verdicts(
+    judged: Generator[Verdict, None, None], out: str | None, outcome: Outcome, progress: Progress | None = None
+) -> None:
+    """Write each new verdict as it comes, and count all of them; see `judge_rows`.
+
+    Args:
+        judged: the verdicts; they are closed at the end.
+        out: the file to write to, "-" for stdout, or None to write nothing.
+        outcome: as for `judge_rows`.
+        progress: as for `judge_rows`.
+
+    Raises:
+        ModelError, OSError: as for `judge_rows`.
+    """
+    with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
         with (
             _lines(out, append=outcome.previous is not None) as write,
@@ -119,8 +140,11 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
 
 
 @contextmanager
-def _lines(out: str, *, append: bool) -> Generator[Callable[[Verdict], None], None, None]:
+def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], object], None, None]:
     """Open the output; yields what writes a verdict at once and as a whole line."""
+    if out is None:
+        yield lambda _: None
+        return
 
     def write(verdict: Verdict) -> None:
         file.write(verdict.model_dump_json().encode() + b"\n")
