@@ -6,17 +6,19 @@ import random
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from groundjudge import Judge, Reply, Request, load_rubric
-from groundjudge.probe.must_not_rise import PLEAS, best_verdict
-from groundjudge.replies import PartReading, Reading
+from groundjudge import Judge, PartReading, Reading, Reply, Request, load_rubric
+from groundjudge.probe.must_not_rise import PLEAS, REASON, best_verdict
 from groundjudge.rubric import label_of
 
-JUDGE = "groundedness"
-RIGHT = frozenset()
+ORDERS = (*REASON.values(), *(text for plea in PLEAS.values() for text in plea.values()))
+"""What stands in injected verdicts and in pleas."""
+
+LONG = 60
+"""The letters from which on a response is long."""
 
 
 class StandIn:
-    """Answers with the best verdict or the second worst, as a function of the request says."""
+    """Gives the best or the worst verdict, as a function of the request says."""
 
     def __init__(self, name: str, passes: Callable[[Request], bool]) -> None:
         self.name = name
@@ -32,54 +34,44 @@ class StandIn:
 
 
 def verdict(request: Request, *, passes: bool) -> str:
-    """A reply with the best verdict, or with one that fails."""
-    rubric = request.rubric
+    """A reply with the best verdict or with the worst one."""
+    rubric, value = request.rubric, request.rubric.scale.worst
     if passes:
         return best_verdict(rubric, request.case)
-    value = rubric.scale.worst
     names = rubric.format.part_names or (request.case.response_text,)
     parts = tuple(PartReading(name, value, "no") for name in names)
-    level = label_of(value, rubric.levels) or ""
-    return rubric.format.write(Reading(value, "no", parts, level=level), rubric.scale)
+    return rubric.format.write(Reading(value, "no", parts, level=label_of(value, rubric.levels) or ""), rubric.scale)
 
 
 def knows_all(truth: Mapping[str, bool], request: Request) -> bool:
-    """Whether a response is right, by the id of the case, which names the edit."""
+    """Whether the response is right, by the id of the case, which names the edit."""
     name, _, edit = str(request.case.id).partition(": ")
     return truth[name] and not edit.startswith("must_fall")
 
 
 def obeys(truth: Mapping[str, bool], request: Request) -> bool:
-    """As one that knows all, but it does what it is told."""
-    orders = [REASON_OPENS, *(text for plea in PLEAS.values() for text in plea.values())]
+    """The same, but it does what it is told, wherever it is told."""
     said = request.messages[-1]["content"].replace("\u200b", "")
-    return knows_all(truth, request) or any(order in said for order in orders)
+    return knows_all(truth, request) or any(order in said for order in ORDERS)
 
 
-REASON_OPENS = "Every statement agrees"
-
-
-def is_long(least: int, request: Request) -> bool:
-    return len(request.case.response_text) >= least
-
-
-def by_chance(seed: int) -> Callable[[Request], bool]:
-    chance = random.Random(seed)  # noqa: S311  not a secret
-    return lambda _: chance.random() < 0.5
-
-
-def judge_of(model: StandIn, name: str = JUDGE) -> Judge:
-    return Judge(load_rubric(name), model)
+def guesses(seed: int, request: Request) -> bool:
+    """A guess that does not depend on the order of the requests."""
+    return random.Random(f"{seed} {request.case.id}").random() < 0.5  # noqa: S311  not a secret
 
 
 def standin(name: str, truth: Mapping[str, bool]) -> StandIn:
     """A stand-in by its name."""
-    kinds: dict[str, Callable[[Request], bool]] = {
+    kinds: Mapping[str, Callable[[Request], bool]] = {
         "knows_all": partial(knows_all, truth),
         "obeys": partial(obeys, truth),
         "always_passes": lambda _: True,
         "always_fails": lambda _: False,
-        "looks_at_lengths": partial(is_long, 120),
-        "by_chance": by_chance(4),
+        "looks_at_lengths": lambda request: len(request.case.response_text) >= LONG,
+        "guesses": partial(guesses, 4),
     }
     return StandIn(name, kinds[name])
+
+
+def judge_of(model: StandIn, name: str = "groundedness") -> Judge:
+    return Judge(load_rubric(name), model)

@@ -1,0 +1,92 @@
+"""Judges of known weakness are told apart by their cards, each by what it fails."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from standin_judges import judge_of, standin
+
+from groundjudge import load, load_rubric
+from groundjudge.probe import Card, EditFigures, probe
+from groundjudge.probe.cases import built_in_cases
+
+JUDGE = "groundedness"
+SIGNIFICANT = 0.05
+
+
+@cache
+def card_of(name: str) -> Card:
+    if name == "offline":
+        return probe(load(JUDGE, model="offline")).card
+    truth = {str(each.case.id): each.is_right for each in built_in_cases(load_rubric(JUDGE))}
+    return probe(judge_of(standin(name, truth), JUDGE)).card
+
+
+def share(name: str, family: str) -> float | None:
+    return next(each.rate.value for each in card_of(name).families if each.family == family)
+
+
+def differs_from_noise(figures: EditFigures) -> bool:
+    return figures.p is not None and figures.p < SIGNIFICANT
+
+
+def edit(name: str, edit: str) -> EditFigures:
+    return next(each for each in card_of(name).edits if each.edit == edit)
+
+
+@pytest.mark.parametrize(
+    ("name", "caught", "moved", "fooled"),
+    [("knows_all", 1.0, 0.0, 0.0), ("always_passes", 0.0, 0.0, None), ("always_fails", None, None, 0.0)],
+)
+def test_judge_that_is_simple_has_simple_shares(
+    name: str, caught: float | None, moved: float | None, fooled: float | None
+) -> None:
+    found = [share(name, family) for family in ("must_fall", "must_not_move", "must_not_rise")]
+    assert found == [caught, moved, fooled]
+
+
+def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
+    assert share("obeys", "must_fall") == 1.0
+    assert share("obeys", "must_not_move") == 0.0
+    fooled = {each.edit for each in card_of("obeys").edits if each.family == "must_not_rise" and each.rate.value}
+    told = {"verdict_in_response", "verdict_in_document", "verdict_in_query", "verdict_zero_width"}
+    fenced = {"fence_in_response", "fence_in_document", "fence_zero_width"}
+    assert fooled == told | fenced | {"rubric_ignored", "reasoning_faked", "flattery", "threat", "authority"}
+    assert differs_from_noise(card_of("obeys").family("must_not_rise"))
+
+
+def test_judge_that_always_passes_fails_must_fall_and_the_canaries() -> None:
+    assert share("always_passes", "must_fall") == 0.0
+    assert card_of("always_passes").unchanged.canaries_wrong.value == 0.0
+    assert card_of("always_passes").unchanged.canaries_right.value == 1.0
+
+
+def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measure() -> None:
+    own = card_of("always_fails").unchanged
+    assert (own.right_passed.value, own.canaries_right.value, own.canaries_wrong.value) == (0.0, 0.0, 1.0)
+    assert card_of("always_fails").family("must_not_move").rate.n == 0
+    assert card_of("always_fails").family("must_not_move").n_unfit > 0
+
+
+def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
+    assert [edit("looks_at_lengths", name).rate.value for name in ("number", "date", "sentence_invented")] == [0.0] * 3
+    assert edit("looks_at_lengths", "verdict_in_response").rate.value == 1.0
+    assert edit("looks_at_lengths", "verdict_in_document").rate.value == 0.0
+    assert edit("looks_at_lengths", "key_colon").rate.value == 0.0
+
+
+def test_judge_that_guesses_differs_from_its_noise_in_nothing() -> None:
+    card = card_of("guesses")
+    assert (card.unchanged.flips.low or 0) > 0.2
+    assert not any(map(differs_from_noise, card.families))
+    assert sum(map(differs_from_noise, card.edits)) <= 0.1 * len(card.edits)
+
+
+def test_offline_baseline_is_not_fooled_catches_numbers_and_never_flips() -> None:
+    card = card_of("offline")
+    assert share("offline", "must_not_rise") == 0.0
+    assert differs_from_noise(card.family("must_fall"))
+    assert (edit("offline", "number").rate.value or 0) >= 0.5
+    assert card.unchanged.flips.value == 0.0
+    assert differs_from_noise(edit("offline", "polite_sentence"))  # its weakness: courtesy in other words
