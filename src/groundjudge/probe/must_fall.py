@@ -79,7 +79,7 @@ HEDGES: Mapping[str, str] = MappingProxyType(
         r"\bmost(?= of the\b)": "all",
         r"\b(?<!the )[Mm]ost(?= (?!of)[a-z]+s\b(?! (?:about|of|is)))": "all",
         r"\b(?:usually|sometimes|often|mostly|normally)\b": "always",
-        r"\b(?<!how )(?<!as )(?<!so )(?<!too )(?<!not )(?:several|many)(?= (?:of the|[a-z]+s)\b)": "all",
+        r"\b(?<![Hh]ow )(?<![Aa]s )(?<![Ss]o )(?<!too )(?<!not )(?:several|many)(?= (?:of the|[a-z]+s)\b)": "all",
         "大多数|大部分|(?<![大一几])部分(?!时间)|有些|(?<![这那])一些": "所有",
         "有时候?|通常|往往|经常": "总是",
     }

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.folded import Folded
+from groundjudge.replies.folded import Folded, fold
 from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, one_mark
@@ -60,7 +60,7 @@ class Scorecard:
             part = _part(folded, block, scale, reply)
             if part is None:
                 continue
-            known = parts.setdefault(" ".join(part.name.casefold().split()), part)
+            known = parts.setdefault(" ".join(fold(part.name).text.casefold().split()), part)
             if (known.value, known.label) != (part.value, part.label):
                 message = f"the sentence {part.name[:80]!r} has two different scores"
                 raise ReplyError("ambiguous", reply.text, message)
