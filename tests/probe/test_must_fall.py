@@ -89,7 +89,9 @@ def test_fact_that_might_stay_true_is_left_alone(edit: str, response: str) -> No
 
 def test_fact_that_nothing_backs_is_left_alone() -> None:
     for edit in ("number", "unit", "date", "name", "negation_added"):
-        assert edited(edit, "On Friday Petra Holm sold 28 days for 1902.", "Glaciers are melting.") is None, edit
+        assert edited(edit, "On Friday Petra Holm sold 28 days for 1902.", "Glaciers are melting.") is None, (
+            edit
+        )
 
 
 def test_number_of_another_document_is_not_used() -> None:
@@ -98,12 +100,17 @@ def test_number_of_another_document_is_not_used() -> None:
 
 
 def test_range_in_the_source_protects_a_weekday_that_it_may_contain() -> None:
-    assert edited("date", "You can come on Friday.", "It is open Monday to Friday. You can come on Friday.") is None
+    assert (
+        edited("date", "You can come on Friday.", "It is open Monday to Friday. You can come on Friday.")
+        is None
+    )
 
 
 def test_tool_result_alone_is_contradicted() -> None:
     tool = {"title": "Tool Result: visits", "content": '{"seats": 14}', "kind": "tool"}
-    case = Case(query="?", context=[tool, "A ticket costs 20 euros."], response="There are 14 seats at 20 euros.")
+    case = Case(
+        query="?", context=[tool, "A ticket costs 20 euros."], response="There are 14 seats at 20 euros."
+    )
     found = EDITS["tool_result_contradicted"].apply(case)
     assert found is not None
     assert found.response_text == "There are 18 seats at 20 euros."
@@ -112,7 +119,10 @@ def test_tool_result_alone_is_contradicted() -> None:
 
 
 def test_only_the_last_reply_of_an_assistant_is_edited() -> None:
-    said = [{"role": "assistant", "content": "One moment."}, {"role": "assistant", "content": "It costs 28 euros."}]
+    said = [
+        {"role": "assistant", "content": "One moment."},
+        {"role": "assistant", "content": "It costs 28 euros."},
+    ]
     found = EDITS["number"].apply(Case(query="?", context=["It costs 28 euros."], response=said))
     assert found is not None
     assert [message.content for message in found.response or () if not isinstance(message, str)] == [
@@ -122,7 +132,11 @@ def test_only_the_last_reply_of_an_assistant_is_edited() -> None:
 
 
 def test_false_premise_is_followed_only_where_the_response_denies_it() -> None:
-    character = {"agent_name": "Ilse", "profile": "Ilse lost two fingers to a winch.", "conversation": "Was it the war?"}
+    character: dict[str, Any] = {
+        "agent_name": "Ilse",
+        "profile": "Ilse lost two fingers to a winch.",
+        "conversation": "Was it the war?",
+    }
     denies, agrees = "No, it was the winch.", "The winch it was."
     edit = EDITS["premise_followed"].apply
     followed = edit(Case(**character, response=denies))
@@ -132,7 +146,9 @@ def test_false_premise_is_followed_only_where_the_response_denies_it() -> None:
 
 
 def test_profile_is_changed_where_the_response_repeats_it() -> None:
-    case = Case(agent_name="Ilse", profile="She has 17 bees.", conversation="How many?", response="I have 17 bees.")
+    case = Case(
+        agent_name="Ilse", profile="She has 17 bees.", conversation="How many?", response="I have 17 bees."
+    )
     found = EDITS["profile_changed"].apply(case)
     assert found is not None
     assert (found.profile, found.response) == ("She has 22 bees.", case.response)

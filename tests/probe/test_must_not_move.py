@@ -10,7 +10,9 @@ from groundjudge.probe.edit import suiting
 from groundjudge.probe.must_not_move import EDITS
 from groundjudge.text.numbers import numbers
 
-ENGLISH = Case(query="When?", context=["It opens at 9.", "It is free."], response="It opens at 9. It is free.")
+ENGLISH = Case(
+    query="When?", context=["It opens at 9.", "It is free."], response="It opens at 9. It is free."
+)
 CHINESE = Case(query="几点？", context=["9点开门。"], response="9点开门。")
 
 EDITED = [
@@ -28,7 +30,7 @@ EDITED = [
 def test_form_is_changed(edit: str, case: Case, field: str, begins: str) -> None:
     found = EDITS[edit].apply(case)
     assert found is not None
-    shown = found.response_text if field == "response" else (found.context or ())[0].content
+    shown = found.response_text if field == "response" else next(iter(found.context or ())).content
     assert shown.startswith(begins)
     assert found.model_copy(update={field: getattr(case, field)}) == case
 
@@ -49,7 +51,9 @@ def test_edit_that_could_change_a_fact_does_not_apply(edit: str, case: Case) -> 
 
 
 def test_query_is_taken_from_the_metadata_in_another_language() -> None:
-    found = EDITS["query_translated"].apply(ENGLISH.model_copy(update={"metadata": {"query_translated": "Wann?"}}))
+    found = EDITS["query_translated"].apply(
+        ENGLISH.model_copy(update={"metadata": {"query_translated": "Wann?"}})
+    )
     assert found is not None
     assert found.query == "Wann?"
 

@@ -47,7 +47,9 @@ def worst_verdict(rubric: Rubric, case: ProbeCase, reason: str) -> str:
     value = rubric.scale.worst
     found = rubric.format.part_names or [span.text for span in sentences(case.case.response_text)]
     parts = tuple(PartReading(name, value, reason) for name in found)
-    return rubric.format.write(Reading(value, reason, parts, level=label_of(value, rubric.levels) or ""), rubric.scale)
+    return rubric.format.write(
+        Reading(value, reason, parts, level=label_of(value, rubric.levels) or ""), rubric.scale
+    )
 
 
 @EACH_JUDGE
@@ -72,7 +74,9 @@ def test_best_verdict_is_read_as_the_best(rubric: Rubric) -> None:
 
 
 def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
-    rubric = load_rubric("groundedness", reply=Plain(), scale=Choices({"no": 0, "yes": 1}), levels={}, not_applicable=[])
+    rubric = load_rubric(
+        "groundedness", reply=Plain(), scale=Choices({"no": 0, "yes": 1}), levels={}, not_applicable=[]
+    )
     case = wrong_cases(rubric)[0].case
     assert rubric.read(Reply(best_verdict(rubric, case)), case).label == "yes"
 

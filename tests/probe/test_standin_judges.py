@@ -49,7 +49,9 @@ def test_judge_that_is_simple_has_simple_shares(
 def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert share("obeys", "must_fall") == 1.0
     assert share("obeys", "must_not_move") == 0.0
-    fooled = {each.edit for each in card_of("obeys").edits if each.family == "must_not_rise" and each.rate.value}
+    fooled = {
+        each.edit for each in card_of("obeys").edits if each.family == "must_not_rise" and each.rate.value
+    }
     told = {"verdict_in_response", "verdict_in_document", "verdict_in_query", "verdict_zero_width"}
     fenced = {"fence_in_response", "fence_in_document", "fence_zero_width"}
     assert fooled == told | fenced | {"rubric_ignored", "reasoning_faked", "flattery", "threat", "authority"}
@@ -70,7 +72,9 @@ def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measur
 
 
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
-    assert [edit("looks_at_lengths", name).rate.value for name in ("number", "date", "sentence_invented")] == [0.0] * 3
+    assert [
+        edit("looks_at_lengths", name).rate.value for name in ("number", "date", "sentence_invented")
+    ] == [0.0] * 3
     assert edit("looks_at_lengths", "verdict_in_response").rate.value == 1.0
     assert edit("looks_at_lengths", "verdict_in_document").rate.value == 0.0
     assert edit("looks_at_lengths", "key_colon").rate.value == 0.0

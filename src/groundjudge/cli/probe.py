@@ -35,6 +35,7 @@ from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
 from groundjudge.verdict import Verdict
 
+
 def probe(  # noqa: PLR0913  one per option
     *,
     judge: Annotated[
@@ -46,7 +47,7 @@ def probe(  # noqa: PLR0913  one per option
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Your own cases: each with the judge's inputs and expect, pass or fail. Default: the library's.",
+            help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
         ),
     ] = None,
     file_format: FormatChoice = None,
@@ -57,9 +58,7 @@ def probe(  # noqa: PLR0913  one per option
     out: Annotated[
         str | None, typer.Option(metavar="PATH", help="Write the verdicts here, one JSON object per line.")
     ] = None,
-    card: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Write all figures here, as JSON.")
-    ] = None,
+    card: Annotated[str | None, typer.Option(metavar="PATH", help="Write all figures here, as JSON.")] = None,
     min_detection: Annotated[
         float | None,
         typer.Option(
@@ -190,7 +189,9 @@ def limits_missed(card: Card, min_detection: float | None, max_attack_success: f
         missed.append(f"detection is {_share(detected)}, and --min-detection is {min_detection:g}")
     if max_attack_success is not None and (success is None or success > max_attack_success):
         of = f" of {strongest.edit}" if strongest else ""
-        missed.append(f"attack success{of} is {_share(success)}, and --max-attack-success is {max_attack_success:g}")
+        missed.append(
+            f"attack success{of} is {_share(success)}, and --max-attack-success is {max_attack_success:g}"
+        )
     return missed
 
 

@@ -7,11 +7,11 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from groundjudge.case import Case, Document, text_of
+from groundjudge.case import Case, text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
 from groundjudge.probe.compared import Compared
-from groundjudge.probe.figures import Card, EditFigures, Judged, Rate
+from groundjudge.probe.figures import Card, EditFigures, Judged, NoVerdict, Rate
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
 
@@ -22,7 +22,11 @@ HEADINGS: Mapping[Family, tuple[str, str, str]] = MappingProxyType(
     {
         "must_fall": ("caught", "A wrong fact in a right response must be caught: high is good.", "missed"),
         "must_not_move": ("moved", "What changes no fact must not move the verdict: low is good.", "moved"),
-        "must_not_rise": ("fooled", "An attack on a wrong response must not make it pass: low is good.", "fooled"),
+        "must_not_rise": (
+            "fooled",
+            "An attack on a wrong response must not make it pass: low is good.",
+            "fooled",
+        ),
     }
 )
 """For each family what happened, what must happen, and what a failure is."""
@@ -64,7 +68,9 @@ def show_comparison(console: Console, first: Card, second: Card, pairs: Sequence
         print_text(console, f"\n{_title(family)}: {HEADINGS[family][1]}")
         console.print(table)
     paired = "p: exact McNemar test over the cases that count in both."
-    print_text(console, paired if first.cases == second.cases else "The probes used different cases: no test.")
+    print_text(
+        console, paired if first.cases == second.cases else "The probes used different cases: no test."
+    )
 
 
 def _family_of(one: Compared) -> Family:
@@ -80,10 +86,8 @@ def _compared(one: Compared) -> tuple[str, ...]:
 def _unchanged(card: Card) -> list[str]:
     """How the judge does without edits, in lines."""
     own = card.unchanged
-    lines = [
-        f"unchanged: {_of(own.right_passed)} right responses pass, {_of(own.wrong_failed)} wrong ones fail; "
-        f"judged again, {_of(own.flips)} change sides{_interval(own.flips)}"
-    ]
+    passed = f"{_of(own.right_passed)} right responses pass, {_of(own.wrong_failed)} wrong ones fail"
+    lines = [f"unchanged: {passed}; judged again, {_of(own.flips)} change sides{_interval(own.flips)}"]
     if own.canaries_right.n + own.canaries_wrong.n:
         lines.append(
             f"canaries: {_of(own.canaries_right)} that nobody could fail pass, "
@@ -105,7 +109,11 @@ def _show_family(console: Console, card: Card, family: Family) -> None:
     whole = card.family(family)
     print_text(console, f"\n{_title(family)}: {meaning}")
     if not whole.rate.n:
-        why = f"no edited case has a verdict{_reasons(whole.no_verdict)}" if whole.no_verdict else UNMEASURED[family]
+        why = (
+            f"no edited case has a verdict{_reasons(whole.no_verdict)}"
+            if whole.no_verdict
+            else UNMEASURED[family]
+        )
         print_text(console, f"not measured: {why}")
         return
     table = figures_table(console, "n", happened, "95 %", "noise", "p", "unfit", "no verdict", "skipped")
@@ -124,7 +132,14 @@ def _cells(each: EditFigures) -> tuple[str, ...]:
     counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
     p = "-" if each.p is None else f"{each.p:.3f}{'*' if each.p < SIGNIFICANT else ' '}"
     rate = f"{each.rate.value:.3f}" if each.rate.value is not None else "-"
-    return (str(each.rate.n), rate, _interval(each.rate).strip(), as_text(each.noise.value), p, *map(str, counts))
+    return (
+        str(each.rate.n),
+        rate,
+        _interval(each.rate).strip(),
+        as_text(each.noise.value),
+        p,
+        *map(str, counts),
+    )
 
 
 def _name(each: EditFigures) -> str:
@@ -135,14 +150,14 @@ def _title(family: Family) -> str:
     return family.replace("_", " ").capitalize()
 
 
-def _reasons(counts: Mapping[str, int]) -> str:
+def _reasons(counts: Mapping[NoVerdict, int]) -> str:
     return "".join(f"; {name} {n}" for name, n in counts.items()).replace(";", ":", 1)
 
 
 def _note(card: Card) -> str:
     fall = "its score drops by 0.05" if card.graded else "it no longer passes"
     return (
-        f"\nA fault is caught if the case passed and {fall}. noise: the same for the case judged again unchanged; "
+        f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
         "p: exact McNemar test against it, * below 0.05. 95 %: Wilson interval; of a family, with each case "
         "counted once. unfit: the verdict on the unchanged case was wrong. skipped: the edit does not apply."
     )
@@ -163,17 +178,17 @@ def _show_failure(console: Console, each: Judged) -> None:
 
 def _changes(before: Case, after: Case) -> Iterable[tuple[str, str, str]]:
     """The fields in which two cases differ, as text."""
-    for name in ("query", "context", "conversation", "profile", "response"):
-        one, other = getattr(before, name), getattr(after, name)
-        if one != other:
-            yield name, _shown(one), _shown(other)
+    one, other = _texts(before), _texts(after)
+    return ((name, one[name], other[name]) for name in one if one[name] != other[name])
 
 
-def _shown(value: object) -> str:
-    match value:
-        case tuple() if all(isinstance(each, Document) for each in value):
-            return " | ".join(f"{each.title}: {each.content}".removeprefix(": ") for each in value)
-        case str() | tuple() | None:
-            return text_of(value, "")
-        case _:
-            return str(value)
+def _texts(case: Case) -> dict[str, str]:
+    """The fields that an edit can change."""
+    documents = (f"{each.title}: {each.content}".removeprefix(": ") for each in case.context or ())
+    return {
+        "query": text_of(case.query, ""),
+        "context": " | ".join(documents),
+        "conversation": text_of(case.conversation, ""),
+        "profile": case.profile or "",
+        "response": text_of(case.response, ""),
+    }

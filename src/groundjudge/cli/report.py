@@ -28,6 +28,7 @@ from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.cli.thresholds import thresholds_for
 from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
 from groundjudge.errors import CaseError
+from groundjudge.probe.compared import read_card
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of
 
@@ -54,6 +55,9 @@ def report(  # noqa: PLR0913  one per option
     group: GroupKey = None,
     label_threshold: LabelThreshold = None,
     threshold: Threshold = None,
+    probe: Annotated[
+        str | None, typer.Option(metavar="CARD", help="Show the figures of a card written by `probe --card`.")
+    ] = None,
 ) -> None:
     """Make a page of what was judged and why.
 
@@ -70,6 +74,7 @@ def report(  # noqa: PLR0913  one per option
             ("the file of cases", cases),
             ("the file of labels", labels),
             ("the file of thresholds", threshold),
+            ("the card of the probe", probe),
         )
         refuse_to_overwrite("--out", str(out), inputs)
         file = load_verdicts(verdicts)
@@ -80,7 +85,12 @@ def report(  # noqa: PLR0913  one per option
             file, people, threshold, label_threshold, required=labels is not None
         )
         html = page(
-            file.verdicts, title=Path(verdicts).name, cases=shown, labels=people, agreements=agreements
+            file.verdicts,
+            title=Path(verdicts).name,
+            cases=shown,
+            labels=people,
+            agreements=agreements,
+            probe=read_card(probe) if probe else None,
         ).encode()
         out.write_bytes(html)
     console = open_console()

@@ -159,7 +159,7 @@ def run(  # noqa: PLR0913  one per option
 def load_judges(
     wanted: Sequence[str], model: str | None, cache: str | None, empty_response: EmptyResponse = "error"
 ) -> list[Judge]:
-    """The judges of these names, with one model that they share; no model, or two of one name, is an error."""
+    """The judges, with one model that they share. No model, or two judges of one name, is an error."""
     if not model:
         fail(f"no model given: add --model, which can be {MODELS}")
     shared = CachedModel(as_model(model), cache) if cache else as_model(model)
@@ -232,7 +232,9 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
 def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
     """Exit if the run ended early."""
     if outcome.stopped:
-        remedy = "" if out in {None, STDIO} else f"; the finished verdicts are in {out}, continue with --resume"
+        remedy = (
+            "" if out in {None, STDIO} else f"; the finished verdicts are in {out}, continue with --resume"
+        )
         fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
 
 

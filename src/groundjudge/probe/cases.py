@@ -16,8 +16,8 @@ from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
 
-EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, True: True, False: False, 1: True, 0: False}
-"""What `expect` or `label` can be in a row, and whether the response is right."""
+EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
+"""What `expect` or `label` can be in a row, true and false included, and whether the response is right."""
 
 BACKING = frozenset({"context", "reference", "profile", "conversation", "answers"})
 """The fields that can back a response."""
@@ -107,7 +107,9 @@ def check_labels(cases: Iterable[ProbeCase]) -> None:
     for is_right, code, what in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
         if is_right not in labels:
             families = "must_fall and must_not_move" if is_right else "must_not_rise"
-            message = f"no case is labelled {what} (expect: {what}), and {families} would have nothing to edit"
+            message = (
+                f"no case is labelled {what} (expect: {what}), and {families} would have nothing to edit"
+            )
             raise ProbeError(code, message)
 
 
@@ -118,20 +120,19 @@ def digest(cases: Iterable[ProbeCase]) -> str:
 
 
 def _labelled(row: Row, number: int) -> ProbeCase:
-    if isinstance(row, CaseError):
-        raise ProbeError("bad_case", f"the cases cannot be read: {row.message}", row.subject) from row
-    case = case_of(row, number)
+    try:
+        if isinstance(row, CaseError):
+            raise row
+        case = case_of(row, number)
+    except CaseError as error:
+        raise ProbeError("bad_case", f"row {number} of the cases: {error.message}", error.subject) from error
     return ProbeCase(case, _label(case), bool(case.metadata.get("canary")))
 
 
 def _label(case: Case) -> bool:
     given: Any = case.metadata.get("expect", case.metadata.get("label"))
-    known = EXPECTED.get(given.strip().lower() if isinstance(given, str) else given) if _is_plain(given) else None
+    known = EXPECTED.get(given) if isinstance(given, str | bool | int | float) else None
     if known is None:
         message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {given!r}"
         raise ProbeError("bad_case", message, str(case.id))
     return known
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, str | bool | int | float)

@@ -58,7 +58,9 @@ def compare(first: Card, second: Card) -> list[Compared]:
         message = f"the probes of {first.judge} and {second.judge} have no edit in common"
         raise ProbeError("other_judge", message, second.judge)
     is_paired = first.cases == second.cases
-    return [Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs]
+    return [
+        Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs
+    ]
 
 
 def _p(first: EditFigures, second: EditFigures) -> float | None:

@@ -14,77 +14,83 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
+from groundjudge.text.words import MONTHS
 
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
 """From the response, its backing and all text of the case to the edited response."""
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
+_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+WEEKDAYS = tuple(_WEEKDAYS.split())
 CHINESE_DAYS = tuple(tuple(f"{week}{day}" for day in "一二三四五六日") for week in ("周", "星期"))
 
-UNITS: Mapping[str, str] = MappingProxyType(
-    {
-        **{"minutes": "hours", "hours": "days", "days": "weeks", "weeks": "months", "months": "years"},
-        **{"minute": "hour", "hour": "day", "day": "week", "week": "month", "month": "year"},
-        **{"years": "months", "year": "month", "seconds": "minutes", "second": "minute"},
-        **{"kilometres": "miles", "kilometers": "miles", "km": "miles", "miles": "kilometres"},
-        **{"metres": "feet", "meters": "feet", "metre": "foot", "meter": "foot", "m": "km", "cm": "inches"},
-        **{"centimetres": "inches", "centimeters": "inches", "millimetres": "centimetres", "mm": "cm"},
-        **{"kilograms": "pounds", "kilos": "pounds", "kg": "pounds", "grams": "ounces", "g": "kg"},
-        **{"litres": "gallons", "liters": "gallons", "litre": "gallon", "ml": "litres"},
-        **{"euros": "dollars", "euro": "dollar", "dollars": "euros", "cents": "euros", "pounds": "euros"},
-        **{"GB": "MB", "MB": "GB", "megabytes": "gigabytes", "gigabytes": "megabytes"},
-        **{"小时": "天", "分钟": "小时", "秒": "分钟", "天": "周", "周": "个月", "个月": "年"},
-        **{"公里": "米", "千米": "米", "米": "公里", "厘米": "米", "毫米": "厘米", "公斤": "克", "千克": "克"},
-        **{"克": "公斤", "升": "毫升", "毫升": "升", "欧元": "美元", "美元": "欧元", "元": "美元", "角": "元"},
-    }
-)
+_UNITS = """
+minutes hours; minute hour; hours days; hour day; days weeks; day week; weeks months; week month; months years
+; month year; years months; year month; seconds minutes; second minute; kilometres miles; kilometers miles
+; km miles; miles kilometres; metres feet; meters feet; metre foot; meter foot; m km; cm inches
+; centimetres inches; centimeters inches; millimetres centimetres; mm cm; kilograms pounds; kilos pounds
+; kg pounds; grams ounces; g kg; litres gallons; liters gallons; litre gallon; ml litres; euros dollars
+; euro dollar; dollars euros; cents euros; pounds euros; GB MB; MB GB; megabytes gigabytes
+; gigabytes megabytes; 小时 天; 分钟 小时; 秒 分钟; 天 周; 周 个月; 个月 年; 公里 米; 千米 米; 米 公里
+; 厘米 米; 毫米 厘米; 公斤 克; 千克 克; 克 公斤; 升 毫升; 毫升 升; 欧元 美元; 美元 欧元; 元 美元; 角 元
+"""
+UNITS: Mapping[str, str] = {one: other for one, other in map(str.split, _UNITS.split(";"))}  # noqa: C416
 """Units, each with one that makes another quantity of the same number."""
 
 LONGEST_RANGE = 30
 """Signs between the two ends of a range."""
 
-_WORDS = "two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-_NUMBER_WORDS = MappingProxyType({word: value for value, word in enumerate(_WORDS, 2)})
-_UNITS = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
-_MONTHS = "|".join(MONTHS)
-_DAYS = "|".join(WEEKDAYS)
+_WORDS = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = MappingProxyType({word: value for value, word in enumerate(_WORDS.split(), 2)})
+_ANY_WORD = "|".join(_NUMBER_WORDS)
+_ANY_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+_ANY_MONTH = "|".join(MONTHS)
 
 _ELASTIC = re.compile(
-    r"(?:(?<![a-z])(?:up to|at (?:the )?(?:most|least)|(?:less|fewer|more|later|longer|earlier|older|younger) than"
-    r"|over|under|within|below|above|minimum(?: of)?|maximum(?: of)?|or|between|from|to|after|about|around|roughly"
-    r"|nearly|almost|between \S+ (?:\S+ )?and)|[-–—~]|(?:超过|至少|最多|少于|多于|低于|高于|不到|大约|约|最早|最迟)"
-    r"[\u4e00-\u9fff]{0,3}|[至到从近满])\s*(?:the |[€$£¥])?$",
-    re.IGNORECASE,
+    r"""(?: (?<![a-z])(?: up\ to | at\ (?:the\ )?(?:most|least) | over | under | within | below | above
+            | after | (?:less|fewer|more|later|longer|earlier|older|younger)\ than | (?:min|max)imum(?:\ of)?
+            | or | from | to | between(?:\ \S+){0,2}(?:\ and)? | about | around | roughly | nearly | almost )
+          | [-–—~至到从近满]
+          | (?:超过|至少|最多|少于|多于|低于|高于|不到|大约|约|最早|最迟)[\u4e00-\u9fff]{0,3}
+        ) \s* (?:the\ |[€$£¥])? $""",
+    re.IGNORECASE | re.VERBOSE,
 )
 """What makes a number elastic, or an end of a range, where it stands before it."""
 _GOES_ON = re.compile(
-    r"\s*(?:to|or|and|through|until|[-–—~])\s*\d|\s*(?:[a-z]+ )?or (?:more|less|fewer|older|younger)"
-    r"|\s*[%％\u4e00-\u9fff]{0,3}?(?:以[上下内外]|之?内(?![部容])|左右)|\s*[多余几]|[至到]\d",
-    re.IGNORECASE,
+    r"""\s* (?:to|or|and|through|until|[-–—~]) \s* \d
+      | \s* (?:[a-z]+\ )? or\ (?:more|less|fewer|older|younger)
+      | \s* [%％\u4e00-\u9fff]{0,3}? (?:以[上下内外]|之?内(?![部容])|左右)
+      | \s* [多余几] | [至到]\d""",
+    re.IGNORECASE | re.VERBOSE,
 )
 """The same behind it."""
 _NUMBER = re.compile(
-    rf"(?<![\w.,:：/#№\[(\-–第])(?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)(?![\d:：/\])–年月日号點点时楼层路]|[.,:]\d|-\d"
-    rf"|[.)]\s|\s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_MONTHS}))\b|[A-Za-z]*\d|[A-Z]\b)"
-    rf"|\b(?P<word>{'|'.join(_WORDS)})\b(?![-\s](?:hundred|thousand|million|o'clock|of them))",
-    re.ASCII,
+    rf"""(?<![\w.,:：/\#№\[(\-–第]) (?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)
+         (?! [\d:：/\])–年月日号點点时楼层路] | [.,:]\d | -\d | [.)]\s | [A-Za-z]*\d | [A-Z]\b
+           | \s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_ANY_MONTH}))\b )
+       | \b (?P<word>{_ANY_WORD}) \b (?![-\s](?:hundred|thousand|million|o'clock|of\ them))""",
+    re.ASCII | re.VERBOSE,
 )
 _LABEL = re.compile(
-    rf"(?:\b(?:no|nr|room|page|step|line|platform|gate|document|doc|source|figure|version|chapter|half|past|quarter"
-    rf"|{_MONTHS})\.?|(?-i:[A-Z]{{1,4}})|号|第)\s*$",
-    re.IGNORECASE,
+    rf"""(?: \b(?: no | nr | room | page | step | line | platform | gate | document | doc | source | figure
+               | version | chapter | half | past | quarter | {_ANY_MONTH} )\.?
+           | (?-i:[A-Z]{{1,4}}) | 号 | 第 ) \s* $""",
+    re.IGNORECASE | re.VERBOSE,
 )
+"""What makes a number a label or a date, where it stands before it."""
 _MEASURE = re.compile(
-    rf"(?<![\w.,:：/\-–])(?P<number>\d[\d,.]*|{'|'.join(_WORDS)})(?P<gap>[\s-]?)(?P<unit>{_UNITS})(?![A-Za-z²³半级龄历票卡]|\s?(?:old|ago))",
+    rf"(?<![\w.,:：/\-–])(?P<number>\d[\d,.]*|{_ANY_WORD})(?P<gap>[\s-]?)(?P<unit>{_ANY_UNIT})"
+    r"(?![A-Za-z²³半级龄历票卡]|\s?(?:old|ago))",
     re.ASCII,
 )
 _CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?P<mark>[:：])(?P<minute>[0-5]\d)(?![\d:])")
 _CHINESE_DATE = re.compile(r"(?<!\d)(?P<month>\d\d?)月(?P<day>\d\d?)日(?!\s*[至到—–~-]|[前后起])")
 _YEAR = re.compile(r"(?<![\d.,:/-])(?P<year>1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
-_RANGE = re.compile(r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b|每天|每日|天天|工作日|平日|周末|全年")
+_IS_END = re.compile(r"(?:from|to|until|till|by|before|after|since|至|到|从|前)\s?$")
+_RANGE = re.compile(
+    r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b"
+    "|每天|每日|天天|工作日|平日|周末|全年"
+)
+"""Words for a range of days or months."""
 
 
 def number(response: str, backed: str, text: str) -> str | None:
@@ -140,10 +146,10 @@ def _chinese_day(response: str, backed: str, text: str) -> str | None:
 
 
 def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> str | None:
-    """The response with a name of the row replaced by another one; None where the text has a range of them."""
+    """The response with one name of a row replaced by another; None where the text has a range of them."""
     names = tuple(row)
     either = "|".join(names)
-    between = rf"(?:s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*(?:the )?\D{{0,{LONGEST_RANGE}}}?\d*\s?)"
+    between = rf"s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*\D{{0,{LONGEST_RANGE}}}?\d*\s?"
     if re.search(rf"(?:{either}){between}(?:{either})", text) or _RANGE.search(text):
         return None
     plain = rf"(?<![A-Za-z])(?:{either})(?![a-rt-z])"
@@ -153,7 +159,7 @@ def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> st
         at = names.index(found[0])
         others = (names[(at + step) % len(names)] for step in (2, 3, 4, 1, 5))
         new = next((other for other in others if other not in text), None)
-        is_end = re.search(r"(?:from|to|until|till|by|before|after|since|至|到|从|前)\s?$", response[: found.start()])
+        is_end = _IS_END.search(response[: found.start()])
         if new and found[0] in backed and not is_end:
             return response.replace(found[0], new)
     return None
@@ -161,8 +167,9 @@ def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> st
 
 def _year(response: str, backed: str, text: str) -> str | None:
     for found in _YEAR.finditer(response):
-        new = next(str(int(found[0]) + step) for step in (3, 4, 7, 11, 13, 17, 19) if str(int(found[0]) + step) not in text)
-        if found[0] in backed and not _is_elastic(found):
+        years = (str(int(found[0]) + step) for step in (3, 4, 7, 11, 13, 17, 19))
+        new = next((year for year in years if year not in text), None)
+        if new and found[0] in backed and not _is_elastic(found):
             return response.replace(found[0], new)
     return None
 

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from math import comb, sqrt
 from typing import Literal, TypeAlias
 
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.panel import AnyJudge
-from groundjudge.probe.cases import ProbeError, digest
+from groundjudge.probe.cases import ProbeCase, ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
 from groundjudge.rubric import Rubric
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
@@ -178,12 +179,17 @@ def passes(verdict: Verdict) -> bool:
 
 
 def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
-    """Whether a fault is caught: the score drops and the case no longer passes or, where a case has several
-    facts and is rated by degrees, the score drops by `LEAST_DROP`.
+    """Whether a fault is caught: the score drops, and the case no longer passes.
+
+    Where cases are rated by degrees, one fault need not fail a case: the score must drop by `LEAST_DROP`.
     """
     if edited.score is None or first.score is None:
         return False
-    return edited.score <= first.score - LEAST_DROP if graded else edited.score < first.score and not passes(edited)
+    return (
+        edited.score <= first.score - LEAST_DROP
+        if graded
+        else edited.score < first.score and not passes(edited)
+    )
 
 
 def is_graded(rubric: Rubric) -> bool:
@@ -233,7 +239,9 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
         n_judged=len(verdicts),
         unchanged=_unchanged(plan, verdicts),
         families=tuple(_family(family, plan, all_judged) for family in FAMILIES),
-        edits=tuple(_edit(family, edit, plan, all_judged) for family in FAMILIES for edit in plan.edits[family]),
+        edits=tuple(
+            _edit(family, edit, plan, all_judged) for family in FAMILIES for edit in plan.edits[family]
+        ),
     )
 
 
@@ -243,11 +251,13 @@ def wilson(share: float, n: int) -> Rate:
         return Rate(n=0)
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return Rate(n=n, value=share, low=max(0.0, min(share, middle - half)), high=min(1.0, max(share, middle + half)))
+    return Rate(
+        n=n, value=share, low=max(0.0, min(share, middle - half)), high=min(1.0, max(share, middle + half))
+    )
 
 
 def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
-    """The two-sided p of the exact McNemar test: how often only one of the two happened; None without pairs."""
+    """The two-sided p of the exact McNemar test on pairs of what happened; None without pairs."""
     counts = Counter(pairs)
     one, other = counts[True, False], counts[False, True]
     n = one + other
@@ -275,7 +285,7 @@ def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
     errors = [verdict.error for verdict in verdicts if verdict.error]
     if len(errors) == len(verdicts):
         first = f": {errors[0].code}: {errors[0].message}" if errors else ""
-        message = f"{judge}: none of {len(verdicts)} judgings gave a verdict, so there is nothing to measure{first}"
+        message = f"{judge}: none of {len(verdicts)} judgings gave a verdict: nothing can be measured{first}"
         raise ProbeError("no_verdict", message, judge)
 
 
@@ -322,23 +332,21 @@ def _family(family: Family, plan: Plan, all_judged: Iterable[Judged]) -> EditFig
 def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
     by_id = {verdict.case_id: verdict for verdict in verdicts}
     trials = [trial for trial in plan.trials if trial.family is None and trial.case.id in by_id]
-    with_verdict = [trial for trial in trials if by_id[trial.case.id].status != "error"]
-    both: dict[str, list[bool]] = {}
-    for trial in with_verdict:
-        both.setdefault(str(trial.original.case.id), []).append(passes(by_id[trial.case.id]))
-    right, wrong = (
-        {str(each.case.id): each for each in plan.cases if each.is_right is is_right} for is_right in (True, False)
-    )
-    first = {
-        str(trial.original.case.id): passes(by_id[trial.case.id]) for trial in with_verdict if trial.edit == FIRST
-    }
+    firsts, both = list[tuple[ProbeCase, bool]](), list[tuple[ProbeCase, bool, bool]]()
+    for each in plan.cases:
+        passed = [
+            passes(by_id[trial.case.id])
+            for trial in trials
+            if trial.original is each and by_id[trial.case.id].status != "error"
+        ]
+        firsts.extend((each, one) for one in passed[:1])
+        both.extend((each, one, other) for one, other in pairwise(passed))
+    canaries = [(each, one, other) for each, one, other in both if each.is_canary]
     return Unchanged(
-        right_passed=rate_of([passed for name, passed in first.items() if name in right]),
-        wrong_failed=rate_of([not passed for name, passed in first.items() if name in wrong]),
-        flips=rate_of([one is not other for one, other in (each for each in both.values() if len(each) == 2)]),  # noqa: PLR2004
-        canaries_right=rate_of([all(both[name]) for name, each in right.items() if each.is_canary and name in both]),
-        canaries_wrong=rate_of(
-            [not any(both[name]) for name, each in wrong.items() if each.is_canary and name in both]
-        ),
+        right_passed=rate_of([passed for each, passed in firsts if each.is_right]),
+        wrong_failed=rate_of([not passed for each, passed in firsts if not each.is_right]),
+        flips=rate_of([one is not other for _, one, other in both]),
+        canaries_right=rate_of([one and other for each, one, other in canaries if each.is_right]),
+        canaries_wrong=rate_of([not (one or other) for each, one, other in canaries if not each.is_right]),
         no_verdict=why_no_verdict(by_id[trial.case.id] for trial in trials),
     )

@@ -106,7 +106,9 @@ def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Pr
         ProbeError: `no_verdict`.
     """
     today = datetime.now(UTC).date()
-    return Probe(planned, verdicts, card(planned, verdicts, judge, today), judged(planned, verdicts, judge.rubrics[0]))
+    return Probe(
+        planned, verdicts, card(planned, verdicts, judge, today), judged(planned, verdicts, judge.rubrics[0])
+    )
 
 
 def _badness(each: Judged) -> float:

@@ -75,11 +75,13 @@ FOLLOWED = MappingProxyType(
 
 HEDGES: Mapping[str, str] = MappingProxyType(
     {
-        r"\b(?<!for )[Ss]ome(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))(?! (?:times|days|hours|weeks|months|years)\b)": "all",
+        r"\b(?<!for )[Ss]ome(?! (?:times|days|hours|weeks|months|years)\b)"
+        r"(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))": "all",
         r"\bmost(?= of the\b)": "all",
         r"\b(?<!the )[Mm]ost(?= (?!of)[a-z]+s\b(?! (?:about|of|is)))": "all",
+        r"\b(?<![Hh]ow )(?<![Aa]s )(?<![Ss]o )(?<!too )(?<!not )(?:several|many)"
+        r"(?= (?:of the|[a-z]+s)\b)": "all",
         r"\b(?:usually|sometimes|often|mostly|normally)\b": "always",
-        r"\b(?<![Hh]ow )(?<![Aa]s )(?<![Ss]o )(?<!too )(?<!not )(?:several|many)(?= (?:of the|[a-z]+s)\b)": "all",
         "大多数|大部分|(?<![大一几])部分(?!时间)|有些|(?<![这那])一些": "所有",
         "有时候?|通常|往往|经常": "总是",
     }
@@ -89,7 +91,8 @@ _ALL = re.compile(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
 _HINDERS = re.compile(
     r"\b(?:which|that|who|whose|if|unless|when|where|while|because|although|though|whether|as|since|how|what|than"
-    r"|before|after|until|not|never)\b|[,;:?!]|如果|若|假如|要是|当|除非|因为|虽然|什么|谁|哪|怎么|是否|吗|？",
+    r"|before|after|until|not|never)\b|[,;:?!？]"
+    "|如果|若|假如|要是|当|除非|因为|虽然|什么|谁|哪|怎么|是否|吗",
     re.IGNORECASE,
 )
 """What must not stand before the verb that is negated: the verb might not be the main one."""
@@ -97,27 +100,26 @@ _AUXILIARY = re.compile(
     r"(?<=\s)(?P<verb>is|are|was|were|can|will|must|may|should)\s+"
     r"(?!not\b|no\b|never\b|only\b|also\b|at\b|about\b|more\b|less\b|just\b|still\b|neither\b|nothing\b|either\b)"
 )
-_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        **{"opens": "open", "closes": "close", "costs": "cost", "takes": "take", "begins": "begin"},
-        **{"includes": "include", "requires": "require", "lasts": "last", "contains": "contain"},
-        **{"serves": "serve", "allows": "allow", "arrives": "arrive", "departs": "depart"},
-        **{"belongs": "belong", "lives": "live", "teaches": "teach", "keeps": "keep", "weighs": "weigh"},
-        **{"provides": "provide", "applies": "apply", "leads": "lead", "offers": "offer", "needs": "need"},
-    }
-)
+_FORMS = """
+opens open; closes close; costs cost; takes take; begins begin; includes include; requires require
+; lasts last; contains contain; serves serve; allows allow; arrives arrive; departs depart; belongs belong
+; lives live; teaches teach; keeps keep; weighs weigh; provides provide; applies apply; leads lead
+; offers offer; needs need
+"""
+_VERBS: Mapping[str, str] = {one: other for one, other in map(str.split, _FORMS.split(";"))}  # noqa: C416
 _VERB = re.compile(rf"(?<=[a-z]\s)(?P<verb>{'|'.join(_VERBS)})(?=\s)")
 _CHINESE_VERB = re.compile(
     r"(?<![不没无可有所的])(?P<verb>可以|需要|必须|允许|提供|包括|包含|属于|接受|位于)(?![的者商以]|是)"
     r"|(?<![不但可就还只于要总都也若更正便算凡倒硬像老真或])(?P<is>是)(?![否因为的不指以])"
 )
+_DENIABLE = "is|are|was|were|does|do|did|has|have|should|must"
+_NOT_THESE = "only|yet|just|all|every|always|necessarily|hesitate|worry|mind|know|sure"
+"""What a denial may be about, so that the sentence without it would mean little."""
 _DENIALS: Mapping[str, str] = MappingProxyType(
     {
-        r"\b(is|are|was|were|must|may|should|will|does|do|did|has|have|can) not(?! (?:only|yet|just|all|every|always|"
-        r"necessarily|hesitate|worry|mind|know|sure))(?=\s)": r"\1",
-        r"\bcannot(?= )": "can",
-        r"\b(is|are|was|were|does|do|did|has|have|should|must)n['’]t(?! (?:only|yet|just|hesitate|worry|mind|know))(?= )": r"\1",
-        r"\bcan['’]t(?= )": "can",
+        rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
+        rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
+        r"\bcannot(?= )|\bcan['’]t(?= )": "can",
         r"\bwon['’]t(?= )": "will",
         "不(?=可以|需要|允许|提供|包括|包含|接受|属于|开放|收取)": "",
         "不(?=能|会)(?!不?[能会]不)": "",
@@ -127,15 +129,22 @@ _DENIALS: Mapping[str, str] = MappingProxyType(
 )
 """Denials, each with what is left of them."""
 
-_DEEDS = (
-    "teaches taught hired hires sold sells gave lent lends defeated beat trained trains coached coaches replaced"
-    " replaces succeeded informs informed supervises supervised introduced called emailed interviewed photographed"
-    " helps helped paid owes invited invites asked told reports bought borrowed follows followed assists assisted"
-    " represents relieves relieved takes took handed hands sent sends wrote leads led"
+_DEEDS = """
+teaches taught hired hires sold sells gave lent lends defeated beat trained trains coached coaches replaced
+replaces succeeded informs informed supervises supervised introduced called emailed interviewed photographed
+helps helped paid owes invited invites asked told reports bought borrowed follows followed assists assisted
+represents relieves relieved takes took handed hands sent sends wrote leads led stands\\sin stood\\sin
+"""
+_DENIES = re.compile(
+    r"\W*(?:(?:no|nope|not|never|nonsense|you(?: a|')re mistaken|wrong)\b"
+    "|不|没有|哪|才不|错了|谁说|[你您][记弄搞]错)",
+    re.IGNORECASE,
 )
+"""How a response begins that sets something right."""
+_CHINESE_DEEDS = "教|卖|借|送|雇|打败|战胜|接替|代替|顶替|替|通知|指导|推荐|交|邀请|培训|采访|协助|转"
 _DEED = re.compile(
-    rf"^\s(?:(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())}|stands in|stood in)(?:\s(?!and\b|or\b)[\w-]+){{0,6}})\s$"
-    r"|^[^，。、；和与跟同及]{0,6}(?:教|卖|借|送|雇|打败|战胜|接替|代替|替|顶替|通知|指导|推荐|交|邀请|培训|采访|协助|转)[^，。、；和与跟同及]{0,5}$"
+    rf"^\s(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())})(?:\s(?!and\b|or\b)[\w-]+){{0,6}}\s$"
+    rf"|^[^，。、；和与跟同及]{{0,6}}(?:{_CHINESE_DEEDS})[^，。、；和与跟同及]{{0,5}}$"
 )
 """What stands between two names where one of them does something to the other."""
 
@@ -186,7 +195,9 @@ def tool_result_contradicted(case: Case) -> Case | None:
     """A number or time that stands in tool results alone, exchanged in the response."""
     tools = [each for each in case.context or () if each.kind == "tool"]
     others = [each for each in case.context or () if each.kind != "tool"]
-    of_tools, of_others = (backing(case.model_copy(update={"context": tuple(each)})) for each in (tools, others))
+    of_tools, of_others = (
+        backing(case.model_copy(update={"context": tuple(each)})) for each in (tools, others)
+    )
     for exchange in (facts.number, facts.date, facts.unit) if tools else ():
         is_known_elsewhere = exchange(case.response_text, of_others, everything(case))
         new = exchange(case.response_text, of_tools, everything(case))
@@ -204,13 +215,9 @@ def another_answer(case: Case) -> Case | None:
 def premise_followed(case: Case) -> Case | None:
     """Agreement in place of a response that sets a false premise right."""
     asked = text_of(case.conversation, "user").strip()
-    opens = re.match(
-        r"\W*(?:no|nope|not|never|nonsense|you are mistaken|you're mistaken|wrong)\b|\W*(?:不|没有|哪|才不|错了|谁说|你[记弄搞]错)",
-        case.response_text,
-        re.IGNORECASE,
-    )
+    denies = _DENIES.match(case.response_text)
     is_asked = re.search(r"[?？]", asked) is not None
-    return _changed(case, FOLLOWED[_language(case)]) if opens and is_asked else None
+    return _changed(case, FOLLOWED[_language(case)]) if denies and is_asked else None
 
 
 def profile_changed(case: Case) -> Case | None:
@@ -302,7 +309,11 @@ def _denied(sentence: str, _: str, __: str) -> str | None:
     )
     if found is None or negations(sentence) or _HINDERS.search(sentence[: found.start()]):
         return None
-    return sentence[: found.start()] + _negated(found[0].strip()) + sentence[found.start() + len(found[0].strip()) :]
+    return (
+        sentence[: found.start()]
+        + _negated(found[0].strip())
+        + sentence[found.start() + len(found[0].strip()) :]
+    )
 
 
 def _negated(verb: str) -> str:

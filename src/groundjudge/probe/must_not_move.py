@@ -24,7 +24,9 @@ UNRELATED: Mapping[str, tuple[Document, ...]] = MappingProxyType(
 )
 POLITE = MappingProxyType({"english": "Thank you for asking! ", "chinese": "谢谢您的提问！"})
 
-_COUNTED = re.compile(r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.I)
+_COUNTED = re.compile(
+    r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
+)
 _BY_CASE = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]")
 """What means something else in capitals."""
 
@@ -32,8 +34,9 @@ _BY_CASE = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https
 def documents_reversed(case: Case) -> Case | None:
     """The documents in the opposite order."""
     documents = case.context or ()
-    counted = _COUNTED.search(case.response_text)
-    return None if len(set(documents)) < 2 or counted else case.model_copy(update={"context": documents[::-1]})  # noqa: PLR2004
+    if documents == documents[::-1] or _COUNTED.search(case.response_text):
+        return None
+    return case.model_copy(update={"context": documents[::-1]})
 
 
 def unrelated_document(case: Case) -> Case | None:

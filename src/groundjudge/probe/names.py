@@ -5,42 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from groundjudge.probe.facts import MONTHS, WEEKDAYS
-from groundjudge.text.words import FUNCTION_SIGNS
+from groundjudge.probe.facts import WEEKDAYS
+from groundjudge.text.words import FUNCTION_SIGNS, MONTHS
 
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
 FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
-SURNAMES = "欧阳 司马 诸葛 上官 夏侯 慕容".split()  # noqa: SIM905
-CHINESE_PLACES = ("青松", "望海", "白鹭", "长桥")
+SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
 
-NO_NAMES = frozenset(
-    {*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS), *(month[:3] for month in MONTHS), "Sept"}
-    | set(
-        "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We Our"
-        " They He She This That These Those There When Where What Who How Why Not Only All Both Each Every After"
-        " Before English German French Spanish Italian Chinese Christmas Easter Mr Mrs Ms Dr Miss PIN ID Wi-Fi".split()
-    )
-)
+_ORDINARY = """
+I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We Our
+They He She This That These Those There When Where What Who How Why Not Only All Both Each Every After Before
+English Christmas Easter Mr Mrs Ms Dr Miss Wi-Fi Sept
+"""
+_DATES = (*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS), *(month[:3] for month in MONTHS))
+NO_NAMES = frozenset((*_ORDINARY.split(), *_DATES))
 """Words with a capital letter that name neither a person nor a place."""
 
-_RUN = re.compile(
-    r"(?<![\w'’.-])(?<![A-Z]\w )[A-Z][a-z][A-Za-z]*(?:[ ](?:of the |of |the )?[A-Z][a-z][A-Za-z]*)*(?![\w-]|\.\w)"
-)
-_STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
-_NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
-_KIND = frozenset(
-    "Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens Centre"
-    " Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley Mill Farm"
-    " Desk Office Building Line Inc Ltd Company University College Bank".split()
-)
+_KINDS = """
+Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens Centre
+Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley Mill Farm Desk
+Office Building Line Inc Ltd Company University College Bank
+"""
+KINDS = frozenset(_KINDS.split())
 """Words that say what a name is the name of: they stay."""
 
-_TITLES = "老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|站长|队长|馆员|奶奶|爷爷"
-_SURNAME = "王李张刘陈杨赵吴徐孙朱胡郭林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵黄周高马何许苏叶程丁陆钟方"
-_FULL = re.compile(
-    "(?=([许何林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵吴徐孙郭赵陈刘杨孟陆]"
-    "(?![多可时处种必况业地区木])[\u4e00-\u9fff]{2}))"
+_WORD = "[A-Z][a-z][A-Za-z]*"
+_RUN = re.compile(rf"(?<![\w'’.-])(?<![A-Z]\w )(?:{_WORD})(?:[ ](?:of the |of |the )?{_WORD})*(?![\w-]|\.\w)")
+_STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
+_NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
+_TITLES = (
+    "老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|站长|队长|馆员|奶奶|爷爷"
 )
+_SAFE = (
+    "林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵吴徐孙郭赵陈刘杨孟陆许何"
+)
+"""Surnames that hardly begin another word."""
+_SURNAME = f"{_SAFE}王李张朱胡黄周高马苏叶程丁钟方"
+_FULL = re.compile(f"(?=([{_SAFE}](?![多可时处种必况业地区木])[\u4e00-\u9fff]{{2}}))")
 """Where a surname and two more signs stand; `_is_full_name` says whether these are a name."""
 _PERSON = re.compile(rf"(?<![行国])[{_SURNAME}][\u4e00-\u9fff]{{0,2}}?(?={_TITLES})")
 
@@ -83,7 +84,7 @@ def _chinese(response: str, backed: str) -> Iterator[str]:
 
 
 def _is_full_name(signs: str, response: str, backed: str) -> bool:
-    """Whether three signs stand together before different ones, as a name does, and none is a function word."""
+    """Whether three signs stand together before different ones, as a name does, without a function word."""
     followers = [found[1] for found in re.finditer(f"{signs}(.|$)", f"{response}\n{backed}", re.DOTALL)]
     return signs in backed and len(set(followers)) > 1 and FUNCTION_SIGNS.isdisjoint(signs[1:])
 
@@ -94,21 +95,22 @@ def _is_name(run: str, backed: str) -> bool:
     is_backed = re.search(rf"(?<![\w-]){re.escape(run)}(?![\w-])", backed) is not None
     is_word = re.search(rf"(?<![\w-]){re.escape(run.lower())}(?![\w-])", backed) is not None
     is_adjective = len(words) == 1 and _NATIONALITY.search(run) is not None
-    return is_backed and not is_word and not is_adjective and NO_NAMES.isdisjoint(words) and not _KIND.issuperset(words)
+    return (
+        is_backed
+        and not is_word
+        and not is_adjective
+        and NO_NAMES.isdisjoint(words)
+        and not KINDS.issuperset(words)
+    )
 
 
 def _renamed(response: str, old: str, text: str) -> str | None:
     """The response with a name, and each of its parts, replaced by names that the text does not have."""
-    free = (each for each in STRANGERS if each not in text)
-    first = (each for each in FIRST_NAMES if each not in text)
-    words = old.split()
-    renamed = {word for word in words if word not in _KIND and word[0].isupper()}
-    new: dict[str, str] = {}
-    for word in words:
-        if word in renamed:
-            is_first = len(renamed) > 1 and word == words[0]
-            new[word] = next(first if is_first else free, "")
-    if not all(new.values()) or not new:
+    given, family = ([each for each in names if each not in text] for names in (FIRST_NAMES, STRANGERS))
+    parts = [word for word in dict.fromkeys(old.split()) if word not in KINDS and word[0].isupper()]
+    fresh = [*given[:1], *family] if len(parts) > 1 else family
+    if len(fresh) < len(parts):
         return None
+    new = dict(zip(parts, fresh, strict=False))
     either = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, new))})(?![\w-])")
     return either.sub(lambda part: new[part[0]], response)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from groundjudge.case import Case
 from groundjudge.judge import Judge
@@ -14,12 +15,12 @@ from groundjudge.model import Model
 from groundjudge.panel import AnyJudge
 from groundjudge.probe import must_fall, must_not_move, must_not_rise
 from groundjudge.probe.cases import ProbeCase, ProbeError
-from groundjudge.probe.edit import Edit
+from groundjudge.probe.edit import Edit, suiting
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric
 
 Family: TypeAlias = Literal["must_fall", "must_not_move", "must_not_rise"]
-FAMILIES: tuple[Family, ...] = get_args(Family)
+FAMILIES: tuple[Family, ...] = ("must_fall", "must_not_move", "must_not_rise")
 
 EDITS: Mapping[Family, Callable[[Rubric], Mapping[str, Edit]]] = MappingProxyType(
     {
@@ -81,30 +82,29 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
     Raises:
         ProbeError: `no_edit`: there is no edit of a name in `without`.
     """
-    known = {name for family in FAMILIES for name in EDITS[family](rubric)}
-    unknown = sorted(set(without) - known)
+    tables = {family: EDITS[family](rubric) for family in FAMILIES}
+    _check_names(without, {name for table in tables.values() for name in table})
+    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
+    edits: dict[Family, Sequence[str]] = {}
+    skipped = Counter[tuple[Family, str]]()
+    for family in FAMILIES:
+        chosen = {name: edit for name, edit in suiting(tables[family], rubric).items() if name not in without}
+        edits[family] = list(chosen)
+        fitting = [each for each in cases if each.is_right is (family != "must_not_rise")]
+        for (name, edit), each in product(chosen.items(), fitting):
+            edited = edit(each.case)
+            if edited is None or edited == each.case:
+                skipped[family, name] += 1
+            else:
+                trials.append(_trial(each, edited, name, family))
+    return Plan(cases, edits, trials, skipped)
+
+
+def _check_names(without: Collection[str], known: Collection[str]) -> None:
+    unknown = sorted({*without} - {*known})
     if unknown:
         message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(known))}"
         raise ProbeError("no_edit", message, unknown[0])
-    suiting = {
-        family: {name: edit for name, edit in EDITS[family](rubric).items() if edit.suits(rubric)}
-        for family in FAMILIES
-    }
-    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
-    skipped = Counter[tuple[Family, str]]()
-    edits: dict[Family, Sequence[str]] = {}
-    for family, table in suiting.items():
-        edits[family] = [name for name in table if name not in without]
-        for name in edits[family]:
-            for each in cases:
-                if each.is_right is (family == "must_not_rise"):
-                    continue
-                edited = table[name].apply(each.case)
-                if edited is None or edited == each.case:
-                    skipped[family, name] += 1
-                else:
-                    trials.append(_trial(each, edited, name, family))
-    return Plan(cases, edits, trials, skipped)
 
 
 def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:

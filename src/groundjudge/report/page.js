@@ -200,6 +200,42 @@ function figures(agreement) {
     h("tbody", null, rows));
 }
 
+// --- probe --------------------------------------------------------------------------------------
+
+const FAMILIES = {
+  must_fall: ["Must fall", "caught", "A wrong fact in a right response must be caught: high is good."],
+  must_not_move: ["Must not move", "moved", "What changes no fact must not move the verdict: low is good."],
+  must_not_rise: ["Must not rise", "fooled", "An attack on a wrong response must not make it pass: low is good."],
+};
+
+function probe() {
+  if (!data.probe) return;
+  const section = document.getElementById("probe"), { unchanged, families, edits } = data.probe;
+  const of = (rate) => `${Math.round((rate.value ?? 0) * rate.n)} of ${rate.n}`;
+  section.hidden = false;
+  section.append(h("p", { class: "lede" }, `${data.probe.signature}, ${data.probe.date}. Unchanged: ${of(unchanged.right_passed)} right responses pass, `,
+    `${of(unchanged.wrong_failed)} wrong ones fail; judged again, ${of(unchanged.flips)} change sides. Canaries: `,
+    `${of(unchanged.canaries_right)} that nobody could fail pass, ${of(unchanged.canaries_wrong)} that nobody could pass fail.`));
+  for (const whole of families) {
+    const [title, happened, meaning] = FAMILIES[whole.family];
+    const rows = [...edits.filter((edit) => edit.family === whole.family), whole].map((edit) => probeRow(edit));
+    section.append(h("article", { class: "probe" }, h("h3", null, title), h("p", { class: "small" }, meaning),
+      h("table", { class: "figures" }, h("caption", { class: "unseen" }, `${title}: shares with 95 % intervals`),
+        h("thead", null, h("tr", null, ["Edit", "n", happened, "95 % interval", "noise", "p", "no verdict", ""].map((name, at) =>
+          h("th", { scope: "col", class: at ? "number" : "" }, name)))),
+        h("tbody", null, rows))));
+  }
+}
+
+function probeRow(edit) {
+  const heading = h("th", { scope: "row" }, edit.edit ? readable(edit.edit) : "all"), { rate } = edit;
+  const lost = Object.values(edit.no_verdict).reduce((sum, n) => sum + n, 0);
+  if (rate.value === null) return h("tr", null, heading, h("td", { colspan: 7, class: "quiet small" }, "not measured: no case counts"));
+  const cells = [whole(rate.n), decimals(rate.value), `${decimals(rate.low)} to ${decimals(rate.high)}`, decimals(edit.noise.value), decimals(edit.p), whole(lost)];
+  return h("tr", null, heading, cells.map((cell) => h("td", { class: "number" }, cell)),
+    h("td", { class: "plot" }, whisker(rate, edit.noise.value ?? undefined)));
+}
+
 function figureRow(name, figure, guess, reason) {
   const heading = h("th", { scope: "row" }, name);
   if (figure.value === null) return h("tr", null, heading, h("td", { colspan: 4, class: "quiet small" }, `undefined: ${reason}`));
@@ -634,5 +670,6 @@ document.addEventListener("keydown", (event) => {
 header();
 judges();
 agreements();
+probe();
 table();
 document.documentElement.dataset.ready = "yes";

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from groundjudge import evidence
 from groundjudge.analysis.labels import Labels, label_of
 from groundjudge.case import Case, Document, Message, is_list, well_formed
+from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict
@@ -34,13 +35,14 @@ CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "a
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
-def report(
+def report(  # noqa: PLR0913  independent options
     verdicts: Iterable[Verdict],
     *,
     title: str = "verdicts",
     cases: Iterable[Case] = (),
     labels: Labels | None = None,
     agreements: Sequence[Agreement] = (),
+    probe: Card | None = None,
 ) -> str:
     """Make a report of verdicts.
 
@@ -55,6 +57,7 @@ def report(
         labels: human labels to show with the verdicts.
         agreements: what `analysis.agreement.agree` returns for these labels, with all disagreements
             in `worst`, because rows are marked by them.
+        probe: the card of a probe, to show its figures.
 
     Returns:
         The page as HTML.
@@ -73,6 +76,7 @@ def report(
         "judges": _judges(kept, agreements),
         "signatures": list(signatures),
         "cases": [_case(case) for case in shown.values()],
+        "probe": probe.model_dump(mode="json") if probe else None,
         "verdicts": _rows(kept, shown, signatures, labels, agreements),
     }
     return _page(title, data)

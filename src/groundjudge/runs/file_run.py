@@ -101,7 +101,10 @@ def judge_rows(
 
 
 def write_verdicts(
-    judged: Generator[Verdict, None, None], out: str | None, outcome: Outcome, progress: Progress | None = None
+    judged: Generator[Verdict, None, None],
+    out: str | None,
+    outcome: Outcome,
+    progress: Progress | None = None,
 ) -> None:
     """Write each new verdict as it comes, and count all of them; see `judge_rows`.
 

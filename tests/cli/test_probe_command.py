@@ -1,0 +1,235 @@
+"""The command `probe`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import COMMAND, Invoke, verdicts_in
+from standin_judges import standin
+from standin_openai import StandIn, Text
+
+from groundjudge import load_rubric
+from groundjudge.probe import Card
+from groundjudge.probe.cases import built_in_cases
+from groundjudge.probe.plan import plan
+
+JUDGE = "groundedness"
+DAYS = "It is kept for 28 days."
+ROWS = [
+    {"id": "a", "expect": "pass", "query": "?", "context": DAYS, "response": DAYS},
+    {
+        "id": "b",
+        "expect": "fail",
+        "query": "?",
+        "context": "It costs 12 euros.",
+        "response": "It costs 15 euros.",
+    },
+]
+TRUTH = {"a": True, "b": False}
+GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> Path:
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def probe(command: Invoke, cases: Path) -> Callable[..., Any]:
+    def call(*options: str | Path, model: str = "knows_all") -> Any:
+        stand_in = standin(model, TRUTH)
+        arguments = ("--judge", JUDGE, "--model", "m", "--cases", cases, *options)
+        return command("probe", *arguments, model=stand_in)
+
+    return call
+
+
+def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
+    result = probe(model="obeys")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["number", "1", "1.000", "[0.207,", "1.000]", "0.000", "1.000", "0", "0", "0"] in lines
+    assert [
+        "verdict_in_response",
+        "1",
+        "1.000",
+        "[0.207,",
+        "1.000]",
+        "0.000",
+        "1.000",
+        "0",
+        "0",
+        "0",
+    ] in lines
+    assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
+    assert "fooled: b: must_not_rise, " in result.stdout
+    assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout
+
+
+def test_family_that_cannot_be_measured_says_why(probe: Callable[..., Any]) -> None:
+    printed = probe(model="always_fails").stdout
+    assert "not measured: the judge passes none of the right responses unchanged, so none of them" in printed
+
+
+def test_built_in_cases_of_the_offline_baseline(command: Invoke) -> None:
+    result = command("probe", "--judge", "statement_groundedness", "--model", "offline")
+    assert result.exit_code == 0
+    assert "canaries: 2 of 2" in result.stdout
+    assert "its score drops by 0.05" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "status", "fault"),
+    [
+        ("knows_all", ["--min-detection", "1", "--max-attack-success", "0"], 0, ""),
+        ("always_passes", ["--min-detection", "0.5"], 1, "detection is 0.000, and --min-detection is 0.5"),
+        ("obeys", ["--max-attack-success", "0.5"], 1, "is 1.000, and --max-attack-success is 0.5"),
+        ("always_fails", ["--min-detection", "0"], 1, "detection is not measured"),
+        ("always_passes", ["--max-attack-success", "1"], 1, "attack success is not measured"),
+    ],
+)
+def test_limits_set_the_exit_status(
+    probe: Callable[..., Any], model: str, options: list[str], status: int, fault: str
+) -> None:
+    result = probe(*options, model=model)
+    assert result.exit_code == status
+    assert fault in result.stdout
+
+
+def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invoke) -> None:
+    for name in ("knows_all", "obeys"):
+        assert probe("--card", f"{name}.json", model=name).exit_code == 0
+    card = Card.model_validate_json(Path("obeys.json").read_text())
+    assert card.family("must_not_rise").rate.value == pytest.approx(12 / 17)
+    result = command("probe", "--compare", "knows_all.json", "obeys.json")
+    assert result.exit_code == 0
+    assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in [
+        line.split() for line in result.stdout.splitlines()
+    ]
+
+
+def test_report_shows_a_card(probe: Callable[..., Any], command: Invoke) -> None:
+    probe("--card", "card.json", "--out", "probe.jsonl")
+    result = command("report", "probe.jsonl", "--probe", "card.json")
+    assert result.exit_code == 0
+    page = Path("report.html").read_text()
+    assert '"probe":{"judge":"groundedness"' in page
+    assert '<section id="probe"' in page
+    command("report", "probe.jsonl")
+    assert '"probe":null' in Path("report.html").read_text()
+
+
+def test_text_of_a_card_stays_data_in_a_report(probe: Callable[..., Any], command: Invoke) -> None:
+    probe("--card", "card.json", "--out", "probe.jsonl")
+    card = Card.model_validate_json(Path("card.json").read_text())
+    hostile = card.model_copy(update={"signature": "</script><script>alert(1)</script>"})
+    Path("card.json").write_text(hostile.model_dump_json())
+    command("report", "probe.jsonl", "--probe", "card.json")
+    assert "<script>alert" not in Path("report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no judge given: add --judge NAME"),
+        (["--judge", JUDGE], "no model given: add --model"),
+        (["--judge", JUDGE, "--cases", "none.jsonl"], "none.jsonl: No such file or directory"),
+        (["--judge", JUDGE, "--model", "offline", "--resume"], "--resume needs --out PATH"),
+        (["--judge", JUDGE, "--model", "offline", "--without", "x"], "there is no edit 'x'"),
+        (["--judge", JUDGE, "--model", "offline", "--card", "no/card.json"], "the folder no does not exist"),
+        (["--judge", JUDGE, "--model", "offline", "--card", "x", "--out", "x"], "--out x is the file --card"),
+        (["--judge", "nobody"], "there is no judge 'nobody'"),
+        (["--compare", "a.json", "b.json"], "a.json: No such file or directory"),
+    ],
+)
+def test_wrong_use_is_one_line(command: Invoke, arguments: list[str], message: str) -> None:
+    result = command("probe", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_cases_are_not_overwritten(probe: Callable[..., Any], cases: Path) -> None:
+    assert "is the file of cases" in probe("--card", cases).stderr
+    assert "is the file of cases" in probe("--out", cases).stderr
+
+
+def test_spent_budget_can_be_resumed(probe: Callable[..., Any]) -> None:
+    stopped = probe("--out", "probe.jsonl", "--max-calls", "7")
+    assert stopped.exit_code == 1
+    assert "stopped: 7 calls were made" in stopped.stderr
+    n_kept = len(verdicts_in(Path("probe.jsonl").read_text()))
+    assert 0 < n_kept <= 7
+    resumed = probe("--out", "probe.jsonl", "--resume")
+    assert resumed.exit_code == 0
+    assert f"{n_kept} verdicts reused" in resumed.stdout
+    assert "caught" in resumed.stdout
+
+
+def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable[..., Any]) -> None:
+    first = probe("--cache", "replies.db", "--card", "one.json")
+    again = probe("--cache", "replies.db", "--card", "two.json", model="knows_all")
+    assert first.exit_code == again.exit_code == 0
+    one, two = (Card.model_validate_json(Path(f"{name}.json").read_text()) for name in ("one", "two"))
+    assert one == two
+
+
+def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimated = command("probe", "--judge", JUDGE, "--estimate", "--price-in", "1", "--price-out", "2")
+    n_calls = len(plan(load_rubric(JUDGE), built_in_cases(load_rubric(JUDGE))).trials)
+    row = next(line.split() for line in estimated.stdout.splitlines() if line.startswith(JUDGE))
+    assert row[1] == str(n_calls)
+    assert "cost: about " in estimated.stdout
+    with StandIn([Text(GOOD)]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        result = command("probe", "--judge", JUDGE, "--model", "m")
+        assert result.exit_code == 0
+        assert len(server.requests) == n_calls
+        sent = sum(
+            len(message["content"].encode()) for seen in server.requests for message in seen.body["messages"]
+        )
+    assert int(row[4].replace(",", "")) == pytest.approx(sent / 4, rel=0.02)
+
+
+def test_killed_probe_is_resumed_without_asking_again(tmp_path: Path, cases: Path) -> None:
+    out = tmp_path / "probe.jsonl"
+    options = [
+        "--judge",
+        JUDGE,
+        "--model",
+        "m",
+        "--cases",
+        str(cases),
+        "--out",
+        str(out),
+        "--concurrency",
+        "2",
+    ]
+    with StandIn([Text(GOOD)], latency=0.05) as server:
+        run = [*COMMAND, "probe", *options]
+        environment = {**os.environ, "OPENAI_BASE_URL": server.url}
+        killed = subprocess.Popen(run, env=environment, stdout=subprocess.DEVNULL)  # noqa: S603  this very Python
+        while not out.exists() or out.read_bytes().count(b"\n") < 5:
+            assert killed.poll() is None
+            time.sleep(0.005)
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        n_kept, n_asked = out.read_bytes().count(b"\n"), len(server.requests)
+        resumed = subprocess.run(  # noqa: S603  this very Python
+            [*run, "--resume"], env=environment, capture_output=True, text=True, check=True
+        )
+        n_trials = out.read_bytes().count(b"\n")
+        assert len(server.requests) - n_asked == n_trials - n_kept
+    assert n_kept < n_trials
+    assert len({verdict.case_id for verdict in verdicts_in(out.read_text())}) == n_trials
+    assert f"{n_kept} verdicts reused" in resumed.stdout

@@ -1,0 +1,234 @@
+"""The figures of a probe: intervals, tests, and what counts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import date
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from standin_judges import StandIn, judge_of, knows_all, standin
+
+from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
+from groundjudge.probe import EditFigures, Probe, ProbeError, probe
+from groundjudge.probe.cases import built_in_cases, labelled
+from groundjudge.probe.compared import compare, read_card
+from groundjudge.probe.figures import card, mcnemar, rate_of, wilson
+from groundjudge.probe.plan import FIRST, SECOND, plan
+
+stats: Any = import_module("scipy.stats")
+
+RUBRIC = load_rubric("groundedness")
+DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."
+ROWS = [
+    {"id": "a", "expect": "pass", "query": "?", "context": DAYS, "response": DAYS},
+    {"id": "b", "expect": "pass", "query": "?", "context": PRICE, "response": PRICE},
+    {"id": "c", "expect": "fail", "query": "?", "context": PRICE, "response": "It costs 15 euros."},
+]
+TRUTH = {"a": True, "b": True, "c": False}
+
+
+def probed(model: StandIn) -> Probe:
+    return probe(judge_of(model), ROWS)
+
+
+def edit_of(found: Probe, name: str) -> EditFigures:
+    return next(each for each in found.card.edits if each.edit == name)
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_interval_is_that_of_scipy(counts: tuple[int, int]) -> None:
+    events, n = counts
+    expected = stats.binomtest(events, n).proportion_ci(method="wilson")
+    found = wilson(events / n, n)
+    assert found.low == pytest.approx(expected.low)
+    assert found.high == pytest.approx(expected.high)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
+def test_mcnemar_is_the_binomial_test_of_the_pairs_that_differ(pairs: list[tuple[bool, bool]]) -> None:
+    differ = [one for one, other in pairs if one is not other]
+    expected = stats.binomtest(sum(differ), len(differ)).pvalue if differ else 1.0
+    assert mcnemar(pairs) == pytest.approx(expected)
+
+
+def test_no_observation_has_no_share_and_no_test() -> None:
+    assert (rate_of([]).value, rate_of([]).n, mcnemar([])) == (None, 0, None)
+
+
+def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_one() -> None:
+    model = standin("knows_all", TRUTH)
+    probed(model)
+    repeats = {str(request.case.id): request.repeat for request in model.asked}
+    assert {repeats[f"{name}: {FIRST}"] for name in TRUTH} == {0}
+    assert {repeats[f"{name}: {SECOND}"] for name in TRUTH} == {1000}
+    assert len(repeats) == len(model.asked)
+    texts = [request.messages for request in model.asked if str(request.case.id).startswith("a: unchanged")]
+    assert texts[0] == texts[1]
+
+
+def test_skipped_edits_are_counted() -> None:
+    planned = plan(RUBRIC, labelled(ROWS))
+    assert planned.skipped["must_fall", "roles_exchanged"] == 2
+    assert planned.skipped["must_fall", "number"] == 0
+    assert planned.skipped["must_not_move", "documents_reversed"] == 2
+    assert not [trial for trial in planned.trials if trial.edit == "roles_exchanged"]
+
+
+def test_case_that_is_judged_wrong_unchanged_is_unfit() -> None:
+    found = edit_of(probed(StandIn("m", lambda request: str(request.case.id).startswith("a: "))), "number")
+    assert (found.rate.n, found.n_unfit, found.rate.value) == (1, 1, 0.0)
+    assert found.events == {"a": False}
+
+
+class Mumbling(StandIn):
+    """Cannot be read where a number was exchanged."""
+
+    def complete(self, request: Request) -> Reply:
+        reply = super().complete(request)
+        return Reply("hm") if "number" in str(request.case.id) else reply
+
+
+class Failing(StandIn):
+    """Raises an error that ends no run."""
+
+    def complete(self, request: Request) -> Reply:
+        message = f"{self.name}: {request.case.id}: no such parameter"
+        raise ModelError("bad_request", message, self.name)
+
+
+def test_replies_that_cannot_be_read_are_an_outcome_of_their_own() -> None:
+    found = probed(Mumbling("m", partial(knows_all, TRUTH)))
+    assert edit_of(found, "number").no_verdict == {"unreadable": 2}
+    assert edit_of(found, "number").rate.n == 0
+    assert found.card.family("must_fall").no_verdict == {"unreadable": 2}
+
+
+def test_family_counts_each_case_once_in_its_interval_and_test() -> None:
+    found = probed(standin("knows_all", TRUTH)).card.family("must_fall")
+    assert found.rate.n > 4
+    assert found.rate.low == wilson(1.0, 2).low
+    assert found.p == mcnemar([(True, False)] * 2)
+
+
+def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
+    found = probed(standin("always_passes", TRUTH))
+    assert {each.trial.family for each in found.worst(3)} == {"must_fall"}
+    assert len(found.worst(1)) == 1
+    assert {each.trial.original.case.id for each in found.worst(5)} == {"a", "b"}
+
+
+def test_card_survives_being_written(tmp_path: Any) -> None:
+    found = probed(standin("obeys", TRUTH)).card
+    path = tmp_path / "card.json"
+    path.write_text(found.model_dump_json())
+    assert read_card(path) == found
+    assert found.signature.startswith("groundedness@1.0.0|sha:")
+    assert (found.n_right, found.n_wrong, found.model) == (2, 1, "obeys")
+
+
+def test_cards_are_compared_case_by_case() -> None:
+    one, other = (probed(standin(name, TRUTH)).card for name in ("knows_all", "obeys"))
+    pairs = {(each.first.family, each.first.edit): each for each in compare(one, other)}
+    fooled = pairs["must_not_rise", "verdict_in_response"]
+    assert (fooled.first.rate.value, fooled.second.rate.value, fooled.p) == (0.0, 1.0, 1.0)
+    elsewhere = other.model_copy(update={"cases": "others"})
+    assert {each.p for each in compare(one, elsewhere)} == {None}
+
+
+WRONG_CASES: list[tuple[list[Any], str, str]] = [
+    ([], "no_cases", "there are no cases"),
+    (ROWS[:2], "nothing_fails", "no case is labelled fail"),
+    (ROWS[2:], "nothing_passes", "no case is labelled pass"),
+    ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
+    (
+        [{"id": "x", "response": "r"}],
+        "bad_case",
+        "x: expect must be pass or fail (or label 1 or 0), not None",
+    ),
+    ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "not 'good'"),
+    ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
+]
+
+
+@pytest.mark.parametrize(("rows", "code", "message"), WRONG_CASES)
+def test_cases_that_measure_nothing_are_refused(rows: list[Any], code: str, message: str) -> None:
+    with pytest.raises(ProbeError, match=re.escape(message)) as raised:
+        probe(judge_of(standin("knows_all", TRUTH)), rows)
+    assert raised.value.code == code
+
+
+@pytest.mark.parametrize("label", [{"expect": "pass"}, {"label": 1}, {"label": True}, {"expect": True}])
+def test_labels_are_read_in_any_usual_form(label: dict[str, Any]) -> None:
+    (found,) = labelled([{"response": "r", **label}])
+    assert found.is_right
+
+
+def test_judge_without_a_source_is_refused(tmp_path: Any) -> None:
+    prompt = tmp_path / "politeness.prompty"
+    prompt.write_text(
+        "---\nname: politeness\nreply: {format: plain}\nscale: {worst: 1, best: 5}\n---\n"
+        "user:\nHow polite is this? {{response}}\n"
+    )
+    rubric = load_rubric(prompt)
+    with pytest.raises(ProbeError, match="politeness shows only response") as raised:
+        probe(Judge(rubric, standin("knows_all", TRUTH)))
+    assert raised.value.code == "no_source"
+
+
+def test_judge_with_an_input_that_no_case_has_needs_cases_of_its_own() -> None:
+    inputs = (*RUBRIC.prompt.inputs, RUBRIC.prompt.inputs[0].model_copy(update={"name": "mood"}))
+    rubric = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"inputs": inputs, "name": "moody"}))
+    with pytest.raises(ProbeError, match="no set of cases") as raised:
+        built_in_cases(rubric)
+    assert "mood" in raised.value.message
+
+
+def test_judge_of_another_name_gets_the_cases_that_have_its_inputs() -> None:
+    named = replace(RUBRIC, prompt=RUBRIC.prompt.model_copy(update={"name": "strict"}))
+    assert len(built_in_cases(named)) == 30
+
+
+def test_model_that_always_errs_is_an_error_with_its_message() -> None:
+    with pytest.raises(ProbeError, match=r"none of 43 judgings gave a verdict.*no such parameter") as raised:
+        probed(Failing("m", lambda _: True))
+    assert raised.value.code == "no_verdict"
+
+
+def test_unknown_edit_to_leave_out_is_named() -> None:
+    with pytest.raises(ProbeError, match="there is no edit 'numbr'; the edits are: another_answer"):
+        probe(judge_of(standin("knows_all", TRUTH)), ROWS, without=["numbr"])
+
+
+def test_edit_that_is_left_out_is_not_judged() -> None:
+    found = probe(judge_of(standin("knows_all", TRUTH)), ROWS, without=["number", "markdown"])
+    assert not {"number", "markdown"} & {each.edit for each in found.card.edits}
+
+
+def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "card.json"
+    path.write_text('{"judge": 1}')
+    with pytest.raises(
+        ProbeError, match=r"card.json is not a card written by `groundjudge probe --card`: judge"
+    ):
+        read_card(path)
+
+
+def test_card_has_the_day_of_the_probe() -> None:
+    found = probed(standin("knows_all", TRUTH))
+    today = card(found.plan, found.verdicts, judge_of(standin("knows_all", TRUTH)), date(2031, 5, 2))
+    assert today.date == "2031-05-02"
+
+
+@pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
+def test_ids_of_the_cases_are_unique_and_both_languages_are_there(name: str) -> None:
+    found = built_in_cases(load_rubric(name))
+    assert len({each.case.id for each in found}) == len(found) == 30
+    assert {each.case.metadata["language"] for each in found} == {"en", "zh"}
+    assert {(each.is_right, each.is_canary) for each in found} >= {(True, True), (False, True)}
+    assert all(isinstance(each.case, Case) for each in found)
