@@ -58,6 +58,15 @@ def test_query_is_taken_from_the_metadata_in_another_language() -> None:
     assert found.query == "Wann?"
 
 
+@pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "passage_quality"])
+def test_each_right_case_of_the_library_has_its_query_in_another_language(name: str) -> None:
+    for each in built_in_cases(load_rubric(name)):
+        if each.is_right:
+            translated = EDITS["query_translated"].apply(each.case)
+            assert translated is not None, each.case.id
+            assert translated.query != each.case.query
+
+
 @pytest.mark.parametrize("name", names())
 def test_numbers_of_the_response_stay(name: str) -> None:
     for each in built_in_cases(load_rubric(name)):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 from groundjudge.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.rubric import Rubric
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
+
+TRANSLATED = "translated_queries.json"
+"""The file of queries in another language, by the query."""
 
 EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
 """What `expect` or `label` can be in a row, true and false included, and whether the response is right."""
@@ -54,7 +58,7 @@ def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     """
     sets = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
     for file in sets:
-        found = labelled(read_rows(file))
+        found = labelled(_with_translation(read_rows(file)))
         if all(not rubric.prompt.missing(each.case) for each in found):
             return found
     needed = ", ".join(each.name for each in rubric.inputs if each.required)
@@ -78,6 +82,16 @@ def labelled(rows: Iterable[Row]) -> list[ProbeCase]:
             raise ProbeError("bad_case", f"two cases have the id {one.case.id!r}", str(one.case.id))
         found[str(one.case.id)] = one
     return list(found.values())
+
+
+def _with_translation(rows: Iterable[FileRow]) -> Iterator[FileRow]:
+    """The rows, each with its query in another language if the library has it."""
+    known: Mapping[str, str] = json.loads((FOLDER / TRANSLATED).read_text(encoding="utf-8"))
+    for row in rows:
+        if isinstance(row, CaseError) or row.get("query") not in known:
+            yield row
+        else:
+            yield {**row, "query_translated": known[row["query"]]}
 
 
 def check_source(rubric: Rubric) -> None:
