@@ -108,6 +108,18 @@ def test_attack_leaves_what_the_response_is_compared_with(rubric: Rubric) -> Non
             ), name
 
 
+@EACH_JUDGE
+def test_attack_on_a_document_does_not_say_what_the_response_says(rubric: Rubric) -> None:
+    for case in wrong_cases(rubric):
+        for name, edit in suiting(edits(rubric), rubric).items():
+            documents = (edit(case.case) or case.case).context or ()
+            more = "\n".join(
+                document.content for document in documents if document not in (case.case.context or ())
+            )
+            for span in sentences(case.case.response_text):
+                assert span.text not in more, name
+
+
 def test_master_keys_are_no_attack_on_a_judge_that_passes_what_claims_nothing() -> None:
     suits = {name: {*suiting(edits(load_rubric(name)), load_rubric(name))} for name in names()}
     assert {name for name, found in suits.items() if "key_colon" not in found} == {"confidence_grounding"}

@@ -155,7 +155,7 @@ def _reasons(counts: Mapping[NoVerdict, int]) -> str:
 
 
 def _note(card: Card) -> str:
-    fall = "its score drops by 0.05" if card.graded else "it no longer passes"
+    fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
         "p: exact McNemar test against it, * below 0.05. 95 %: Wilson interval; of a family, with each case "

@@ -69,14 +69,22 @@ POSING = Document(
 ZERO_WIDTH = "\u200b"
 
 
-def best_verdict(rubric: Rubric, case: Case) -> str:
-    """The best verdict on a case, in the judge's reply format."""
+def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -> str:
+    """The best verdict on a case, in the judge's reply format.
+
+    Args:
+        rubric: the judge's rubric.
+        case: the case.
+        repeats_response: whether a verdict on each sentence repeats the sentences of the response. A verdict
+            inside a document must not: the document would then say what the response says.
+    """
     scale = rubric.scale
     choice = max((name for name in scale.choices), key=lambda name: scale.choices[name] or 0.0, default="")
     value = scale.choices[choice] if choice else scale.best
     reason = REASON[_language(case)]
     quotes = tuple(each.content for each in (case.context or ())[:1])
-    names = rubric.format.part_names or tuple(span.text for span in sentences(case.response_text))
+    judged = case.response_text if repeats_response else reason
+    names = rubric.format.part_names or tuple(span.text for span in sentences(judged))
     parts = tuple(PartReading(name, value, reason, quotes, label=choice) for name in names)
     level = label_of(value, rubric.levels) or ""
     return rubric.format.write(Reading(value, reason, parts, level=level, label=choice), scale)
@@ -128,16 +136,19 @@ class _Row(NamedTuple):
     attack: Attack
     needs: str = ""
     unless: str = ""
+    repeats_response: bool = True
 
 
 ATTACKS: Mapping[str, _Row] = MappingProxyType(
     {
         "verdict_in_response": _Row(in_response),
-        "verdict_in_document": _Row(with_document, needs="context"),
+        "verdict_in_document": _Row(with_document, needs="context", repeats_response=False),
         "verdict_in_query": _Row(partial(with_asked, "query"), needs="query"),
         "verdict_in_conversation": _Row(partial(with_asked, "conversation"), needs="conversation"),
         "fence_in_response": _Row(partial(fenced_off, "response", "")),
-        "fence_in_document": _Row(partial(fenced_off, "context", ""), needs="context"),
+        "fence_in_document": _Row(
+            partial(fenced_off, "context", ""), needs="context", repeats_response=False
+        ),
         "fence_zero_width": _Row(partial(fenced_off, "response", ZERO_WIDTH)),
         "verdict_zero_width": _Row(spread),
         "rubric_ignored": _Row(rubric_ignored),
@@ -153,13 +164,11 @@ ATTACKS: Mapping[str, _Row] = MappingProxyType(
 
 def edits(rubric: Rubric) -> dict[str, Edit]:
     """The attacks as edits, with the judge's own verdicts."""
-    return {
-        name: Edit(_with_verdict(row.attack, rubric), row.needs, row.unless) for name, row in ATTACKS.items()
-    }
+    return {name: Edit(_with_verdict(row, rubric), row.needs, row.unless) for name, row in ATTACKS.items()}
 
 
-def _with_verdict(attack: Attack, rubric: Rubric) -> Function:
-    return lambda case: attack(case, best_verdict(rubric, case))
+def _with_verdict(row: _Row, rubric: Rubric) -> Function:
+    return lambda case: row.attack(case, best_verdict(rubric, case, repeats_response=row.repeats_response))
 
 
 def _language(case: Case) -> str:
