@@ -59,6 +59,7 @@ from groundjudge import (
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 
 
 def a_model(request: Request) -> str:
@@ -221,8 +222,22 @@ def doors(path: Path) -> list[object]:
     ]
 
 
+def probing(judge: Judge) -> list[Rate]:
+    found = assert_type(probe(judge, [{"expect": "pass"}], without=["capitals"], concurrency=4), Probe)
+    card: Card = found.card
+    unchanged: Unchanged = card.unchanged
+    figures: EditFigures = card.family("must_fall")
+    cases: list[ProbeCase] = [each.trial.original for each in found.worst(1)]
+    try:
+        probe(judge)
+    except ProbeError as error:
+        assert_type(error.code, str)
+    return [unchanged.flips, figures.rate] if cases else []
+
+
 def misspelt_options_are_found(judge: Judge) -> None:
     """Every line would be an error, of which either checker says that the comment is needed."""
+    probe(judge, concurency=4)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     load("groundedness", model="offline", treshold=0.7)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     load_rubric("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     as_judge(judge, parameter={})  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
