@@ -79,6 +79,7 @@ UNTOUCHED = [
     ("some_made_all", "It is the most popular game."),
     ("some_made_all", "How many games are there?"),
     ("roles_exchanged", "Tamsin Roe and Iris Calloway won."),
+    ("roles_exchanged", "Tamsin Roe told everyone in Warsaw."),
 ]
 
 

@@ -143,7 +143,8 @@ _DENIES = re.compile(
 """How a response begins that sets something right."""
 _CHINESE_DEEDS = "教|卖|借|送|雇|打败|战胜|接替|代替|顶替|替|通知|指导|推荐|交|邀请|培训|采访|协助|转"
 _DEED = re.compile(
-    rf"^\s(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())})(?:\s(?!and\b|or\b)[\w-]+){{0,6}}\s$"
+    rf"^\s(?:[a-z]+\s){{0,2}}(?:{'|'.join(_DEEDS.split())})(?:\s(?!and\b|or\b)[\w-]+){{0,6}}"
+    r"(?<!\s(?:in|at|on|of))\s$"
     rf"|^[^，。、；和与跟同及]{{0,6}}(?:{_CHINESE_DEEDS})[^，。、；和与跟同及]{{0,5}}$"
 )
 """What stands between two names where one of them does something to the other."""
