@@ -61,10 +61,11 @@ OPTIONS = (
 """The arguments in Python that error messages name and that are options of a command too."""
 
 ARGUMENT = re.compile(
-    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)|(?<=_calls|tokens)\b|(?<=weighted)(?= needs))"""
+    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)"""
+    r"|(?<=_calls|tokens)\b|(?<=weighted)(?= needs))"
 )
-"""An argument in a message: `model="offline"`, `model=`, max_calls, which is no ordinary word, or weighted, if
-it needs something."""
+"""An argument in a message: `model="offline"`, `model=`, max_calls, which is no ordinary word, or "weighted
+needs"."""
 
 CALL = re.compile(r"\bload\((\w+=)\)")
 """An option of `load` in a message: `load(repeats=)`."""
