@@ -35,6 +35,7 @@ from groundjudge.judge import (
 )
 from groundjudge.prompt import Input
 from groundjudge.rubric import Rubric
+from groundjudge.scale import Scale
 from groundjudge.verdict import (
     Failure,
     NamedScore,
@@ -109,6 +110,11 @@ class Panel:
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric of each vote."""
         return tuple(judge.rubric for judge in self.judges)
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that all judges answer with."""
+        return self.judges[0].scale
 
     @property
     def threshold(self) -> float:
