@@ -46,7 +46,7 @@ def estimate(  # noqa: PLR0913  one per option
     rule: RuleChoice = None,
     stop: StopChoice = None,
     weighted: WeightedFlag = False,
-    structured: StructuredChoice = "reask",
+    structured: StructuredChoice = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
 ) -> None:
@@ -60,7 +60,7 @@ def estimate(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        options: RubricOptions = {"weighted": weighted, "structured": structured}
+        options: RubricOptions = {"weighted": weighted or None, "structured": structured}
         wanted = Wanted(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
         judges = judges_of(wanted, _never_asked)
         rubrics = [rubric for judge in judges for rubric in judge.rubrics]

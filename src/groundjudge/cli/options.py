@@ -89,11 +89,11 @@ WeightedFlag: TypeAlias = Annotated[
     ),
 ]
 StructuredChoice: TypeAlias = Annotated[
-    Structured,
+    Structured | None,
     typer.Option(
         "--structured",
-        help="When to ask for a reply by the schema of a JSON format: after an unreadable reply, always, "
-        "or never.",
+        help="When to ask for a reply by the schema of a JSON format: after an unreadable reply, which is the "
+        "default, always, or never.",
     ),
 ]
 EmptyResponseChoice: TypeAlias = Annotated[

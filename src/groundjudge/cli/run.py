@@ -61,7 +61,7 @@ def run(  # noqa: PLR0913  one per option
     rule: RuleChoice = None,
     stop: StopChoice = None,
     weighted: WeightedFlag = False,
-    structured: StructuredChoice = "reask",
+    structured: StructuredChoice = None,
     out: Annotated[
         str,
         typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
@@ -134,7 +134,7 @@ def run(  # noqa: PLR0913  one per option
         _check_outputs(cases, judge or names(), out, cache)
         options: RubricOptions = {
             "empty_response": empty_response,
-            "weighted": weighted,
+            "weighted": weighted or None,
             "structured": structured,
         }
         wanted = Wanted(judge, model, panel, repeats, rule, stop, options)
