@@ -13,8 +13,9 @@ from groundjudge.judge import Judge
 from groundjudge.loading import load
 from groundjudge.model import Model
 from groundjudge.options import RubricOptions
-from groundjudge.panel import AnyJudge, Rule, Stop, panel, repeated
+from groundjudge.panel import AnyJudge, Stop, panel, repeated
 from groundjudge.rubric import names
+from groundjudge.votes import Rule
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Annotated, TypeAlias
 import typer
 
 from groundjudge.options import EmptyResponse, Structured
-from groundjudge.panel import Rule, Stop
+from groundjudge.panel import Stop
 from groundjudge.rubric import names
 from groundjudge.runs.rows import FileFormat
+from groundjudge.votes import Rule
 
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
@@ -92,8 +93,8 @@ StructuredChoice: TypeAlias = Annotated[
     Structured | None,
     typer.Option(
         "--structured",
-        help="When to ask for a reply by the schema of a JSON format: after an unreadable reply, which is the "
-        "default, always, or never.",
+        help="When to send the schema of a JSON format: after an unreadable reply, which is the default, "
+        "always, or never.",
     ),
 ]
 EmptyResponseChoice: TypeAlias = Annotated[

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.panel import FIRST_VOTES, AnyJudge, Panel
+from groundjudge.panel import AnyJudge, Panel
 from groundjudge.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
+from groundjudge.votes import FIRST_VOTES
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
