@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, TypeAlias
+
+import typer
 
 from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.analysis.words import Words, words_in
 from groundjudge.cli.screen import fail
 from groundjudge.cli.verdicts import VerdictFile
+from groundjudge.rubric import load_rubric
+
+JudgeFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-file",
+        metavar="FILE",
+        help="The judge's prompt file, where people use labels that no verdict has.",
+    ),
+]
+
+
+def words_from(path: str | None) -> Words | None:
+    """The labels in the prompt file --judge-file; None without one. A file without labels is an error."""
+    if path is None:
+        return None
+    rubric = load_rubric(path)
+    if not rubric.scale.choices:
+        fail(f"--judge-file {path}: its judge answers with numbers on {rubric.scale}, not with labels")
+    return words_in(rubric)
 
 
 def join_labels(
-    file: VerdictFile, labels: Labels, labels_path: str, judges: Sequence[str] | None
+    file: VerdictFile,
+    labels: Labels,
+    labels_path: str,
+    judges: Sequence[str] | None,
+    words: Words | None = None,
 ) -> list[Joined]:
     """Join verdicts and labels, judge by judge. No case with both is an error, and so is an unknown judge."""
-    joined = join(file.verdicts, labels)
-    if not any(one.labelled for one in joined):
+    joined = join(file.verdicts, labels, words)
+    if not any(one.labelled or one.paired for one in joined):
         fail(_nothing_in_common(file, labels, labels_path))
     for name in judges or ():
         file.require_judge(name)

@@ -1,0 +1,68 @@
+"""What `agree` prints of labels in words and of votes, judge by judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groundjudge.cli.figures import figures_table, with_interval
+from groundjudge.cli.screen import print_text
+
+if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
+    from rich.console import Console
+
+    from groundjudge.analysis.confusion import LabelAgreement
+    from groundjudge.analysis.votes import VoteAgreement
+
+
+def show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
+    """Print the confusion matrix over the labels, and what it says."""
+    print_text(
+        console, f"\n{judge}, label by label: people's labels in rows, the judge's in columns", style="bold"
+    )
+    table = figures_table(console, *one.columns)
+    for name, score, counts in zip(one.labels, one.scores, one.counts, strict=True):
+        meaning = "not applicable" if score is None else f"{score:g}"
+        table.add_row(f"{name} ({meaning})", *map(str, counts))
+    console.print(table)
+    print_text(
+        console,
+        f"same label: {with_interval(one.same)} of {one.n} rows; always {one.majority!r}: "
+        f"{one.majority_share:.3f}",
+    )
+    print_text(
+        console,
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows where both labels have a "
+        "score (weights: the squared differences of the scores; a constant guess has 0)",
+    )
+
+
+def show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
+    """Print how accurate the votes are, together and member by member."""
+    print_text(console, f"\n{judge}, votes", style="bold")
+    table = figures_table(console, "n", "accuracy", "minus panel, same rows")
+    for name, part in (("panel", one.whole), ("unanimous votes", one.unanimous), ("split votes", one.split)):
+        table.add_row(name, str(part.n), with_interval(part.accuracy), "")
+    for member in one.members:
+        mark = " *" if member.is_selected else ""
+        difference = with_interval(member.difference, signed=True)
+        table.add_row(f"{member.name}{mark}", str(member.n), with_interval(member.accuracy), difference)
+    console.print(table)
+    if any(member.is_selected for member in one.members):
+        print_text(
+            console,
+            "* asked only where earlier votes left the verdict open, which are the harder rows: "
+            "for a comparison run with --stop never",
+        )
+    print_text(console, _sentence(one))
+
+
+def _sentence(one: VoteAgreement) -> str:
+    """Whether the panel is worse than its best member, as far as the rows can tell."""
+    best = "a single vote" if len(one.members) == 1 else f"its best member, {one.best.name},"
+    if one.finding == "no_difference":
+        return f"No difference in accuracy was found between the panel and {best.rstrip(',')} ({one.best.n} rows)."
+    return (
+        f"The panel is {one.finding} than {best} on {one.best.n} rows: its accuracy is "
+        f"{abs(one.best.difference.value or 0.0):.3f} {'lower' if one.finding == 'worse' else 'higher'} "
+        f"(exact McNemar test, p = {one.best.p:.2g})."
+    )
