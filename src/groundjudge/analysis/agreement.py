@@ -25,7 +25,6 @@ from groundjudge.analysis.figures import (
 from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
 from groundjudge.analysis.libraries import metrics, np, stats
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
-from groundjudge.analysis.words import Words
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
 
 RELIABILITY_BINS = 10
@@ -127,7 +126,6 @@ class Agreement(Frozen):
 def agree(  # noqa: PLR0913  each option changes the figures
     verdicts: Iterable[Verdict],
     labels: Labels,
-    words: Words | None = None,
     *,
     threshold: Thresholds = None,
     label_threshold: float | None = None,
@@ -140,7 +138,6 @@ def agree(  # noqa: PLR0913  each option changes the figures
     Args:
         verdicts: verdicts of any number of judges.
         labels: the human labels.
-        words: what labels in words mean; None: as the verdicts show (see `words.words_of`).
         threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
         label_threshold: the lowest label that means grounded. Without it graded labels are only
             compared by rank.
@@ -160,7 +157,7 @@ def agree(  # noqa: PLR0913  each option changes the figures
             resamples=resamples,
             seed=seed,
         )
-        for joined in join(verdicts, labels, words)
+        for joined in join(verdicts, labels)
     ]
 
 

@@ -19,7 +19,7 @@ from groundjudge.analysis.figures import (
 )
 from groundjudge.analysis.labels import Joined, LabelError, Labels, join
 from groundjudge.analysis.libraries import np
-from groundjudge.analysis.words import Words, words_of
+from groundjudge.analysis.words import words_of
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -62,7 +62,6 @@ def compare(  # noqa: PLR0913  each option changes the figures
     first: Iterable[Verdict],
     second: Iterable[Verdict],
     labels: Labels | None = None,
-    words: Words | None = None,
     *,
     thresholds: tuple[float | None, float | None] = (None, None),
     label_threshold: float | None = None,
@@ -75,7 +74,6 @@ def compare(  # noqa: PLR0913  each option changes the figures
         first: the verdicts of one judge.
         second: those of another judge, or of the same with another prompt or model.
         labels: human labels, if there are any; their groups count even for unlabelled cases.
-        words: what labels in words mean; None: as the verdicts of both show (see `words.words_of`).
         thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
             in its run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
@@ -89,13 +87,13 @@ def compare(  # noqa: PLR0913  each option changes the figures
     labels = labels or Labels({})
     sides = tuple(_side(verdicts) for verdicts in (first, second))
     one, other = sides
-    words = words or words_of([*one.verdicts, *other.verdicts])
+    labels = replace(labels, words=labels.words or words_of([*one.verdicts, *other.verdicts]))
     in_both = [case_id for case_id in one.scored if case_id in other.scored]
     both = [case_id for case_id in in_both if _same_case(one.scored[case_id], other.scored[case_id])]
     samples = [
         _sample(side, both, labels, threshold) for side, threshold in zip(sides, thresholds, strict=True)
     ]
-    labelled = [_labelled(join(side.verdicts, labels, words)[0], frozenset(both)) for side in sides]
+    labelled = [_labelled(join(side.verdicts, labels)[0], frozenset(both)) for side in sides]
     found = _compared(samples, LABEL_FREE_FIGURES, resamples, seed)
     if labelled[0].labelled:
         labelled_samples = [

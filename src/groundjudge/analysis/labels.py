@@ -45,10 +45,12 @@ class Labels:
             built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
+        words: what labels in words mean; None: as the verdicts show (see `words_of`).
     """
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: Words | None = None
 
 
 @dataclass(frozen=True)
@@ -169,16 +171,10 @@ def read_labels(
     return Labels(by_case, groups)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels, words: Words | None = None) -> list[Joined]:
+def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out.
-
-    Args:
-        verdicts: of any judges.
-        labels: human labels.
-        words: what labels in words mean; None: as the verdicts show (see `words_of`), those of the judge
-            itself first.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`).
@@ -186,7 +182,7 @@ def join(verdicts: Iterable[Verdict], labels: Labels, words: Words | None = None
     last, n_repeated = _by_judge(verdicts)
     everything = [verdict for judge in last.values() for verdict in judge]
     return [
-        _joined(judge, own, n_repeated[judge], labels, words or words_of(own, everything))
+        _joined(judge, own, n_repeated[judge], labels, labels.words or words_of(own, everything))
         for judge, own in sorted(last.items())
     ]
 

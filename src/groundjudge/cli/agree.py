@@ -19,7 +19,7 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, join_labels, words_from
+from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
 from groundjudge.cli.options import (
     GroupKey,
     JudgeFilter,
@@ -88,9 +88,9 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        people = read_labels(labels, label, group)
+        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge, words_from(judge_file))
+        joined = join_labels(file, people, labels, judge)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         found = [
             measure_agreement(

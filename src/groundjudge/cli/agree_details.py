@@ -16,9 +16,7 @@ if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the comma
 
 def show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
     """Print the confusion matrix over the labels, and what it says."""
-    print_text(
-        console, f"\n{judge}, label by label: people's labels in rows, the judge's in columns", style="bold"
-    )
+    print_text(console, f"\n{judge}, label by label (rows: people, columns: the judge)", style="bold")
     table = figures_table(console, *one.columns)
     for name, score, counts in zip(one.labels, one.scores, one.counts, strict=True):
         meaning = "not applicable" if score is None else f"{score:g}"
@@ -31,8 +29,8 @@ def show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
     )
     print_text(
         console,
-        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows where both labels have a "
-        "score (weights: the squared differences of the scores; a constant guess has 0)",
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
+        "a score; a disagreement weighs the squared difference of the two scores",
     )
 
 
@@ -58,11 +56,11 @@ def show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
 
 def _sentence(one: VoteAgreement) -> str:
     """Whether the panel is worse than its best member, as far as the rows can tell."""
-    best = "a single vote" if len(one.members) == 1 else f"its best member, {one.best.name},"
+    best, n = one.best.name if len(one.members) == 1 else f"its best member, {one.best.name}", one.best.n
     if one.finding == "no_difference":
-        return f"No difference in accuracy was found between the panel and {best.rstrip(',')} ({one.best.n} rows)."
+        return f"No difference in accuracy was found on {n} rows between the panel and {best}."
+    gap = abs(one.best.difference.value or 0.0)
     return (
-        f"The panel is {one.finding} than {best} on {one.best.n} rows: its accuracy is "
-        f"{abs(one.best.difference.value or 0.0):.3f} {'lower' if one.finding == 'worse' else 'higher'} "
-        f"(exact McNemar test, p = {one.best.p:.2g})."
+        f"The panel is {one.finding} than {best}: on the same {n} rows its accuracy is {gap:.3f} "
+        f"{'lower' if one.finding == 'worse' else 'higher'} (exact McNemar test: p = {one.best.p:.2g})."
     )

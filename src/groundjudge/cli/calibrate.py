@@ -11,7 +11,7 @@ import typer
 from groundjudge.analysis.labels import Joined, LabelError, read_labels
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
 from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import JudgeFile, join_labels, words_from
+from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
 from groundjudge.cli.options import (
     GroupKey,
     JudgeFilter,
@@ -75,9 +75,9 @@ def calibrate(  # noqa: PLR0913  one per option
             fail(f"--by can be {', '.join(CRITERIA)}, not {by}")
         inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
         refuse_to_overwrite("--out", out, inputs)
-        people = read_labels(labels, label, group)
+        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge, words_from(judge_file))
+        joined = join_labels(file, people, labels, judge)
         fit = partial(
             calibration.calibrate,
             by=CRITERIA[by],

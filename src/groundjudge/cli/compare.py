@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from groundjudge.analysis.labels import Labels, read_labels
-from groundjudge.analysis.words import Words
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -17,7 +16,7 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, words_from
+from groundjudge.cli.labelled import JudgeFile, in_words_of
 from groundjudge.cli.options import (
     GroupKey,
     LabelKey,
@@ -71,11 +70,10 @@ def compare(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        people = read_labels(labels, label, group) if labels else None
-        words = words_from(judge_file)
+        people = in_words_of(read_labels(labels, label, group), judge_file) if labels else None
         files = load_verdicts(first), load_verdicts(second)
         pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
-        found = [_compared(pair, people, words, threshold, label_threshold, seed) for pair in pairs]
+        found = [_compared(pair, people, threshold, label_threshold, seed) for pair in pairs]
         if not any(one.n for one, _ in found):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     console = open_console()
@@ -113,7 +111,6 @@ def _sides(files: tuple[VerdictFile, VerdictFile], names: tuple[str, str]) -> Si
 def _compared(
     sides: Sides,
     labels: Labels | None,
-    words: Words | None,
     threshold: str | None,
     label_threshold: float | None,
     seed: int,
@@ -126,7 +123,6 @@ def _compared(
     found = compared(
         *sides,
         labels,
-        words,
         thresholds=(threshold_of(first, sides[0][0].judge), threshold_of(second, sides[1][0].judge)),
         label_threshold=label_threshold,
         seed=seed,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, TypeAlias
 
 import typer
 
 from groundjudge.analysis.labels import Joined, Labels, join
-from groundjudge.analysis.words import Words, words_in
+from groundjudge.analysis.words import words_in
 from groundjudge.cli.screen import fail
 from groundjudge.cli.verdicts import VerdictFile
 from groundjudge.rubric import load_rubric
@@ -23,25 +24,21 @@ JudgeFile: TypeAlias = Annotated[
 ]
 
 
-def words_from(path: str | None) -> Words | None:
-    """The labels in the prompt file --judge-file; None without one. A file without labels is an error."""
-    if path is None:
-        return None
-    rubric = load_rubric(path)
+def in_words_of(labels: Labels, judge_file: str | None) -> Labels:
+    """People's labels in the words of a prompt file, if there is one. A file without labels is an error."""
+    if judge_file is None:
+        return labels
+    rubric = load_rubric(judge_file)
     if not rubric.scale.choices:
-        fail(f"--judge-file {path}: its judge answers with numbers on {rubric.scale}, not with labels")
-    return words_in(rubric)
+        fail(f"--judge-file {judge_file}: its judge answers with numbers on {rubric.scale}, not with labels")
+    return replace(labels, words=words_in(rubric))
 
 
 def join_labels(
-    file: VerdictFile,
-    labels: Labels,
-    labels_path: str,
-    judges: Sequence[str] | None,
-    words: Words | None = None,
+    file: VerdictFile, labels: Labels, labels_path: str, judges: Sequence[str] | None
 ) -> list[Joined]:
     """Join verdicts and labels, judge by judge. No case with both is an error, and so is an unknown judge."""
-    joined = join(file.verdicts, labels, words)
+    joined = join(file.verdicts, labels)
     if not any(one.labelled or one.paired for one in joined):
         fail(_nothing_in_common(file, labels, labels_path))
     for name in judges or ():
