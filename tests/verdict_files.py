@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from make_verdicts import verdict
+from make_verdicts import labelled, panel_verdict, verdict, vote
 
 from groundjudge import Verdict
 
@@ -32,3 +32,36 @@ def some_verdicts(n: int = 40, **more: Any) -> list[Verdict]:
 
 def some_labels(n: int = 40) -> list[dict[str, Any]]:
     return [{"id": place, "label": place % 2, "claim": place // 4} for place in range(n)]
+
+
+WORDS = ("not supported", "partly supported", "supported", "cannot tell")
+
+
+def some_labelled(n: int = 40) -> list[Verdict]:
+    """The verdicts of a judge that answers with `WORDS` in turn."""
+    scores = (0.0, 0.5, 1.0, None)
+    return [labelled(str(place), WORDS[place % 4], scores[place % 4]) for place in range(n)]
+
+
+def some_words(n: int = 40) -> list[dict[str, Any]]:
+    """People's labels in other spellings; every tenth is another one than the judge's."""
+    return [
+        {"id": place, "label": WORDS[(place + (place % 10 == 0)) % 4].upper().replace(" ", "_")}
+        for place in range(n)
+    ]
+
+
+def biased_panel(n: int = 60) -> list[Verdict]:
+    """Three members; two of them call every fifth ungrounded response grounded."""
+    return [
+        panel_verdict(
+            str(place),
+            *(
+                vote(name, float(place % 2 or place % 5 == 0), reply=f"{name} says")
+                for name in ("ant", "bee")
+            ),
+            vote("cat", float(place % 2), reply="cat says"),
+            reason=f"because {place}",
+        )
+        for place in range(n)
+    ]

@@ -356,8 +356,8 @@ def _named(text: str, judge: str, source: str, words: Words) -> str:
     found = words.named(text)
     if found is None:
         message = (
-            f"{source}: {text!r} is not among the labels that verdicts of {judge} have: "
-            f"{', '.join(map(repr, words.scores))}; if the judge has more, name its prompt file: --judge-file"
+            f"{source}: {text!r} is not among the known labels of {judge}: "
+            f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
         )
         raise LabelError("unreadable_label", message, source)
     return found

@@ -56,7 +56,7 @@ def show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
 
 def _sentence(one: VoteAgreement) -> str:
     """Whether the panel is worse than its best member, as far as the rows can tell."""
-    best, n = one.best.name if len(one.members) == 1 else f"its best member, {one.best.name}", one.best.n
+    best, n = _best(one), one.best.n
     if one.finding == "no_difference":
         return f"No difference in accuracy was found on {n} rows between the panel and {best}."
     gap = abs(one.best.difference.value or 0.0)
@@ -64,3 +64,11 @@ def _sentence(one: VoteAgreement) -> str:
         f"The panel is {one.finding} than {best}: on the same {n} rows its accuracy is {gap:.3f} "
         f"{'lower' if one.finding == 'worse' else 'higher'} (exact McNemar test: p = {one.best.p:.2g})."
     )
+
+
+def _best(one: VoteAgreement) -> str:
+    """The member that the panel is compared with."""
+    if len(one.members) == 1:
+        return one.best.name
+    of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
+    return f"its best member{of_some}, {one.best.name}"

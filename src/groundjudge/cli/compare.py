@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -27,7 +27,7 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
 from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
+from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts, signatures_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
@@ -133,15 +133,11 @@ def _compared(
 def _show(console: Console, one: Comparison, sides: Sides) -> None:
     print_text(console, f"{one.first} (first) and {one.second} (second)", style="bold")
     for name, verdicts in zip(("first", "second"), sides, strict=True):
-        print_text(console, f"{name}: {_signatures(verdicts)}", margin=2)
+        print_text(console, f"{name}: {', '.join(signatures_of(verdicts))}", margin=2)
     print_text(console, _counts(one), margin=2)
     if one.n:
         console.print(_table(console, one))
         print_text(console, f"passed with both or with neither: {as_text(one.same_outcome)}\n")
-
-
-def _signatures(verdicts: Iterable[Verdict]) -> str:
-    return ", ".join(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
 
 
 def _counts(one: Comparison) -> str:
