@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from make_verdicts import labelled, panel_verdict, verdict, vote
 
 from groundjudge import Verdict
+from groundjudge.verdict import Vote
 
 
 def write_verdicts(path: str, verdicts: Iterable[Verdict]) -> None:
@@ -53,15 +54,10 @@ def some_words(n: int = 40) -> list[dict[str, Any]]:
 
 def biased_panel(n: int = 60) -> list[Verdict]:
     """Three members; two of them call every fifth ungrounded response grounded."""
-    return [
-        panel_verdict(
-            str(place),
-            *(
-                vote(name, float(place % 2 or place % 5 == 0), reply=f"{name} says")
-                for name in ("ant", "bee")
-            ),
-            vote("cat", float(place % 2), reply="cat says"),
-            reason=f"because {place}",
-        )
-        for place in range(n)
-    ]
+
+    def votes(place: int) -> Iterator[Vote]:
+        for name, is_biased in (("ant", True), ("bee", True), ("cat", False)):
+            passed = bool(place % 2 or (is_biased and place % 5 == 0))
+            yield vote(name, float(passed), reply=f"{name} says")
+
+    return [panel_verdict(str(place), *votes(place), reason=f"because {place}") for place in range(n)]

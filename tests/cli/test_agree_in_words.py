@@ -43,7 +43,7 @@ def test_agree_prints_the_matrix_weighted_kappa_and_the_majority(command: Invoke
     assert "same label: 0.900 [" in result.stdout
     assert "of 40 rows; always 'partly supported': 0.300" in result.stdout
     assert "weighted kappa: 0.9" in result.stdout
-    assert "of 28 rows whose labels both have a score" in result.stdout
+    assert "on 28 rows whose labels both have a score" in result.stdout
     assert "a disagreement weighs the squared difference of the two scores" in result.stdout
     assert ["not", "applicable", "10"] in lines
     assert ["label:", "not", "applicable", "2"] in lines
@@ -69,8 +69,8 @@ def test_a_label_that_no_verdict_has_needs_the_prompt_file(command: Invoke) -> N
         "'partly supported', 'supported', 'cannot tell'; if it has more, name its prompt file with "
         "--judge-file\n"
     )
-    for arguments in (("agree", "v.jsonl"), ("calibrate", "v.jsonl"), ("compare", "v.jsonl", "v.jsonl"), ("report", "v.jsonl")):  # fmt: skip
-        result = command(*arguments, "--labels", "l.jsonl", "--judge-file", "one.prompty")
+    for arguments in ("agree v.jsonl", "calibrate v.jsonl", "compare v.jsonl v.jsonl", "report v.jsonl"):
+        result = command(*arguments.split(), "--labels", "l.jsonl", "--judge-file", "one.prompty")
         assert result.exit_code == 0, result.stderr
     result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--judge-file", "one.prompty")
     assert "contradicted (0)" in result.stdout
