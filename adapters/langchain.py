@@ -16,11 +16,12 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
 from groundjudge import (
+    AnyJudge,
     Case,
     CaseError,
     GroundjudgeError,
     Judge,
-    JudgeOptions,
+    PanelOptions,
     Reply,
     ReplyError,
     Request,
@@ -61,22 +62,23 @@ TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context,
 
 
 def runnable(
-    judge: str | Path | Rubric | Judge,
+    judge: str | Path | Rubric | AnyJudge,
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
     case: Where = None,
     on_error: OnError = "raise",
-    **options: Unpack[JudgeOptions],
+    **options: Unpack[PanelOptions],
 ) -> Runnable[Judged, Verdict]:
     """Make a judge a runnable.
 
     A trace shows a run with the judge's name and the child runs "prompt", "model" (with the chat model's
-    own run inside) and "parser": three more if the model is asked again, none for a blank response.
+    own run inside) and "parser": three more if the model is asked again, none for a blank response. Each
+    vote of a panel is a child run with these runs inside.
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
             unless another one is given.
         llm: the same as `model`, under LangChain's usual name.
@@ -103,7 +105,7 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    _check_where(case, loaded.rubric)
+    _check_where(case, loaded.inputs)
 
     def failed(error: Exception) -> Verdict:
         if isinstance(error, GroundjudgeError):
@@ -125,7 +127,7 @@ def runnable(
             return failed(error)
 
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
-    input_type: Any = _schema(loaded.rubric) if case is None else Any
+    input_type: Any = _schema(loaded.name, loaded.inputs) if case is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
 
@@ -152,7 +154,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
             raise
 
     step = RunnableLambda(render, name="prompt")
-    return step.with_types(input_type=_schema(rubric), output_type=ChatPromptValue)
+    return step.with_types(input_type=_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
 def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParser[Verdict]:
@@ -195,10 +197,10 @@ class Parser(BaseOutputParser[Verdict]):
         return "groundjudge"
 
 
-def _check_where(where: Where, rubric: Rubric) -> None:
+def _check_where(where: Where, inputs: Sequence[Input]) -> None:
     """Refuse a `case` that no input could make right."""
     if isinstance(where, Mapping):
-        own = [each.name for each in rubric.inputs if each.is_own]
+        own = [each.name for each in inputs if each.is_own]
         check_paths(where, [*FIELD_NAMED, *own, "id", "metadata"], [ROOT])
     elif where is not None and not callable(where):
         message = f"case must be a mapping of field to dotted path, or a function, not {where!r}"
@@ -228,33 +230,33 @@ def _rubric(judge: Judge | Rubric) -> Rubric:
     return judge.rubric if isinstance(judge, Judge) else judge
 
 
-def _traced(config: RunnableConfig) -> Callable[[Step], Any]:
+def _traced(parent: RunnableConfig) -> Callable[[Step], Any]:
     """A function that performs the steps of a conversation, each as a child run."""
 
     def traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
         results: list[Any] = []
 
-        def work(_: object) -> Any:  # noqa: ANN401
-            results.append(perform(step))
+        def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
+            results.append(perform(step, _traced(config)))
             return _traceable(results[0])
 
-        RunnableLambda(work).invoke(_traceable(step.given), patch_config(config, run_name=step.name))
+        RunnableLambda(work).invoke(_traceable(step.given), patch_config(parent, run_name=step.name))
         return results[0]
 
     return traced
 
 
-def _atraced(config: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
+def _atraced(parent: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
     """Like `_traced`, without blocking the event loop."""
 
     async def traced(step: Step) -> Any:  # noqa: ANN401
         results: list[Any] = []
 
-        async def work(_: object) -> Any:  # noqa: ANN401
-            results.append(await aperform(step))
+        async def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
+            results.append(await aperform(step, _atraced(config)))
             return _traceable(results[0])
 
-        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(config, run_name=step.name))
+        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(parent, run_name=step.name))
         return results[0]
 
     return traced
@@ -292,10 +294,10 @@ def _message(reply: Reply) -> AIMessage:
     return message
 
 
-def _schema(rubric: Rubric) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
-    """The input schema: what the judge's prompt shows of a case."""
-    fields = dict(map(_schema_field, rubric.inputs))
-    return create_model(f"{rubric.name}_input", __config__=ConfigDict(extra="allow"), **fields)
+def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
+    """The input schema: what the prompt of the judge of that name shows of a case."""
+    fields = dict(map(_schema_field, inputs))
+    return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
 
 
 def _schema_field(shown: Input) -> tuple[str, Any]:

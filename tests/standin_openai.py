@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
 from aiohttp import web
@@ -22,7 +23,10 @@ from aiohttp import web
 
 @dataclass(frozen=True)
 class Text:
-    """A chat completion. If `usage` is None, the key is left out; `message` replaces the whole message."""
+    """A chat completion. If `usage` is None, the key is left out; `message` replaces the whole message.
+
+    `logprobs` is sent if it was asked for; see `logprobs_of`.
+    """
 
     text: str | None = "fine"
     finish_reason: str | None = "stop"
@@ -30,6 +34,7 @@ class Text:
     refusal: str | None = None
     model: str = "stand-in"
     message: Mapping[str, Any] | None = None
+    logprobs: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,51 @@ def refuses(parameter: str, instead: str = "") -> Status:
     return Status(400, message, "unsupported_parameter", parameter, "invalid_request_error")
 
 
+def refusing(refusals: Mapping[str, Status], answer: Answer) -> Script:
+    """A script for an endpoint that refuses some parameters, or types of response_format, by their names."""
+
+    def answered(body: dict[str, Any]) -> Answer:
+        sent = (*body, body.get("response_format", {}).get("type"))
+        return next((refusals[name] for name in sent if name in refusals), answer)
+
+    return answered
+
+
+Piece: TypeAlias = str | bytes | Mapping[Any, float]
+"""A token's text or bytes; or those of several with their probabilities, the sampled one first."""
+
+
+def text_of(pieces: Sequence[Piece]) -> str:
+    """The text that the sampled tokens spell."""
+    return b"".join(_bytes(next(iter(_weights(piece)))) for piece in pieces).decode()
+
+
+def logprobs_of(pieces: Sequence[Piece], *, has_bytes: bool = True, most: int = 20) -> dict[str, Any]:
+    """The logprobs of a choice in OpenAI's shape, with at most so many candidates for each token."""
+
+    def entry(text: str | bytes, probability: float) -> dict[str, Any]:
+        found = {
+            "token": _bytes(text).decode(errors="replace"),
+            "logprob": math.log(probability) if probability else -9999.0,
+        }
+        return {**found, "bytes": [*_bytes(text)]} if has_bytes else found
+
+    def token(piece: Piece) -> dict[str, Any]:
+        entries = [entry(text, share) for text, share in _weights(piece).items()]
+        likeliest = sorted(entries, key=lambda each: -each["logprob"])[:most]
+        return {**entries[0], "top_logprobs": likeliest}
+
+    return {"content": [token(piece) for piece in pieces], "refusal": None}
+
+
+def _weights(piece: Piece) -> Mapping[Any, float]:
+    return {piece: 1.0} if isinstance(piece, str | bytes) else piece
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
 @dataclass(frozen=True)
 class Seen:
     """A request as it arrived."""
@@ -95,12 +145,14 @@ class Seen:
 class StandIn:
     """The server, running inside `with`.
 
-    `latency` is the seconds that it waits before each answer. `port` is given to start a server where another
+    `latency` is the seconds that it waits before each answer, `delays` those that it waits longer before the
+    first ones. `port` is given to start a server where another
     one was; any free port is taken otherwise.
     """
 
     script: Script = ("fine",)
     latency: float = 0.0
+    delays: Sequence[float] = ()
     requests: list[Seen] = field(default_factory=list[Seen])
     in_flight: int = 0
     most_in_flight: int = 0
@@ -153,8 +205,10 @@ class StandIn:
         try:
             body: dict[str, Any] = await request.json()
             self.requests.append(Seen(request.path, dict(request.query), dict(request.headers), body))
-            answer = self._next(body)
-            await asyncio.sleep(self.latency)
+            answer, delays = self._next(body), self.delays[len(self.requests) - 1 :]
+            await asyncio.sleep(self.latency + (delays[0] if delays else 0))
+            if isinstance(answer, Text) and not body.get("logprobs"):
+                answer = replace(answer, logprobs=None)
             return await self._send(request, answer)
         finally:
             self.in_flight -= 1
@@ -200,7 +254,12 @@ async def _send_half(request: web.Request, answer: Half) -> web.StreamResponse:
 
 def _completion(answer: Text) -> dict[str, Any]:
     message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
-    choice = {"index": 0, "message": answer.message or message, "finish_reason": answer.finish_reason}
+    choice: dict[str, Any] = {
+        "index": 0,
+        "message": answer.message or message,
+        "finish_reason": answer.finish_reason,
+        **({"logprobs": answer.logprobs} if answer.logprobs else {}),
+    }
     completion: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": answer.model}
     completion["choices"] = [choice]
     if answer.usage:

@@ -16,6 +16,7 @@ from groundjudge.model import Model
 from groundjudge.prompt import Input
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric
+from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Usage, Verdict, named_scores, score_names
 
 DEFAULT_REPLY_TOKENS = 2048
@@ -139,6 +140,16 @@ class Judge:
         return (self.rubric,)
 
     @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that a reply may give."""
+        return self.rubric.scale
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has besides the headline."""
+        return self.rubric.format.part_names
+
+    @property
     def threshold(self) -> float:
         """The rubric's threshold on the score, 0..1."""
         return self.rubric.threshold
@@ -209,11 +220,11 @@ class Judge:
     @property
     def score_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict has: the judge's, and one for each named part."""
-        return tuple(score_names(self.name, self.rubric.format.part_names).values())
+        return tuple(score_names(self.name, self.part_names).values())
 
     def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
         """A verdict's scores in the order of `score_names`, each with its explanation."""
-        return named_scores(verdict, self.rubric.format.part_names)
+        return named_scores(verdict, self.part_names)
 
     def _ask(self, case: Case) -> Request:
         request = self.rubric.ask(case)

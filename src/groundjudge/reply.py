@@ -17,7 +17,8 @@ FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 
 
 LEAST_PROBABILITY = 1e-4
-"""Candidates below this are not kept."""
+"""Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that "1"
+is not its beginning."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Reply:
         text: the raw text.
         finish_reason: why the model stopped, in the endpoint's words; "length" means that it was cut off.
         usage: the tokens that the endpoint counted; None if it reported none.
+        cost: what the call cost, if the model reports it, in its own currency.
         model: the name of the model that answered, if the endpoint reported it.
         refusal: the text with which the model declined, if the endpoint reports refusals apart.
         retries: how many times the request was sent again before this reply came.
@@ -65,6 +67,7 @@ class Reply:
     retries: int = 0
     cached: bool = False
     tokens: tuple[Token, ...] | None = field(default=None, repr=False)
+    cost: float | None = None
     outcome: Outcome | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -138,16 +141,28 @@ def _is_token(entry: object) -> bool:
 
 def _token(entry: Mapping[str, Any]) -> Token:
     # The token itself may be missing from the likeliest ones, or be listed first among them.
-    entries = [entry, *filter(_is_token, entry.get("top_logprobs") or ())]
+    likeliest = entry.get("top_logprobs")
+    entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
     probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
-    likely = {text: share for text, share in probabilities.items() if share >= LEAST_PROBABILITY}
-    return Token(_bytes(entry), tuple(likely.items()))
+    kept = [
+        (text, share)
+        for text, share in probabilities.items()
+        if share >= LEAST_PROBABILITY or (text.strip().isdigit() and share > 0)
+    ]
+    return Token(_bytes(entry), tuple(kept))
 
 
 def _bytes(entry: Mapping[str, Any]) -> bytes:
     """The token's bytes, or those of its text where the endpoint gives no bytes."""
-    listed = entry.get("bytes")
-    return bytes(cast("list[int]", listed)) if listed else str(entry["token"]).encode()
+    match entry:
+        case {"bytes": [*listed]} if listed and all(map(_is_byte, listed)):
+            return bytes(listed)
+        case _:
+            return well_formed(entry["token"]).encode()
+
+
+def _is_byte(number: object) -> bool:
+    return isinstance(number, int) and number in range(256)
 
 
 def _text(content: object) -> str:

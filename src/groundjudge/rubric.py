@@ -226,7 +226,7 @@ class Rubric:
             prompt=self.prompt.id,
             reply=reply.text,
             case_id=case.id if case else None,
-            expected=weighed.reading.value if weighed.shares else None,
+            expected=weighed.reading.value if weighed.shares and score is not None else None,
             distribution=weighed.shares,
         )
 

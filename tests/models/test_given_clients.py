@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from standin_langsmith import StandIn as LangSmith
 from standin_openai import Answer, Raw, StandIn, Status, Text, refuses
 
-from groundjudge import Reply, Request, Usage
+from groundjudge import Case, Reply, Request, Usage, load_rubric
 from groundjudge.errors import ModelError
 from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
@@ -43,8 +43,9 @@ REPLY = Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "sai
 
 
 def request(**parameters: Any) -> Request:
-    unused = cast("Any", None)
-    return Request(tuple(MESSAGES), parameters or {"temperature": 0}, rubric=unused, case=unused)
+    sent = parameters or {"temperature": 0}
+    rubric = load_rubric("groundedness", parameters=sent)
+    return Request(tuple(MESSAGES), sent, rubric, Case())
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:

@@ -185,6 +185,6 @@ def _tokens(listed: list[tuple[str, list[tuple[str, float]]]] | None) -> tuple[T
     if listed is None:
         return None
     return tuple(
-        Token(bytes.fromhex(text), tuple((bytes.fromhex(each), share) for each, share in candidates))
+        Token(bytes.fromhex(text), tuple((bytes.fromhex(each), float(share)) for each, share in candidates))
         for text, candidates in listed
     )

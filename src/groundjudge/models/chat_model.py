@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.refused import REFUSING, refused
+from groundjudge.models.refused import refused
 from groundjudge.models.threads import in_a_thread
 from groundjudge.reply import Reply, reply_of
 from groundjudge.rubric import Request
@@ -149,10 +149,11 @@ class _Attempt:
             ModelError: another call would fail as well.
         """
         failure = _model_error(self.name, error)
-        refusal = refused(str(error), "", self.filled_in) if failure.code in REFUSING else {}
+        refusal = refused(failure.code, str(error), "", self.filled_in)
         if refusal:
             self.refused |= refusal.keys()
-            log.warning("%s does not take %s: it is left out from now on", self.name, *refusal)
+            names = " and ".join(refusal)
+            log.warning("%s does not take %s: left out from now on", self.name, names)
         elif isinstance(error, RuntimeError) and "loop" in str(error) and not self.in_thread:
             # The async client belongs to an event loop that has ended. The sync client needs no loop.
             self.in_thread = True

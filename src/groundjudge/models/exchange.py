@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from groundjudge.errors import ModelError
+from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.completion import completion_of
-from groundjudge.models.refused import LEFT_OUT, LOGPROBS, REFUSING, accepted, looser_format, refused
+from groundjudge.models.refused import LEFT_OUT, LOGPROBS, accepted, looser_format, refused
 from groundjudge.reply import Reply, reply_of
 from groundjudge.verdict import Usage
 
@@ -74,6 +74,7 @@ class Exchange:
             LEFT_OUT. All requests to one endpoint share it; it grows when a request succeeds.
         retries: how often the request has been sent again after a transient error.
         new_refusals: the parameters refused during this exchange, in the same form.
+        sent: the parameters of the last attempt. What is known changes while others make requests.
     """
 
     model: str
@@ -83,11 +84,13 @@ class Exchange:
     known_refusals: dict[str, str]
     retries: int = 0
     new_refusals: dict[str, str] = field(default_factory=dict[str, str])
+    sent: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def body(self) -> dict[str, Any]:
         """The body of the next attempt, without the parameters that were refused so far."""
         messages = [dict(message) for message in self.request.messages]
-        return {**self._parameters(), "model": self.model, "messages": messages}
+        self.sent = accepted(self.request.parameters, {**self.known_refusals, **self.new_refusals})
+        return {**self.sent, "model": self.model, "messages": messages}
 
     def wait_after(self, error: EndpointError) -> float:
         """The seconds to wait before the next attempt, whose body may differ from the last one's.
@@ -95,11 +98,10 @@ class Exchange:
         Raises:
             ModelError: another attempt is pointless, or no retries are left.
         """
-        if error.code in REFUSING:
-            refusal = refused(error.message, error.param, self._parameters())
-            if refusal:
-                self.new_refusals |= refusal
-                return 0.0
+        refusal = refused(error.code, error.message, error.param, self.sent)
+        if refusal:
+            self.new_refusals |= refusal
+            return 0.0
         caller_retries = error.code == "rate_limited" and self.request.paced
         may_retry = error.code in TRANSIENT and self.retries < self.max_retries and not caller_retries
         wait = wait_before(self.retries, error.retry_after) if may_retry else None
@@ -129,42 +131,45 @@ class Exchange:
                 raise self._model_error(EndpointError("server", f"{NO_COMPLETION}: {message_of(completion)}"))
 
     def _notice_ignored(self, reply: Reply) -> None:
-        """Share which parameters the endpoint takes and ignores, as some gateways do."""
-        sent, is_whole = self._parameters(), bool(reply.text) and reply.finish_reason != "length"
-        ignored: dict[str, str] = {}
-        if is_whole and sent.keys() & LOGPROBS and reply.tokens is None:
-            ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
-        if is_whole and "response_format" in sent and not _is_json(reply.text):
-            ignored["response_format"] = looser_format(sent)
-        self._share(ignored, "ignores")
+        """Share which parameters the endpoint takes and ignores, as some gateways do.
 
-    def _parameters(self) -> dict[str, Any]:
-        return accepted(self.request.parameters, {**self.known_refusals, **self.new_refusals})
+        That concerns only what the library added: the user's own parameters are sent as they are.
+        """
+        ignored: dict[str, str] = {}
+        if "logprobs" in self.sent and reply.text and reply.tokens is None:
+            ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
+        if "response_format" in self.sent and self._has_no_verdict(reply):
+            ignored["response_format"] = looser_format(self.sent)
+        if ignored:
+            own = self.request.rubric.prompt.parameters
+            self._share({name: new for name, new in ignored.items() if name not in own}, "ignores")
+
+    def _has_no_verdict(self, reply: Reply) -> bool:
+        """Whether a reply lacks what the response format asks for, by the judgement of who reads it."""
+        found = self.request.rubric.outcome(reply, self.request.case).found
+        return isinstance(found, ReplyError) and found.code == "no_verdict"
 
     def _remember_refusals(self) -> None:
         """Share the refusals of this exchange, now that leaving those parameters out has helped."""
         self._share(self.new_refusals, "does not take")
 
     def _share(self, refusals: Mapping[str, str], what: str) -> None:
-        for name, new in refusals.items():
-            if self.known_refusals.get(name) != new:
-                self.known_refusals[name] = new
-                change = "left out" if new == LEFT_OUT else f"sent as {new}"
-                log.warning("%s at %s %s %s: it is %s from now on", self.model, self.host, what, name, change)
+        """Add to what is known, and log it; what is left out stays so."""
+        known = self.known_refusals
+        news = {name: new for name, new in refusals.items() if known.get(name) not in (new, LEFT_OUT)}
+        known.update(news)
+        for new in dict.fromkeys(news.values()):
+            names = [name for name in news if news[name] == new]
+            change = f"{'it is' if len(names) == 1 else 'they are'} {f'sent as {new}' if new else 'left out'}"
+            log.warning(
+                "%s at %s %s %s: %s from now on", self.model, self.host, what, " and ".join(names), change
+            )
 
     def _model_error(self, error: EndpointError) -> ModelError:
         remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
         raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
         raised.retry_after, raised.retries = error.retry_after, self.retries + error.retries
         return raised
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def message_of(body: object) -> str:

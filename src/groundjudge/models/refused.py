@@ -24,6 +24,14 @@ REFUSING = ("bad_request", "not_found", "auth")
 """The codes of a ModelError that a refused parameter can cause. "auth" is a 403: "You are not allowed to
 request logprobs from this model"."""
 
+WORDED = {
+    **dict.fromkeys(LOGPROBS, re.compile(r"log.?prob", re.IGNORECASE)),
+    "response_format": re.compile(
+        r"response.?(?:format|schema)|json.?(?:schema|object)|structured.?output|grammar", re.IGNORECASE
+    ),
+}
+"""How endpoints name these parameters; any other by its own name."""
+
 REFUSAL = re.compile(
     r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
     r"|unrecognized|unknown|unexpected|deprecated|cannot both",
@@ -32,20 +40,23 @@ REFUSAL = re.compile(
 """How endpoints word a refused parameter, but not a bad value ("max_tokens is too large")."""
 
 
-def refused(message: str, param: str, sent: Mapping[str, Any]) -> dict[str, str]:
+def refused(code: str, message: str, param: str, sent: Mapping[str, Any]) -> dict[str, str]:
     """The refused parameter with its new name or LEFT_OUT; an empty dict if the message refuses none.
 
     Args:
+        code: the code of the ModelError.
         message: the endpoint's error message.
         param: the parameter that the endpoint names in a field of its own, or "".
         sent: the parameters that were sent.
     """
-    names = list(sent)
+    names = list(sent) if code in REFUSING else []
     mentioned = [name for name in names if _mentions(param, name)] or [
         name for name in names if _mentions(message, name)
     ]
     if any(name in LOGPROBS for name in mentioned):
         return dict.fromkeys(LOGPROBS, LEFT_OUT)
+    if code == "auth":  # what else is forbidden is no matter of parameters
+        return {}
     if "response_format" in mentioned:
         return {"response_format": looser_format(sent)}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
@@ -81,4 +92,5 @@ def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict
 
 
 def _mentions(text: str, name: str) -> bool:
-    return bool(name) and re.search(rf"\b{re.escape(name)}\b", text) is not None
+    worded = WORDED.get(name) or re.compile(rf"\b{re.escape(name)}\b")
+    return bool(name) and worded.search(text) is not None

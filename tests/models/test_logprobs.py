@@ -1,0 +1,299 @@
+"""Weighted scores over HTTP: probabilities come, are refused or ignored, and are kept in the cache."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import openai
+import pytest
+from command_line import ROW
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
+from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
+
+from groundjudge import Judge, ModelError, Verdict, load, run
+from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
+from groundjudge.models.openai import OpenAIModel
+
+UNKNOWN = "logprobs_unusable"
+PIECES: list[Piece] = ["<S1>", "r", "</S1>", "<S2", {">4": 0.5, ">5": 0.25, ">1": 0.25}, "</S2>"]
+SHARES = {"1": 0.25, "4": 0.5, "5": 0.25}
+FOUR = Text(text_of(PIECES), logprobs=logprobs_of(PIECES))
+BARE = Text(text_of(PIECES))
+FEW = Text(text_of(PIECES), logprobs=logprobs_of(PIECES, most=1))
+
+FORBIDDEN = Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error")
+
+
+def judge_at(server: StandIn, **options: Any) -> Judge:
+    settings: dict[str, Any] = {"weighted": True, "model": OpenAIModel("m", base_url=server.url), **options}
+    judge: Judge = load("groundedness", **settings)
+    return judge
+
+
+def assert_weighted(verdict: Verdict) -> None:
+    assert verdict.distribution == pytest.approx(SHARES)
+    assert verdict.expected == pytest.approx(3.5)
+    assert (verdict.value, verdict.score) == (4, pytest.approx(0.625))
+    assert UNKNOWN not in verdict.warnings
+
+
+def assert_plain(verdict: Verdict) -> None:
+    assert (verdict.value, verdict.score, verdict.expected, verdict.distribution) == (4, 0.75, None, None)
+    assert UNKNOWN in verdict.warnings
+
+
+def names_sent(body: Mapping[str, Any]) -> set[str]:
+    return {name for name in ("logprobs", "top_logprobs") if name in body}
+
+
+BOTH = {"logprobs", "top_logprobs"}
+
+
+def test_probabilities_come_over_http() -> None:
+    with StandIn([FOUR]) as server:
+        assert_weighted(judge_at(server).judge(ROW))
+    assert server.bodies[0]["logprobs"] is True
+    assert server.bodies[0]["top_logprobs"] == 20
+
+
+async def test_probabilities_come_without_blocking() -> None:
+    with StandIn([FOUR]) as server:
+        assert_weighted(await judge_at(server).ajudge(ROW))
+
+
+def test_probabilities_come_through_a_client() -> None:
+    with StandIn([FOUR]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
+        assert_weighted(judge_at(server, model=(client, "m")).judge(ROW))
+
+
+def test_probabilities_come_through_an_object_like_a_client() -> None:
+    choice = SimpleNamespace(
+        message=SimpleNamespace(content=FOUR.text), finish_reason="stop", logprobs=FOUR.logprobs
+    )
+
+    def create(**_: Any) -> Any:
+        return SimpleNamespace(choices=[choice])
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    assert_weighted(load("groundedness", model=(client, "m"), weighted=True).judge(ROW))
+
+
+def test_probabilities_come_from_a_function_that_returns_the_completion() -> None:
+    answer = {"choices": [{"message": {"content": FOUR.text}, "logprobs": FOUR.logprobs}]}
+    assert_weighted(load("groundedness", model=lambda _: answer, weighted=True).judge(ROW))
+
+
+def test_endpoint_with_fewer_candidates_leaves_the_plain_value_and_is_asked_again() -> None:
+    with StandIn([FEW, FOUR]) as server:
+        judge = judge_at(server)
+        assert_plain(judge.judge(ROW))
+        assert_weighted(judge.judge(ROW))
+
+
+def left_out(port: int, what: str) -> str:
+    return f"m at 127.0.0.1:{port} {what} logprobs and top_logprobs: they are left out from now on"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(refuses("logprobs"), id="400"),
+        pytest.param(Status(400, "logprobs is not supported with this model"), id="400, without a code"),
+        pytest.param(FORBIDDEN, id="403"),
+        pytest.param(Status(400, "top_logprobs must be at most 5"), id="too many candidates"),
+        pytest.param(Status(400, "Logprobs is not enabled for models/m"), id="in upper case"),
+        pytest.param(Status(422, body={"detail": [{"loc": ["body", "top_logprobs"]}]}), id="422"),
+    ],
+)
+def test_refused_probabilities_are_left_out_at_once_and_from_then_on(
+    refusal: Status, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (
+        StandIn(refusing({"logprobs": refusal}, FOUR)) as server,
+        caplog.at_level(logging.WARNING, "groundjudge"),
+    ):
+        judge = judge_at(server)
+        for _ in range(3):
+            assert_plain(judge.judge(ROW))
+    assert [names_sent(body) for body in server.bodies] == [BOTH, set(), set(), set()]
+    assert server.bodies[-1]["temperature"] == 0
+    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "does not take")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(BARE, id="no logprobs"),
+        pytest.param(Text(BARE.text, logprobs={"content": None}), id="null"),
+        pytest.param(
+            Text(BARE.text, logprobs={"tokens": ["<"], "token_logprobs": [-0.1]}), id="another shape"
+        ),
+    ],
+)
+def test_ignored_probabilities_are_asked_for_once(answer: Text, caplog: pytest.LogCaptureFixture) -> None:
+    with StandIn([answer]) as server, caplog.at_level(logging.WARNING, "groundjudge"):
+        judge = judge_at(server)
+        for _ in range(3):
+            assert_plain(judge.judge(ROW))
+    assert [names_sent(body) for body in server.bodies] == [BOTH, set(), set()]
+    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "ignores")]
+
+
+def test_other_judges_of_the_same_model_know_what_it_ignores() -> None:
+    with StandIn([BARE]) as server:
+        model = OpenAIModel("m", base_url=server.url)
+        for threshold in (0.5, 0.6):
+            assert_plain(judge_at(server, model=model, threshold=threshold).judge(ROW))
+    assert [names_sent(body) for body in server.bodies] == [BOTH, set()]
+
+
+def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
+    own = {"logprobs": True, "top_logprobs": 5}
+    with StandIn([BARE]) as server:
+        judge = judge_at(server, parameters=own)
+        for _ in range(2):
+            assert_plain(judge.judge(ROW))
+    assert [{name: body[name] for name in own} for body in server.bodies] == [own, own]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(Status(401, "Incorrect API key provided"), id="401"),
+        pytest.param(Status(403, "Your organisation may not use this model"), id="403 about the model"),
+        pytest.param(
+            Status(403, "temperature is not allowed on your plan"), id="403 about another parameter"
+        ),
+    ],
+)
+def test_other_rejection_stays_an_error(answer: Answer) -> None:
+    with StandIn([answer]) as server:
+        with pytest.raises(ModelError) as caught:
+            judge_at(server).judge(ROW)
+        assert caught.value.code == "auth"
+        assert len(server.requests) == 1
+        server.script = [FOUR]
+        assert_weighted(judge_at(server).judge(ROW))
+
+
+def test_rejection_with_and_without_probabilities_is_an_error_and_teaches_nothing() -> None:
+    with StandIn([FORBIDDEN]) as server:
+        judge = judge_at(server)
+        with pytest.raises(ModelError, match="not allowed to request logprobs"):
+            judge.judge(ROW)
+        assert [names_sent(body) for body in server.bodies] == [BOTH, set()]
+        server.script = [FOUR]
+        assert_weighted(judge.judge(ROW))
+
+
+def test_refusal_that_arrives_after_others_learned_of_it_is_no_error() -> None:
+    """The first row is answered quickly; the refusals of the others arrive when it is known already."""
+    with StandIn(refusing({"logprobs": FORBIDDEN}, FOUR), delays=(0, 0.3, 0.3, 0.3)) as server:
+        verdicts = list(run(judge_at(server), [{**ROW, "id": str(n)} for n in range(4)], concurrency=4))
+    for verdict in verdicts:
+        assert_plain(verdict)
+    assert len(server.requests) == 8
+
+
+def test_cache_keeps_the_probabilities(tmp_path: Path) -> None:
+    with StandIn([FOUR]) as server:
+        first, second = (
+            judge_at(server, model=CachedModel(OpenAIModel("m", base_url=server.url), tmp_path / "c")).judge(
+                ROW
+            )
+            for _ in "12"
+        )
+        assert len(server.requests) == 1
+    assert_weighted(first)
+    spent = {"usage": first.usage, "latency_s": first.latency_s}
+    assert second.model_copy(update=spent) == first
+
+
+def test_cache_does_not_serve_a_weighted_judge_from_plain_replies(tmp_path: Path) -> None:
+    with StandIn([FOUR]) as server:
+        model = CachedModel(OpenAIModel("m", base_url=server.url), tmp_path / "c")
+        assert judge_at(server, model=model, weighted=False).judge(ROW).score == 0.75
+        assert_weighted(judge_at(server, model=model).judge(ROW))
+        assert len(server.requests) == 2
+
+
+class Settings(BaseChatModel):
+    """A LangChain chat model with OpenAI's fields, whose endpoint may refuse them."""
+
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    refuses: bool = False
+    calls: list[tuple[bool | None, int | None]] = Field(default_factory=list[Any])
+
+    @property
+    def _llm_type(self) -> str:
+        return "settings"
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002
+        self.calls.append((self.logprobs, self.top_logprobs))
+        if self.refuses and self.logprobs:
+            raise Refused
+        told = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
+        return ChatResult(
+            generations=[ChatGeneration(message=AIMessage(FOUR.text or "", response_metadata=told))]
+        )
+
+
+class Refused(Exception):
+    status_code = 400
+
+    def __str__(self) -> str:
+        return "logprobs is not supported with this model"
+
+
+def test_langchain_model_with_the_fields_is_asked_for_probabilities() -> None:
+    llm = Settings()
+    assert_weighted(load("groundedness", model=llm, weighted=True).judge(ROW))
+    assert llm.calls == [(True, 20)]
+
+
+def test_langchain_model_that_refuses_probabilities_is_asked_without(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    llm = Settings(refuses=True)
+    judge = load("groundedness", model=as_model(llm), weighted=True)
+    with caplog.at_level(logging.WARNING, "groundjudge"):
+        for _ in range(2):
+            assert_plain(judge.judge(ROW))
+    assert llm.calls == [(True, 20), (None, None), (None, None)]
+    assert [record.getMessage() for record in caplog.records] == [
+        "Settings does not take logprobs and top_logprobs: left out from now on"
+    ]
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "yes_no.prompty"
+
+
+@pytest.mark.parametrize(
+    ("said", "score", "passed"), [("Yes", 0.8, True), ("No", 0.8, True), ("No", 0.3, False)]
+)
+def test_yes_or_no_of_a_model_trained_for_grounding_is_scored_by_its_probability(
+    said: str,
+    score: float,
+    passed: bool,  # noqa: FBT001
+) -> None:
+    shares = {"Yes": score, "No": 1 - score}
+    pieces: list[Piece] = [{said: shares[said], **shares}, "<|im_end|>"]
+    with StandIn([Text(said, logprobs=logprobs_of(pieces))]) as server:
+        judge: Judge = load(EXAMPLE, model=OpenAIModel("m", base_url=server.url), weighted=True)
+        verdict = judge.judge({"context": "The ferry sails at nine.", "response": "It sails at nine."})
+    assert verdict.label == said.lower()
+    assert math.isclose(verdict.score or 0, score)
+    assert verdict.passed is passed
+    (message,) = server.bodies[0]["messages"]
+    assert message["role"] == "user"
+    assert "The ferry sails at nine." in message["content"]

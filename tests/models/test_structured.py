@@ -1,0 +1,347 @@
+"""Structured output: asked for when a reply could not be read, loosened where it is refused or ignored."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from command_line import ROW
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_model import ScriptedModel
+from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
+
+from groundjudge import (
+    Banded,
+    Choices,
+    Json,
+    Judge,
+    PromptError,
+    Reading,
+    ReplyError,
+    Scale,
+    Tags,
+    Usage,
+    load,
+    load_rubric,
+    run,
+)
+from groundjudge.models.openai import OpenAIModel
+
+PROSE = "It looks fine to me."
+GOOD = '{"reasoning": "r", "score": 0.5}'
+FIVE = Scale(worst=1, best=5, integer=True)
+LABELS = Choices({"supported": 1, "not supported": 0, "cannot tell": None})
+NO_SCHEMA = Status(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported")
+NO_JSON = Status(400, "This response_format type is unavailable now")
+
+
+def judge_at(server: StandIn, **options: Any) -> Judge:
+    model = OpenAIModel("m", base_url=server.url)
+    judge: Judge = load("confidence_grounding", **{"model": model, **options})
+    return judge
+
+
+def kinds(sent: Sequence[Mapping[str, Any]]) -> list[str | None]:
+    """The type of response_format in each of these requests."""
+    return [each.get("response_format", {}).get("type") for each in sent]
+
+
+SCHEMA, OBJECT = "json_schema", "json_object"
+
+
+# What is asked for
+
+
+def test_first_request_is_free_text_and_the_second_carries_the_schema() -> None:
+    with StandIn([PROSE, GOOD]) as server:
+        verdict = judge_at(server).judge(ROW)
+    assert (verdict.score, verdict.attempts) == (0.5, 2)
+    first, second = server.bodies
+    assert "response_format" not in first
+    assert second["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "verdict",
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "reasoning": {"type": "string"},
+                    "score": {"type": "number", "minimum": 0, "maximum": 1},
+                },
+                "required": ["reasoning", "score"],
+                "additionalProperties": False,
+            },
+        },
+    }
+    assert second["messages"][-2:][0] == {"role": "assistant", "content": PROSE}
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [
+        pytest.param(FIVE, {"type": "integer", "enum": [1, 2, 3, 4, 5]}, id="whole numbers"),
+        pytest.param(
+            Scale(worst=5, best=1, integer=True), {"type": "integer", "enum": [1, 2, 3, 4, 5]}, id="downwards"
+        ),
+        pytest.param(
+            Scale(worst=0, best=100, integer=True),
+            {"type": "integer", "minimum": 0, "maximum": 100},
+            id="many whole numbers",
+        ),
+        pytest.param(LABELS, {"type": "string", "enum": [*LABELS.choices]}, id="labels"),
+    ],
+)
+def test_schema_has_the_reason_first_and_the_values_of_the_scale(
+    scale: Scale, expected: dict[str, Any]
+) -> None:
+    model = ScriptedModel(PROSE, '{"because": "r", "mark": "?"}')
+    judge: Judge = load(
+        "confidence_grounding", model=model, reply=Json("mark", "because"), scale=scale, levels={}
+    )
+    with pytest.raises(ReplyError):
+        judge.judge(ROW)
+    schema = model.asked[-1].parameters["response_format"]["json_schema"]["schema"]
+    assert [*schema["properties"]] == schema["required"] == ["because", "mark"]
+    assert schema["properties"]["mark"] == expected
+    assert schema["additionalProperties"] is False
+
+
+SCALES = {
+    "whole numbers": FIVE,
+    "many": Scale(worst=0, best=100, integer=True),
+    "fractions": Scale(worst=0, best=1),
+    "downwards": Scale(worst=10, best=0),
+    "labels": LABELS,
+}
+TYPES: Mapping[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float)}
+
+
+def conforms(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value is valid by the few keywords of JSON Schema that the library uses."""
+    assert schema.keys() <= {"type", "enum", "minimum", "maximum"}
+    return (
+        isinstance(value, TYPES[schema["type"]])
+        and value in schema.get("enum", [value])
+        and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    )
+
+
+def reading_on(scale: Scale) -> st.SearchStrategy[Reading]:
+    lowest, highest = sorted((scale.worst, scale.best))
+    if scale.choices:
+        return st.sampled_from([*scale.choices]).map(
+            lambda label: Reading(scale.choices[label], "r", label=label)
+        )
+    if scale.integer:
+        return st.integers(int(lowest), int(highest)).map(lambda value: Reading(float(value), "r"))
+    return st.floats(lowest, highest).map(lambda value: Reading(value, "r"))
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+@given(data=st.data())
+def test_schema_allows_what_the_format_writes_and_nothing_off_the_scale(
+    scale: Scale, data: st.DataObject
+) -> None:
+    schema = Json().schema(scale)
+    assert schema
+    written = json.loads(Json().write(data.draw(reading_on(scale)), scale))
+    assert [*written] == schema["required"] == [*schema["properties"]]
+    assert all(conforms(value, schema["properties"][name]) for name, value in written.items())
+    for value in ("supported?", -1, 1000, 0.5 if scale.integer else "0.5"):
+        assert not conforms(value, schema["properties"]["score"])
+
+
+# When it is asked for
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({}, [None, SCHEMA], id="by default"),
+        pytest.param({"structured": "reask"}, [None, SCHEMA], id="reask"),
+        pytest.param({"structured": "always"}, [SCHEMA, OBJECT], id="always"),
+        pytest.param({"structured": "never"}, [None, None], id="never"),
+        pytest.param({"max_reasks": 0}, [None], id="without a re-ask"),
+        pytest.param({"max_reasks": 3}, [None, SCHEMA, OBJECT, None], id="from the schema to text"),
+        pytest.param({"max_reasks": 2, "structured": "always"}, [SCHEMA, OBJECT, None], id="always, to text"),
+        pytest.param({"reply": Tags()}, [None, None], id="a format that is not JSON"),
+        pytest.param({"reply": Banded(), "structured": "always"}, [None, None], id="never JSON"),
+    ],
+)
+def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expected: list[str | None]) -> None:
+    model = ScriptedModel(PROSE)
+    with pytest.raises(ReplyError):
+        load("confidence_grounding", model=model, **options).judge(ROW)
+    assert kinds([request.parameters for request in model.asked]) == expected
+
+
+@pytest.mark.parametrize("structured", ["reask", "always", "never"])
+@pytest.mark.parametrize(
+    "own",
+    [{"type": "json_object"}, {"type": "text"}, {"type": "json_schema", "json_schema": {"name": "own"}}],
+)
+def test_response_format_of_the_users_own_is_not_touched(structured: Any, own: dict[str, Any]) -> None:
+    with StandIn([PROSE]) as server:
+        judge = judge_at(server, parameters={"response_format": own}, structured=structured, max_reasks=3)
+        with pytest.raises(ReplyError):
+            judge.judge(ROW)
+    assert [body["response_format"] for body in server.bodies] == [own] * 4
+
+
+def test_truncated_reply_is_asked_for_again_with_the_same_response_format() -> None:
+    with StandIn([PROSE, Text('{"reasoning": "r', "length"), GOOD]) as server:
+        assert judge_at(server).judge(ROW).score == 0.5
+    assert kinds(server.bodies) == [None, SCHEMA, SCHEMA]
+
+
+def test_unknown_way_is_refused() -> None:
+    wrong: Any = "sometimes"
+    with pytest.raises(PromptError, match="'reask', 'always', 'never'") as caught:
+        load_rubric("confidence_grounding", structured=wrong)
+    assert caught.value.code == "bad_structured"
+
+
+# Endpoints that refuse it
+
+
+def refusing_after_prose(refusals: Mapping[str, Status]) -> Any:
+    """An endpoint that replies in prose to free text, in JSON to a re-ask, and refuses as told."""
+
+    def answered(body: dict[str, Any]) -> Answer:
+        is_reask = len(body["messages"]) > 2
+        script: Any = refusing(refusals, GOOD if is_reask else PROSE)
+        return script(body)
+
+    return answered
+
+
+REFUSED_SCHEMA = [None, SCHEMA, OBJECT, None, OBJECT]
+REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "expected", "told"),
+    [
+        pytest.param({SCHEMA: NO_SCHEMA}, REFUSED_SCHEMA, ["sent as json_object"], id="the schema"),
+        pytest.param({SCHEMA: NO_SCHEMA, OBJECT: NO_JSON}, REFUSED_JSON, ["left out"], id="JSON as well"),
+        pytest.param(
+            {"response_format": refuses("response_format")}, REFUSED_JSON, ["left out"], id="the parameter"
+        ),
+        pytest.param(
+            {"response_format": Status(400, "This model does not support response format `json_schema`")},
+            REFUSED_JSON,
+            ["left out"],
+            id="in other words",
+        ),
+        pytest.param(
+            {SCHEMA: Status(400, "Unknown name \"strict\" at 'generation_config.response_schema'")},
+            REFUSED_SCHEMA,
+            ["sent as json_object"],
+            id="a keyword of the schema",
+        ),
+        pytest.param(
+            {SCHEMA: Status(400, "failed to parse grammar")},
+            REFUSED_SCHEMA,
+            ["sent as json_object"],
+            id="the grammar that is made of it",
+        ),
+    ],
+)
+def test_refused_response_format_is_loosened_in_the_same_reask(
+    refusals: Mapping[str, Status],
+    expected: list[str | None],
+    told: list[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with (
+        StandIn(refusing_after_prose(refusals)) as server,
+        caplog.at_level(logging.WARNING, "groundjudge"),
+    ):
+        judge = judge_at(server)
+        verdicts = [judge.judge(ROW) for _ in range(2)]
+    assert kinds(server.bodies) == expected, "what the endpoint refuses is remembered"
+    for verdict in verdicts:
+        assert (verdict.score, verdict.attempts, verdict.usage) == (
+            0.5,
+            2,
+            Usage(prompt_tokens=20, completion_tokens=10),
+        )
+    assert [record.getMessage().split(": it is ")[1] for record in caplog.records] == [
+        f"{change} from now on" for change in told
+    ]
+
+
+def test_other_model_at_the_endpoint_is_asked_for_the_schema() -> None:
+    with StandIn(refusing_after_prose({SCHEMA: NO_SCHEMA})) as server:
+        for name in ("m", "n"):
+            model = OpenAIModel(name, base_url=server.url)
+            load("confidence_grounding", model=model).judge(ROW)
+    assert kinds(server.bodies) == [None, SCHEMA, OBJECT] * 2
+
+
+def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
+    with StandIn(refusing_after_prose({"temperature": refuses("temperature")})) as server:
+        judge_at(server, structured="always").judge(ROW)
+    assert kinds(server.bodies) == [SCHEMA, SCHEMA, OBJECT]
+    assert ["temperature" in body for body in server.bodies] == [True, False, False]
+
+
+def test_concurrent_refusals_of_the_schema_all_try_json_object() -> None:
+    """Later refusals of the schema arrive when the endpoint is known to take json_object."""
+    script = refusing_after_prose({SCHEMA: NO_SCHEMA})
+    with StandIn(script, delays=(0, 0, 0, 0, 0, 0.3, 0.3, 0.3)) as server:
+        verdicts = list(run(judge_at(server), [{**ROW, "id": str(n)} for n in range(4)], concurrency=4))
+    assert [verdict.score for verdict in verdicts] == [0.5] * 4
+    assert kinds(server.bodies).count(SCHEMA) == kinds(server.bodies).count(OBJECT) == 4
+
+
+# Endpoints that ignore it
+
+
+def ignored(port: int, change: str) -> str:
+    return f"m at 127.0.0.1:{port} ignores response_format: it is {change} from now on"
+
+
+def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    with StandIn([PROSE]) as server, caplog.at_level(logging.WARNING, "groundjudge"):
+        judge = judge_at(server)
+        for _ in range(4):
+            assert judge.evaluate(ROW).error
+    assert kinds(server.bodies) == [None, SCHEMA, None, OBJECT, None, None, None, None]
+    assert [record.getMessage() for record in caplog.records] == [
+        ignored(server.port, "sent as json_object"),
+        ignored(server.port, "left out"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(f"Certainly:\n```json\n{GOOD}\n```", id="JSON in a fence"),
+        pytest.param(f"<think>Hm.</think>{GOOD}", id="reasoning before JSON"),
+        pytest.param('{"reasoning": "r", "score": 7}', id="a score off the scale"),
+        pytest.param(Text('{"reasoning": "r', "length"), id="cut off"),
+        pytest.param("I'm sorry, I cannot judge that.", id="declined"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_response_format_that_may_have_been_honoured_is_not_given_up(answer: Answer) -> None:
+    with StandIn([PROSE, answer, answer, PROSE, GOOD]) as server:
+        judge = judge_at(server)
+        judge.evaluate(ROW)
+        while len(server.requests) < 5:
+            judge.evaluate(ROW)
+    assert OBJECT not in kinds(server.bodies)
+    assert kinds(server.bodies).count(SCHEMA) >= 2
+
+
+def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
+    with StandIn([PROSE, f"Here it is: {GOOD} I hope that helps."]) as server:
+        judge = judge_at(server)
+        assert [judge.judge(ROW).score for _ in range(2)] == [0.5, 0.5]
+    assert kinds(server.bodies) == [None, SCHEMA, None]
