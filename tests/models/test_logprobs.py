@@ -42,7 +42,8 @@ def judge_at(server: StandIn, **options: Any) -> Judge:
 def assert_weighted(verdict: Verdict) -> None:
     assert verdict.distribution == pytest.approx(SHARES)
     assert verdict.expected == pytest.approx(3.5)
-    assert (verdict.value, verdict.score) == (4, pytest.approx(0.625))
+    assert verdict.score == pytest.approx(0.625)
+    assert verdict.value == 4
     assert UNKNOWN not in verdict.warnings
 
 
@@ -170,9 +171,7 @@ def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
     [
         pytest.param(Status(401, "Incorrect API key provided"), id="401"),
         pytest.param(Status(403, "Your organisation may not use this model"), id="403 about the model"),
-        pytest.param(
-            Status(403, "temperature is not allowed on your plan"), id="403 about another parameter"
-        ),
+        pytest.param(Status(403, "temperature is not allowed on your plan"), id="403 about temperature"),
     ],
 )
 def test_other_rejection_stays_an_error(answer: Answer) -> None:
@@ -241,14 +240,14 @@ class Settings(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002
         self.calls.append((self.logprobs, self.top_logprobs))
         if self.refuses and self.logprobs:
-            raise Refused
+            raise RefusedError
         told = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
         return ChatResult(
             generations=[ChatGeneration(message=AIMessage(FOUR.text or "", response_metadata=told))]
         )
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     status_code = 400
 
     def __str__(self) -> str:

@@ -214,8 +214,8 @@ def refusing_after_prose(refusals: Mapping[str, Status]) -> Any:
 
     def answered(body: dict[str, Any]) -> Answer:
         is_reask = len(body["messages"]) > 2
-        script: Any = refusing(refusals, GOOD if is_reask else PROSE)
-        return script(body)
+        answer: Answer = refusing(refusals, GOOD if is_reask else PROSE)(body)
+        return answer
 
     return answered
 
@@ -245,10 +245,10 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
             id="a keyword of the schema",
         ),
         pytest.param(
-            {SCHEMA: Status(400, "failed to parse grammar")},
+            {SCHEMA: Status(400, "Unable to generate parser: JSON schema error at #: unrecognized type x")},
             REFUSED_SCHEMA,
             ["sent as json_object"],
-            id="the grammar that is made of it",
+            id="of llama.cpp",
         ),
     ],
 )
