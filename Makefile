@@ -32,17 +32,22 @@ format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over the checkout and over the installed wheel
+types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over checkout, README and installed wheel
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
+	@mkdir -p build
+	$(BIN)/python tests/readme_blocks.py > build/readme.py
+	$(BIN)/python -m mypy build/readme.py
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python build/readme.py
 	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
 	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
 
 offline-figures: $(VENV)/test.installed ## how good the offline judges are on labelled files: FILES="a.jsonl b.jsonl"
 	@$(BIN)/python tools/offline_figures.py $(FILES)
 
-bench: $(VENV)/test.installed
+bench: $(VENV)/test.installed ## speed against a bare client, and growth by doubling
 	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/bench.py
+	PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/bench/evidence_growth.py
 
 soak: $(VENV)/test.installed ## the tests that take long: kills, faults and streams at full size, in parallel
 	GROUNDJUDGE_SOAK_ROWS=2000 $(BIN)/python -m pytest -n auto --dist worksteal -m soak

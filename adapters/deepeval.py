@@ -17,16 +17,33 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
-from groundjudge import Case, CaseError, Document, GroundjudgeError, Judge, Rubric, Verdict, as_judge
+from groundjudge import (
+    AnyJudge,
+    Case,
+    CaseError,
+    Document,
+    GroundjudgeError,
+    Judge,
+    Prices,
+    PromptError,
+    Reply,
+    Rubric,
+    Verdict,
+    as_judge,
+    names,
+)
 from groundjudge.case import FIELD_NAMED
+from groundjudge.judge import Step, aperform, perform
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.options import PromptOptions
+from groundjudge.panel import Rule, Stop
 from groundjudge.verdict import passes
 
 try:
@@ -64,10 +81,19 @@ PARAMS = {
 """The parameter of a test case for each field of a case; the other fields come from `metadata`."""
 
 
+NO_JUDGE = (
+    f"no judge given: pass judge=, which can be the name of a judge ({', '.join(names())}), "
+    "the path of a prompt file, a Rubric or a Judge"
+)
+
+
 class OtherOptions(PromptOptions, total=False):
     """The options of a judge that are not arguments of DeepEval's metrics."""
 
     max_reasks: int
+    repeats: int
+    rule: Rule
+    stop: Stop
 
 
 class MetricOptions(OtherOptions, total=False):
@@ -75,7 +101,8 @@ class MetricOptions(OtherOptions, total=False):
 
     threshold: float | EllipsisType | None
     model: ModelLike | None
-    judge: str | Path | Rubric | Judge | None
+    judge: str | Path | Rubric | AnyJudge | None
+    prices: Prices | None
     include_reason: bool
     async_mode: bool
     strict_mode: bool
@@ -99,20 +126,24 @@ class _Judged:
         strict_mode: a threshold of 1. The score is not changed.
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file. A judge keeps its
-            model unless `model` is given.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file. A judge keeps
+            its model unless `model` is given.
+        prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
+            the cost is used, if it returns one.
         options: further options of `groundjudge.load`; they replace the judge's own.
 
     Attributes:
         score: the score, 0..1; None if the verdict has none.
         success: whether the test case passed; None if it was not judged or there is no threshold.
-        reason: the explanation.
+        reason: the explanation, or the message of the error.
         error: the message of the last error; None if there was none.
         verdict: the last verdict, with label, parts and evidence; also after an error.
         score_breakdown: the scores of the verdict's parts by their names; None if there are no parts.
-        verbose_logs: the verdict as JSON.
+        verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
         output_tokens: the completion tokens of the last verdict; None if unknown.
+        evaluation_cost: the cost of all calls for the last verdict; None if neither `prices` nor the model
+            tells it, or if there was no call.
 
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.load`.
@@ -133,6 +164,7 @@ class _Judged:
     verbose_logs: str | None
     input_tokens: int | None
     output_tokens: int | None
+    evaluation_cost: float | None
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
     # each argument has an attribute of its name, whose value gives the same metric when passed again.
@@ -145,19 +177,23 @@ class _Judged:
         strict_mode: bool = False,  # noqa: FBT001, FBT002
         verbose_mode: bool = False,  # noqa: FBT001, FBT002
         flaky: bool = False,  # noqa: FBT001, FBT002
-        judge: str | Path | Rubric | Judge | None = None,
+        judge: str | Path | Rubric | AnyJudge | None = None,
+        prices: Prices | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
+        if not judge and not self.default_judge:
+            raise PromptError("unknown_judge", NO_JUDGE)
         new_threshold = 1 if strict_mode else None if threshold is ... else threshold
         self.judge = as_judge(judge or self.default_judge, model, threshold=new_threshold, **options)
-        self.model: Any = self.judge.model
-        self.threshold = self.judge.rubric.threshold if strict_mode or threshold is not None else None
+        self.model: Any = self.judge.model if isinstance(self.judge, Judge) else None
+        self.threshold = self.judge.threshold if strict_mode or threshold is not None else None
         self.include_reason = include_reason
         self.async_mode = async_mode
         self.strict_mode = strict_mode
         self.verbose_mode = verbose_mode
         self.flaky = flaky
-        self.evaluation_model: str | None = self.judge.model.name
+        self.prices = prices
+        self.evaluation_model: str | None = self.judge.model_name
         self._reset()
 
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
@@ -171,13 +207,13 @@ class _Judged:
             GroundjudgeError: as for `Judge.judge`.
         """
         with self._measuring(test_case):
-            self._set_result(self.judge.judge(self._case(test_case)))
+            self._set_result(self.judge.judge(self._case(test_case), self._perform))
         return self.score
 
     async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
         with self._measuring(test_case):
-            self._set_result(await self.judge.ajudge(self._case(test_case)))
+            self._set_result(await self.judge.ajudge(self._case(test_case), self._aperform))
         return self.score
 
     def is_successful(self) -> bool | None:
@@ -186,6 +222,8 @@ class _Judged:
             self.success = None
         elif self.error is not None:
             self.success = False
+        elif self.verdict and self.verdict.votes and not self.part:
+            self.success = self.verdict.passed  # the majority decides, whatever the mean score is
         elif self.score is not None:
             self.success = passes(self.score, self.threshold)
         return self.success
@@ -200,7 +238,8 @@ class _Judged:
 
     def _reset(self) -> None:
         self.verdict = self.score = self.score_breakdown = self.reason = self.success = self.error = None
-        self.verbose_logs = self.input_tokens = self.output_tokens = None
+        self.verbose_logs = self.input_tokens = self.output_tokens = self.evaluation_cost = None
+        self._costs: list[float | None] = []
         # DeepEval's cache compares a metric's criteria, but not its prompt.
         self.criteria = self.judge.identity
 
@@ -215,14 +254,37 @@ class _Judged:
         except Exception as error:
             verdict = getattr(error, "verdict", None) or getattr(error.__cause__, "verdict", None)
             self._set_verdict(verdict or self.verdict)
-            self.error = str(error)
+            self.error = self.reason = str(error)
+            self.is_successful()
+            self._log(self.error)
             raise
+
+    def _perform(self, step: Step) -> Any:  # noqa: ANN401  the result depends on the step
+        """Do a step of the conversation with the model, and note what it cost."""
+        return self._noted(perform(step, self._perform))
+
+    async def _aperform(self, step: Step) -> Any:  # noqa: ANN401
+        return self._noted(await aperform(step, self._aperform))
+
+    def _noted(self, result: Any) -> Any:  # noqa: ANN401
+        if isinstance(result, Reply):
+            self._costs.append(_cost(result, self.prices))
+        return result
+
+    def _log(self, conclusion: str) -> None:
+        """Set the logs; DeepEval prints the conclusion, but does not keep it."""
+        verdict = self.verdict
+        steps = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
+        steps += [f"Reply:\n{verdict.reply}"] if verdict and verdict.error and verdict.reply else []
+        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), [*steps, conclusion])
 
     def _set_verdict(self, verdict: Verdict | None) -> None:
         self.verdict = verdict
         if verdict and verdict.usage:
             self.input_tokens = verdict.usage.prompt_tokens
             self.output_tokens = verdict.usage.completion_tokens
+        costs = [cost for cost in self._costs if cost is not None]
+        self.evaluation_cost = sum(costs) if costs and len(costs) == len(self._costs) else None
 
     def _set_result(self, verdict: Verdict) -> None:
         self._set_verdict(verdict)
@@ -233,8 +295,7 @@ class _Judged:
         self.reason = named_score.explanation if self.include_reason else status
         self.success = verdict.passed
         self.is_successful()
-        steps = [verdict.model_dump_json(indent=2, exclude_defaults=True), f"Score: {self.score}"]
-        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), steps)
+        self._log(f"Score: {self.score}")
 
 
 class JudgeMetric(_Judged, BaseMetric):
@@ -354,10 +415,27 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.load`.
     """
-    first, second = shared(PassageRecallMetric(**options).model)
-    recall: dict[str, Any] = {**options, "model": first}
-    precision: dict[str, Any] = {**options, "model": second}
-    return PassageRecallMetric(**recall), PassagePrecisionMetric(**precision)
+    first, second = _sharing(PassageRecallMetric(**options).judge)
+    applied = {"model", "judge", *OtherOptions.__annotations__}
+    others: dict[str, Any] = {name: value for name, value in options.items() if name not in applied}
+    return PassageRecallMetric(judge=first, **others), PassagePrecisionMetric(judge=second, **others)
+
+
+def _sharing(judge: AnyJudge) -> tuple[AnyJudge, AnyJudge]:
+    """Two judges like this one that share their calls."""
+    if isinstance(judge, Judge):
+        first, second = (replace(judge, model=model) for model in shared(judge.model))
+        return first, second
+    pairs = [[replace(each, model=model) for model in shared(each.model)] for each in judge.judges]
+    one, other = (replace(judge, judges=tuple(judges)) for judges in zip(*pairs, strict=True))
+    return one, other
+
+
+def _cost(reply: Reply, prices: Prices | None) -> float | None:
+    """What a reply cost by the prices, or else as the model states it; None if neither is known."""
+    if reply.cached:
+        return 0.0
+    return prices.of(reply.usage) if prices and reply.usage else reply.cost
 
 
 def _tool_results(test_case: Any) -> list[Document]:  # noqa: ANN401

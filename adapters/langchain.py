@@ -3,21 +3,36 @@
     grounded = runnable("groundedness", model=ChatOpenAI(model="gpt-4o-mini"))
     verdict = grounded.invoke({"query": "...", "context": documents, "response": "..."})
 
-The input is a case, or a mapping with its fields under their usual names; the output is a verdict.
+The input is a case, a mapping with its fields under their usual names, or an agent's state with `messages`;
+the output is a verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias, Unpack, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
-from groundjudge import Case, Judge, JudgeOptions, Reply, ReplyError, Request, Rubric, Verdict, as_judge
-from groundjudge.case import Context, Text
-from groundjudge.judge import Step, aperform, perform
+from groundjudge import (
+    AnyJudge,
+    Case,
+    CaseError,
+    GroundjudgeError,
+    Judge,
+    PanelOptions,
+    Reply,
+    ReplyError,
+    Request,
+    Rubric,
+    Verdict,
+    as_judge,
+)
+from groundjudge.case import FIELD_NAMED, Context, Text
+from groundjudge.judge import Step, aperform, error_verdict, perform
 from groundjudge.models.lookup import ModelLike
+from groundjudge.paths import check_paths
 from groundjudge.prompt import Input
 from groundjudge.reply import reply_of
 
@@ -36,52 +51,84 @@ except ImportError as error:
 __all__ = ["parser", "prompt", "runnable"]
 
 Judged: TypeAlias = Case | Mapping[str, Any]
+Where: TypeAlias = Mapping[str, str] | Callable[[Any], Judged] | None
+OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
+ROOT = "input"
+"""What the paths of a `case` begin with."""
+
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
 def runnable(
-    judge: str | Path | Rubric | Judge,
+    judge: str | Path | Rubric | AnyJudge,
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
-    **options: Unpack[JudgeOptions],
+    case: Where = None,
+    on_error: OnError = "raise",
+    **options: Unpack[PanelOptions],
 ) -> Runnable[Judged, Verdict]:
     """Make a judge a runnable.
 
     A trace shows a run with the judge's name and the child runs "prompt", "model" (with the chat model's
-    own run inside) and "parser": three more if the model is asked again, none for a blank response.
+    own run inside) and "parser": three more if the model is asked again, none for a blank response. Each
+    vote of a panel is a child run with these runs inside.
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
             unless another one is given.
         llm: the same as `model`, under LangChain's usual name.
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"query": "input.q", "response": "input.choices.0.text"}, or a function from the input to the
+            case. A path begins with input. Fields that the mapping does not contain are read as without it.
+        on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
+            a failing row does not end a `batch`.
         options: further options of `groundjudge.load`; they replace the judge's own.
 
     Returns:
-        A runnable from a case, or a mapping with its fields, to a verdict. It raises CaseError, ModelError
-        or ReplyError, with the verdict (status "error") in the attribute `verdict`.
+        A runnable from a case, or a mapping as `Case.from_state` reads it, to a verdict. It raises CaseError,
+        ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
-        GroundjudgeError: as for `groundjudge.load`.
+        GroundjudgeError: as for `groundjudge.load`; CaseError if `case` has an unknown field or root.
         TypeError: an option is unknown, or both `model` and `llm` are given.
+        ValueError: `on_error` has another value.
     """
     if model is not None and llm is not None:
         message = "model and llm are two names for the same argument: pass one of them"
         raise TypeError(message)
+    if on_error not in get_args(OnError):
+        message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
+        raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
+    _check_where(case, loaded.inputs)
 
-    def invoke(case: Judged, config: RunnableConfig) -> Verdict:
-        return loaded.judge(case, _traced(config))
+    def failed(error: Exception) -> Verdict:
+        if isinstance(error, GroundjudgeError):
+            error.verdict = loaded.failed(error)
+        if on_error == "raise":
+            raise error
+        return loaded.failed(error)
 
-    async def ainvoke(case: Judged, config: RunnableConfig) -> Verdict:
-        return await loaded.ajudge(case, _atraced(config))
+    def invoke(given: Judged, config: RunnableConfig) -> Verdict:
+        try:
+            return loaded.judge(_case(given, case), _traced(config))
+        except Exception as error:  # noqa: BLE001  raised again unless it shall be a verdict
+            return failed(error)
+
+    async def ainvoke(given: Judged, config: RunnableConfig) -> Verdict:
+        try:
+            return await loaded.ajudge(_case(given, case), _atraced(config))
+        except Exception as error:  # noqa: BLE001  as above
+            return failed(error)
 
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
-    typed = step.with_types(input_type=_schema(loaded.rubric), output_type=Verdict)
+    input_type: Any = _schema(loaded.name, loaded.inputs) if case is None else Any
+    typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
 
 
@@ -89,15 +136,25 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
     """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
 
     Returns:
-        A runnable from a case, or a mapping with its fields, to the prompt. It raises CaseError.
+        A runnable from a case, or a mapping as `Case.from_state` reads it, to the prompt. It raises
+        CaseError, with the verdict in the attribute `verdict`: also on a blank response that
+        `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
     rubric = _rubric(judge)
 
-    def render(case: Judged) -> ChatPromptValue:
-        return _prompt_value(rubric.ask(case))
+    def render(given: Judged) -> ChatPromptValue:
+        row = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+        try:
+            case = _case(given)
+            row = row.model_copy(update={"case_id": case.id})
+            _refuse_blank_response(rubric, case)
+            return _prompt_value(rubric.ask(case))
+        except CaseError as error:
+            error.verdict = error_verdict(row, error)
+            raise
 
     step = RunnableLambda(render, name="prompt")
-    return step.with_types(input_type=_schema(rubric), output_type=ChatPromptValue)
+    return step.with_types(input_type=_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
 def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParser[Verdict]:
@@ -114,7 +171,7 @@ def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParse
     Raises:
         CaseError: `case` is a mapping that cannot become a case.
     """
-    return Parser(rubric=_rubric(judge), case=None if case is None else Case.of(case))
+    return Parser(rubric=_rubric(judge), case=None if case is None else _case(case))
 
 
 class Parser(BaseOutputParser[Verdict]):
@@ -140,37 +197,66 @@ class Parser(BaseOutputParser[Verdict]):
         return "groundjudge"
 
 
+def _check_where(where: Where, inputs: Sequence[Input]) -> None:
+    """Refuse a `case` that no input could make right."""
+    if isinstance(where, Mapping):
+        own = [each.name for each in inputs if each.is_own]
+        check_paths(where, [*FIELD_NAMED, *own, "id", "metadata"], [ROOT])
+    elif where is not None and not callable(where):
+        message = f"case must be a mapping of field to dotted path, or a function, not {where!r}"
+        raise TypeError(message)
+
+
+def _case(given: Judged, where: Where = None) -> Case:
+    """The case that the input of a runnable describes."""
+    found = where(given) if callable(where) else given
+    if isinstance(found, Case):
+        return found
+    return Case.from_state(found, where=None if callable(where) else where, roots={ROOT: given})
+
+
+def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
+    """Raise the error of a blank response, with the verdict that `empty_response` makes of it."""
+    verdict = rubric.verdict_without_call(case)
+    if verdict is not None:
+        try:
+            rubric.with_options(empty_response="error").verdict_without_call(case)
+        except CaseError as error:
+            error.verdict = verdict
+            raise
+
+
 def _rubric(judge: Judge | Rubric) -> Rubric:
     return judge.rubric if isinstance(judge, Judge) else judge
 
 
-def _traced(config: RunnableConfig) -> Callable[[Step], Any]:
+def _traced(parent: RunnableConfig) -> Callable[[Step], Any]:
     """A function that performs the steps of a conversation, each as a child run."""
 
     def traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
         results: list[Any] = []
 
-        def work(_: object) -> Any:  # noqa: ANN401
-            results.append(perform(step))
+        def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
+            results.append(perform(step, _traced(config)))
             return _traceable(results[0])
 
-        RunnableLambda(work).invoke(_traceable(step.given), patch_config(config, run_name=step.name))
+        RunnableLambda(work).invoke(_traceable(step.given), patch_config(parent, run_name=step.name))
         return results[0]
 
     return traced
 
 
-def _atraced(config: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
+def _atraced(parent: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
     """Like `_traced`, without blocking the event loop."""
 
     async def traced(step: Step) -> Any:  # noqa: ANN401
         results: list[Any] = []
 
-        async def work(_: object) -> Any:  # noqa: ANN401
-            results.append(await aperform(step))
+        async def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
+            results.append(await aperform(step, _atraced(config)))
             return _traceable(results[0])
 
-        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(config, run_name=step.name))
+        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(parent, run_name=step.name))
         return results[0]
 
     return traced
@@ -208,10 +294,10 @@ def _message(reply: Reply) -> AIMessage:
     return message
 
 
-def _schema(rubric: Rubric) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
-    """The input schema: what the judge's prompt shows of a case."""
-    fields = dict(map(_schema_field, rubric.inputs))
-    return create_model(f"{rubric.name}_input", __config__=ConfigDict(extra="allow"), **fields)
+def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
+    """The input schema: what the prompt of the judge of that name shows of a case."""
+    fields = dict(map(_schema_field, inputs))
+    return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
 
 
 def _schema_field(shown: Input) -> tuple[str, Any]:

@@ -15,40 +15,61 @@ is what retriever and tool child runs returned.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack, cast
+from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
+from uuid import uuid4
 
 from pydantic_core import to_json
 
 try:
-    from langsmith import traceable
+    from langsmith import get_current_run_tree, traceable
     from langsmith.evaluation import EvaluationResult, EvaluationResults
-    from langsmith.evaluation.evaluator import DynamicRunEvaluator
-    from langsmith.schemas import Example, Run
+    from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
+    from langsmith.run_trees import RunTree
+    from langsmith.schemas import Example, Run, UsageMetadata
+    from langsmith.utils import tracing_is_enabled
 except ImportError as error:
     needed = 'groundjudge.adapters.langsmith needs LangSmith: pip install "groundjudge[langsmith]"'
     raise ImportError(needed) from error
 
 from groundjudge import (
+    AnyJudge,
     Case,
     Document,
-    Judge,
-    JudgeOptions,
+    Failure,
+    GroundjudgeError,
+    Model,
     NamedScore,
+    PanelOptions,
+    Prompt,
+    Reply,
+    Request,
     Rubric,
+    Scale,
     Summary,
     Verdict,
     as_judge,
+    names,
     summarise,
 )
 from groundjudge.case import FIELD_NAMED
+from groundjudge.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
+from groundjudge.paths import check_paths
+from groundjudge.runs.summary import MISSING
+from groundjudge.verdict import Usage, score_names
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
 CaseOf: TypeAlias = Callable[[Run, Example | None], Case | Mapping[str, Any]]
 Where: TypeAlias = CaseOf | Mapping[str, str] | None
+Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
+
+ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
+"""What a path to a field can begin with."""
 
 DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
 """The keys under which the outputs of a retriever's run can contain the documents."""
@@ -56,23 +77,43 @@ DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
 VERDICTS = "groundjudge"
 """The key in `run.extra` under which the verdicts on a run are stored for the summary."""
 
+OWNERS = "groundjudge_evaluators"
+"""The key in `run.extra` under which each feedback key has the id of the evaluator that uses it."""
+
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
+"""What a verdict says of how sure it is."""
+
+DUPLICATE = "duplicate_key"
+"""The error code of an evaluator whose feedback key another evaluator of the experiment has."""
+
+UNEXPECTED = "unexpected"
+"""The error code of an exception that is none of this library, for example of a function `case`."""
+
 
 def evaluator(
-    judge: str | Path | Rubric | Judge,
+    judge: str | Path | Rubric | AnyJudge,
     *,
     model: ModelLike | None = None,
+    key: str | None = None,
     case: Where = None,
-    **options: Unpack[JudgeOptions],
+    **options: Unpack[PanelOptions],
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
 
     The fields of the case are read from inputs, outputs and reference outputs under their usual names.
     A context is read from the outputs, else from retriever and tool child runs (see `documents`), else
-    from the inputs or reference outputs.
+    from the inputs or reference outputs. A run that failed without outputs has no response.
+
+    The trace shows each call of the model as an llm run with its messages and tokens. A call that already
+    shows itself as one (of a LangChain model, of a client in `wrap_openai`) is not shown twice. Each vote of
+    a panel is a run of its own with its calls inside. Labels are categorical feedback.
 
     Args:
-        judge: a judge, a rubric, the name of a judge, or the path of a prompt file.
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: as for `load`. A judge keeps its model unless another one is given.
+        key: the feedback key, by default the judge's name. Evaluators of one experiment need different keys.
         case: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "inputs.q", "response": "outputs.choices.0.text"}, or a function from (run, example)
             to the case. A path begins with inputs, outputs, reference_outputs, run or example. Fields that
@@ -80,56 +121,90 @@ def evaluator(
         options: further options of `load`; they replace the judge's own.
 
     Returns:
-        An evaluator with one feedback key, the judge's name; a judge with several scores has one more
-        key for each (passage_quality, passage_recall, passage_precision). It stores its verdict in
-        `run.extra`, in memory only, for `summary`.
+        An evaluator with one feedback key; a judge with several scores has one more key for each
+        (passage_quality, passage_recall, passage_precision; with key="mine": mine, mine_recall,
+        mine_precision). It stores its verdict in `run.extra`, in memory only, for `summary`.
 
     Raises:
         GroundjudgeError, TypeError: as for `load`.
+        CaseError: `unknown_field` or `bad_path`: the mapping `case` has a field that there is not, or a path
+            that begins with something else.
     """
-    return JudgeEvaluator(as_judge(judge, model, **options), case)
+    made = as_judge(judge, model, **options)
+    if case is not None and not callable(case):
+        check_paths(case, [*FIELD_NAMED, "id", "metadata", *_own_inputs(made)], ROOTS)
+    return JudgeEvaluator(made, key or made.name, case)
 
 
-def summary(judge: str | Judge) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
+def summary(
+    judge: str | Path | Rubric | AnyJudge, *, metrics: Sequence[Metric] = METRICS
+) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
     """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
-    No case is judged again. The feedback keys are the judge's name followed by:
+    No case is judged again. The feedback keys are the evaluator's key followed by:
 
     - `_mean`: the mean score, 0..1.
     - `_lower_bound`, `_upper_bound`: the mean if every error counted as 0, or as 1.
-    - `_coverage`: the share of the rows that should have a score and have one, 0..1.
+    - `_coverage`: of the rows that should have a score, the share that has one, 0..1.
     - `_pass_rate`: the share of the scored rows that passed, 0..1.
 
     The comment has the counts of the rows.
 
     Args:
-        judge: the judge or its name.
+        judge: the judge, as for `evaluator`, or the evaluator's key if it has one of its own.
+        metrics: the figures to send: "mean", "lower_bound", "upper_bound", "coverage", "pass_rate".
 
     Returns:
-        A summary evaluator. It raises ValueError if the experiment has no verdicts of the judge.
+        A summary evaluator. It raises ValueError if the experiment has no verdicts under that key.
+
+    Raises:
+        ValueError: `metrics` has a name that there is not.
+        PromptError: the path is not that of a prompt file.
     """
-    name = judge if isinstance(judge, str) else judge.name
+    key = _key_of(judge)
+    unknown = [metric for metric in metrics if metric not in METRICS]
+    if unknown:
+        message = f"unknown metric {unknown[0]!r}: metrics= is a list of some of {', '.join(METRICS)}"
+        raise ValueError(message)
 
     def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
-        verdicts = [stored[name] for run in runs if name in (stored := _verdicts(run))]
-        if not verdicts:
-            missing = f"no verdicts: evaluator({name!r}, ...) must be among the evaluators"
-            raise ValueError(missing)
+        verdicts = _verdicts(runs, key)
         (found,) = summarise(verdicts)
-        comment = _comment(found)
+        figures, comment = _figures(found), _comment(found)
         info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
         return {
             "results": [
-                EvaluationResult(key=f"{name}_{figure}", score=value, comment=comment, evaluator_info=info)
-                for figure, value in _figures(found).items()
+                EvaluationResult(
+                    key=f"{key}_{metric}", score=figures[metric], comment=comment, evaluator_info=info
+                )
+                for metric in metrics
             ]
         }
 
-    summarised.__name__ = f"{name}_summary"
+    summarised.__name__ = f"{key}_summary"
     return summarised
 
 
-def _figures(found: Summary) -> dict[str, float | None]:
+def _key_of(judge: str | Path | Rubric | AnyJudge) -> str:
+    """The key of a judge's evaluator: the judge's name; or the key itself."""
+    if not isinstance(judge, str | Path):
+        return judge.name
+    is_file = str(judge) not in names() and Path(judge).is_file()
+    return Prompt.read(judge).name if is_file or isinstance(judge, Path) else judge
+
+
+def _verdicts(runs: Sequence[Run], key: str) -> list[Verdict]:
+    """The verdicts that the evaluator with this key has stored in the runs."""
+    found = [_kept(run, VERDICTS) for run in runs]
+    verdicts = [kept[key] for kept in found if key in kept]
+    if not verdicts:
+        message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
+        keys = ", ".join(dict.fromkeys(key for kept in found for key in kept))
+        raise ValueError(f"{message}; there are those of {keys}" if keys else message)
+    return verdicts
+
+
+def _figures(found: Summary) -> dict[Metric, float | None]:
     lower_bound, upper_bound = found.bounds or (None, None)
     return {
         "mean": found.mean,
@@ -148,7 +223,7 @@ def _comment(found: Summary) -> str:
     )
 
 
-def log_verdict(verdict: Verdict, judge: Judge) -> None:
+def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
     """Log the judge's verdict as feedback on the current test of LangSmith's pytest plugin.
 
     There is one piece of feedback per score; none is sent if `LANGSMITH_TEST_TRACKING` is false.
@@ -159,7 +234,7 @@ def log_verdict(verdict: Verdict, judge: Judge) -> None:
     """
     from langsmith import testing  # noqa: PLC0415  it imports pytest, which only tests need
 
-    for result in _feedback(verdict, judge):
+    for result in _feedback(verdict, judge, _keys(judge, judge.name)):
         feedback: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
         if result.score is None and result.value is None:
             feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither
@@ -182,32 +257,150 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
-    def __init__(self, judge: Judge, where: Where) -> None:
-        judging, ajudging = traceable(name="judge")(judge.judge), traceable(name="judge")(judge.ajudge)
+    def __init__(self, judge: AnyJudge, key: str, where: Where) -> None:
+        keys, evaluator = _keys(judge, key), uuid4().hex
+
+        @traceable(name="judge")
+        def judging(case: Case | Mapping[str, Any]) -> Verdict:
+            return judge.judge(case, _traced)
+
+        @traceable(name="judge")
+        async def ajudging(case: Case | Mapping[str, Any]) -> Verdict:
+            return await judge.ajudge(case, _atraced)
+
+        def conclude(verdict: Verdict, run: Run, example: Example | None) -> EvaluationResults:
+            verdict = _explained(verdict, run, example)
+            if _kept(run, OWNERS)[key] == evaluator:
+                _keep(run, VERDICTS, {key: verdict})
+            return {"results": _feedback(verdict, judge, keys)}
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
+                _claim(run, [*keys.values()], evaluator)
                 verdict = judging(_case(judge, run, example, where))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
-            return _conclude(verdict, judge, run, example)
+            return conclude(verdict, run, example)
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
+                _claim(run, [*keys.values()], evaluator)
                 verdict = await ajudging(_case(judge, run, example, where))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
-            return _conclude(verdict, judge, run, example)
+            return conclude(verdict, run, example)
 
-        score.__name__ = ascore.__name__ = judge.name
+        score.__name__ = ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
-        self.keys = list(judge.score_names)
+        self.keys = list(keys.values())
 
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback, which LangSmith reads before there is any."""
         return self.keys
+
+
+def _keys(judge: AnyJudge, key: str) -> dict[str, str]:
+    """The feedback keys by the parts of the verdict; the headline's part is ""."""
+    return score_names(key, judge.part_names)
+
+
+def _traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
+    """Perform a step of a conversation, with each call of a model as an llm run and each vote as a run."""
+    talk = step.talk
+    if talk:
+
+        @traceable(name=step.name)
+        def voting(case: Case) -> Verdict:
+            return drive(talk(case), _traced)
+
+        return voting(step.given)
+    with _llm_run(step) as results:
+        results.append(perform(step))
+    return results[0]
+
+
+async def _atraced(step: Step) -> Any:  # noqa: ANN401
+    """Like `_traced`, without blocking the event loop."""
+    talk = step.talk
+    if talk:
+
+        @traceable(name=step.name)
+        async def voting(case: Case) -> Verdict:
+            return await adrive(talk(case), _atraced)
+
+        return await voting(step.given)
+    with _llm_run(step) as results:
+        results.append(await aperform(step))
+    return results[0]
+
+
+@contextmanager
+def _llm_run(step: Step) -> Generator[list[Any]]:
+    """Add a call of the model to the trace when it has ended, unless it has added itself.
+
+    Only then is it known whether the model is traced, for example by `wrap_openai` within a function.
+    """
+    results: list[Any] = []
+    model = step.model
+    parent = get_current_run_tree() if model and tracing_is_enabled() is True else None
+    if model is None or parent is None:
+        yield results
+        return
+    n_before, started, error = len(parent.child_runs), datetime.now(UTC), None
+    try:
+        yield results
+    except Exception as raised:
+        error = repr(raised)
+        raise
+    finally:
+        if not _has_llm_run(parent.child_runs[n_before:]):
+            parent.create_child(
+                step.name,
+                "llm",
+                inputs=_call(model, step.given),
+                outputs=_completion(results[0]) if results else None,
+                error=error,
+                start_time=started,
+                end_time=datetime.now(UTC),
+                extra={"metadata": _metadata(model, *results)},
+            ).post()
+
+
+def _has_llm_run(runs: Sequence[RunTree]) -> bool:
+    return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
+
+
+def _call(model: Model, request: Request) -> dict[str, Any]:
+    return {"model": model.name, "messages": [*map(dict, request.messages)], **request.parameters}
+
+
+def _completion(reply: Reply) -> dict[str, Any]:
+    """The reply as a chat completion, with its tokens as LangSmith names them."""
+    message = {"role": "assistant", "content": reply.text}
+    message |= {"refusal": reply.refusal} if reply.refusal else {}
+    completion: dict[str, Any] = {"choices": [{"message": message, "finish_reason": reply.finish_reason}]}
+    completion |= {"model": reply.model} if reply.model else {}
+    return completion | ({"usage_metadata": _tokens(reply.usage)} if reply.usage else {})
+
+
+def _metadata(model: Model, reply: Reply | None = None) -> dict[str, Any]:
+    """What LangSmith needs to look up the price of a call and to show its tokens."""
+    metadata: dict[str, Any] = {"ls_model_type": "chat", "ls_model_name": model.name}
+    inner = getattr(model, "model", model)  # that of a CachedModel
+    endpoint = str(getattr(inner, "endpoint", ""))
+    if "://" in endpoint:  # chat completions are OpenAI's interface, whoever offers them
+        metadata["ls_provider"] = "azure" if ".azure." in endpoint else "openai"
+    return metadata | ({"usage_metadata": _tokens(reply.usage)} if reply and reply.usage else {})
+
+
+def _tokens(usage: Usage) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=usage.prompt_tokens,
+        output_tokens=usage.completion_tokens,
+        total_tokens=usage.total_tokens,
+    )
 
 
 def _sides(run: Run, example: Example | None) -> dict[str, Any]:
@@ -219,25 +412,37 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _case(judge: Judge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
+def _case(judge: AnyJudge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
     """The case by `where`, or by the usual names; its context, if it has none, from the child runs."""
     if callable(where):
         return where(run, example)
     sides, roots = _sides(run, example), {"run": run, "example": example}
     case = _with_metadata(Case.from_exchange(**sides, where=where, roots=roots), judge, example)
+    mapped = {FIELD_NAMED.get(name) for name in where or ()}
+    if _has_crashed(run) and "response" not in mapped:  # the inputs can hold a response too
+        case = case.model_copy(update={"response": None})
     if any(field.field == "context" for field in judge.inputs):
-        is_mapped = "context" in {FIELD_NAMED.get(name) for name in where or ()}
-        source = case if is_mapped else Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
+        answered = Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
+        source = case if "context" in mapped else answered
         retrieved = documents(run) if source.context is None else None
         return case if retrieved is None else case.model_copy(update={"context": retrieved})
     return case
 
 
-def _with_metadata(case: Case, judge: Judge, example: Example | None) -> Case:
+def _with_metadata(case: Case, judge: AnyJudge, example: Example | None) -> Case:
     """The case with what only the example's metadata holds for the inputs of the judge's own."""
-    own = {each.name for each in judge.inputs if each.is_own}
+    own = _own_inputs(judge)
     found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
     return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
+
+
+def _own_inputs(judge: AnyJudge) -> list[str]:
+    return [each.name for each in judge.inputs if each.is_own]
+
+
+def _has_crashed(run: Run) -> bool:
+    """Whether the run failed before it returned anything."""
+    return bool(run.error) and all(value is None for value in (run.outputs or {}).values())
 
 
 def _sources(run: Run) -> Iterator[Run]:
@@ -266,48 +471,91 @@ def _returned(source: Run) -> tuple[Document, ...]:
     return (Document(content=text, title=f"Tool Result: {source.name}", kind="tool"),)
 
 
-def _with_sides(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
-    """The verdict; if there was no case to judge, its error lists the keys that LangSmith had."""
+def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
+    """The verdict; if there was no case to judge, its error says what LangSmith had, and why.
+
+    Whatever a run lacks that has crashed, it lacks a response, which is an error and never a missing field.
+    """
     error = verdict.error
-    if error is None or verdict.attempts or error.code == "unexpected":
+    if error is None or verdict.attempts or error.code == DUPLICATE:
         return verdict
-    sides = _sides(run, example).items()
-    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
-    message = f"{error.message}. LangSmith gave {keys}"
-    if not any(_sources(run)):
-        message += "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
+    code, message = error.code, error.message
+    if code != UNEXPECTED:
+        message += f". LangSmith gave {_keys_of_sides(run, example)}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    return verdict.model_copy(update={"error": error.model_copy(update={"message": message})})
+    if _has_crashed(run) and code in {MISSING, UNEXPECTED}:
+        code = "no_response"
+    return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 
-def _conclude(verdict: Verdict, judge: Judge, run: Run, example: Example | None) -> EvaluationResults:
-    verdict = _with_sides(verdict, run, example)
-    run.extra = {**(run.extra or {}), VERDICTS: {**_verdicts(run), judge.name: verdict}}
-    return {"results": _feedback(verdict, judge)}
+def _keys_of_sides(run: Run, example: Example | None) -> str:
+    sides = _sides(run, example).items()
+    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
+    if any(_sources(run)):
+        return keys
+    return f"{keys}; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
 
 
-def _verdicts(run: Run) -> dict[str, Verdict]:
-    """The verdicts that evaluators have stored in the run, by the names of the judges."""
-    return cast("dict[str, Verdict]", (run.extra or {}).get(VERDICTS, {}))
+def _kept(run: Run, name: str) -> dict[str, Any]:
+    """What evaluators keep in the run, by their keys: their verdicts, or their ids."""
+    return cast("dict[str, Any]", (run.extra or {}).get(name, {}))
 
 
-def _feedback(verdict: Verdict, judge: Judge) -> list[EvaluationResult]:
+def _keep(run: Run, name: str, content: Mapping[str, Any]) -> None:
+    run.extra = {**(run.extra or {}), name: {**_kept(run, name), **content}}
+
+
+def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
+    """Reserve the feedback keys of an evaluator on the run, before it judges.
+
+    Raises:
+        GroundjudgeError: `duplicate_key`: another evaluator has one of them.
+    """
+    owners = dict.fromkeys(keys, evaluator) | _kept(run, OWNERS)
+    _keep(run, OWNERS, owners)
+    taken = next((key for key in keys if owners[key] != evaluator), None)
+    if taken:
+        message = (
+            f"two evaluators have the feedback key {taken!r}, so the verdicts of one would overwrite the "
+            f"other's: give one of them another key, as in evaluator(..., key='{taken}_2')"
+        )
+        raise GroundjudgeError(DUPLICATE, message, taken)
+
+
+def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
-    return [_result(score, verdict) for score in judge.scores(verdict)]
+    config = _categories(judge.scale)
+    return [
+        _result(keys[score.part], score, verdict, None if score.score is None else config)
+        for score in judge.scores(verdict)
+    ]
 
 
-def _result(score: NamedScore, verdict: Verdict) -> EvaluationResult:
+def _categories(scale: Scale) -> FeedbackConfig | None:
+    """The labels of a scale as LangSmith's categories, which must have a value; None if it has numbers."""
+    listed: list[Any] = [
+        {"value": own, "label": name} for name, own in scale.choices.items() if own is not None
+    ]
+    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed) if listed else None
+
+
+def _result(key: str, score: NamedScore, verdict: Verdict, config: FeedbackConfig | None) -> EvaluationResult:
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
     info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
-    extra |= {"error": True} if verdict.error else {}
+    extra |= verdict.model_dump(
+        mode="json", include=DOUBT, exclude={"votes": {"__all__": {"reply"}}}, exclude_defaults=True
+    )
+    if verdict.error:
+        extra |= {"error": True} | ({} if verdict.reply is None else {"reply": verdict.reply})
     return EvaluationResult(
-        key=score.name,
+        key=key,
         score=score.score,
         value=score.value,
         comment=score.explanation,
         evaluator_info=info,
+        feedback_config=config,
         extra=extra,
     )

@@ -7,18 +7,18 @@ from typing import Any
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 
-from groundjudge import Case, Judge, Verdict
+from groundjudge import AnyJudge, Case, Verdict
 
 
 @dataclass
 class JudgeEvaluator(Evaluator[Any, Any, Any]):
     """A judge for `Dataset.evaluate`: a result for each of its scores, none where nothing applies."""
 
-    judge: Judge
+    judge: AnyJudge
 
     def get_evaluator_version(self) -> str:
         """The hash of the prompt."""
-        return self.judge.rubric.prompt.sha256
+        return self.judge.prompt_id.sha256
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Judge one case."""

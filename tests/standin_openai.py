@@ -10,9 +10,11 @@ to its answer. A plain str is short for Text(str).
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
 
@@ -62,11 +64,18 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Half:
+    """The first half of a chat completion: then the connection is closed."""
+
+    text: str = "fine"
+
+
+@dataclass(frozen=True)
 class Hang:
     """No response: the connection stays open."""
 
 
-Answer: TypeAlias = str | Text | Status | Raw | Cut | Hang
+Answer: TypeAlias = str | Text | Status | Raw | Cut | Half | Hang
 Script: TypeAlias = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
 
 
@@ -180,6 +189,7 @@ class StandIn:
         self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self._handle)
+        app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
@@ -189,7 +199,7 @@ class StandIn:
         await self._down.wait()
         await runner.cleanup()
 
-    async def _handle(self, request: web.Request) -> web.Response:
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
@@ -208,12 +218,11 @@ class StandIn:
             return self.script(body)
         return self.script[min(len(self.requests), len(self.script)) - 1]
 
-    async def _send(self, request: web.Request, answer: Answer) -> web.Response:
+    async def _send(self, request: web.Request, answer: Answer) -> web.StreamResponse:
         match answer:
-            case str():
-                return web.json_response(_completion(Text(answer)))
-            case Text():
-                return web.json_response(_completion(answer))
+            case str() | Text():
+                shown = Text(answer) if isinstance(answer, str) else answer
+                return web.json_response(_completion(shown))
             case Status():
                 headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
                 return web.json_response(_error(answer), status=answer.status, headers=headers)
@@ -223,9 +232,24 @@ class StandIn:
                 if request.transport:
                     request.transport.abort()
                 return web.Response()
+            case Half():
+                return await _send_half(request, answer)
             case Hang():
                 await self._down.wait()
                 return web.Response()
+
+
+async def _send_half(request: web.Request, answer: Half) -> web.StreamResponse:
+    body = json.dumps(_completion(Text(answer.text))).encode()
+    response = web.StreamResponse()
+    response.content_type = "application/json"
+    response.content_length = len(body)
+    with suppress(ConnectionError):  # the client may be gone
+        await response.prepare(request)
+        await response.write(body[: len(body) // 2])
+    if request.transport:
+        request.transport.close()
+    return response
 
 
 def _completion(answer: Text) -> dict[str, Any]:

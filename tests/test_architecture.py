@@ -40,6 +40,7 @@ ROOMS = (
     "",  # the public face: groundjudge/__init__.py
     "adapters",
     "cli",
+    "__main__",
 )
 """Files and folders from the ground up: each imports itself and those before it."""
 

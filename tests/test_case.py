@@ -25,6 +25,7 @@ from langchain_core.messages import (
 
 from groundjudge.case import ALIASES, FIELD_NAMED, Case, Document, Message, ToolCall
 from groundjudge.errors import CaseError
+from groundjudge.paths import check_paths
 from groundjudge.prompt import Prompt
 
 SHOWS_ALL = Prompt.parse(
@@ -411,8 +412,9 @@ def test_id_is_kept_as_a_string(given_id: Any, kept: str | None) -> None:
 
 SPECIFIED = {
     "query": "question input user_input customerQuery",
-    "response": "answer output actual_output prediction statement hypothesis passage_llm",
-    "context": "contexts documents retrieved_contexts retrieval_context retrievedDocuments source premise",
+    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
+    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
+    "retrievedDocuments source premise",
     "reference": "ground_truth expected_output expected reference_answer passage_gt",
     "conversation": "history messages turns",
     "profile": "",
@@ -438,6 +440,9 @@ def test_fields_have_no_other_names() -> None:
         {"query": "a", "question": "b"},
         {"answer": "a", "output": "b", "response": "a"},
         {"context": "a", "documents": ["a", "b"]},
+        {"source_documents": ["a"], "docs": ["b"]},
+        {"result": "a", "generation": "b"},
+        {"answer": "a", "result": "b"},
         {"answers": ["a"], "real_answers": ["b"]},
         {"history": [("user", "a")], "turns": [("assistant", "a")]},
         {"query": "a", "input": [{"role": "user", "content": "a"}]},
@@ -527,7 +532,7 @@ def missing(row: dict[str, Any]) -> CaseError:
     return raised.value
 
 
-@pytest.mark.parametrize("key", ["contxt", "Context", "retrieved", "context_", "docs"])
+@pytest.mark.parametrize("key", ["contxt", "Context", "retrieved", "context_", "doc"])
 def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
     error = missing({"query": "q", key: "", "response": "r"})
     assert error.subject == "context"
@@ -539,8 +544,17 @@ def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({}, "not given. Give it as query or question or input or user_input or customerQuery."),
+        (
+            {"context": "c", "response": "r"},
+            "not given. Give it as query or question or input or user_input or customerQuery.",
+        ),
         ({}, "The case has: nothing"),
+        (
+            {},
+            "query, which is not given, and context, which is not given. Give query as query or question or",
+        ),
+        ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
+        ({"query": " "}, "; context as context or contexts or documents or"),
         ({"query": " ", "context": "c"}, "blank. Give it as"),
         ({"query": [], "context": "c"}, "blank. Give it as"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),
@@ -664,6 +678,236 @@ def test_inputs_without_outputs_go_to_metadata() -> None:
     assert Case.from_mapping({"inputs": {"question": "q"}}).given() == ("inputs",)
 
 
+# --- states of agents -------------------------------------------------------------------------
+
+SYSTEM, USER = ("system", "Be kind."), ("user", "When does it open?")
+CALLS = AIMessage("", tool_calls=[{"name": "get_hours", "args": {}, "id": "1"}])
+CALLS_AND_SAYS = AIMessage("I will look.", tool_calls=[{"name": "get_hours", "args": {}, "id": "1"}])
+RESULT = ToolMessage("Open at 9.", name="get_hours", tool_call_id="1")
+ANSWER = AIMessage("At 9.")
+RESULT_READ = Document(content="Open at 9.", title="get_hours", kind="tool")
+WHEN = {"query": "When does it open?"}
+OLDER = [("user", "Hi."), ("assistant", "Hello.")]
+
+STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "an exchange": (
+        {"messages": [USER, ANSWER]},
+        {**WHEN, "response": "At 9.", "conversation": [USER]},
+    ),
+    "OpenAI's messages": (
+        {"messages": OPENAI},
+        {
+            "query": "Where is it?",
+            "response": "In Köln.",
+            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
+            "conversation": CHAT[:4],
+        },
+    ),
+    "LangChain's messages": (
+        {"messages": LANGCHAIN},
+        {
+            "query": "Where is it?",
+            "response": "In Köln.",
+            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
+            "conversation": CHAT[:4],
+        },
+    ),
+    "a tool": (
+        {"messages": [USER, CALLS, RESULT, ANSWER]},
+        {**WHEN, "response": "At 9.", "context": RESULT_READ, "conversation": [USER, CALLS, RESULT]},
+    ),
+    "two tools": (
+        {"messages": [USER, CALLS, RESULT, ("tool", "Closed on Sundays."), ANSWER]},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": [RESULT_READ, {"content": "Closed on Sundays.", "kind": "tool"}],
+            "conversation": [USER, CALLS, RESULT, ("tool", "Closed on Sundays.")],
+        },
+    ),
+    "an earlier exchange with a tool": (
+        {"messages": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER, ANSWER]},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "conversation": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER],
+        },
+    ),
+    "no answer to the last question": (
+        {"messages": [*OLDER, USER]},
+        {**WHEN, "conversation": [*OLDER, USER]},
+    ),
+    "a tool call without an answer": (
+        {"messages": [*OLDER, USER, CALLS, RESULT]},
+        {**WHEN, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
+    ),
+    "a text beside a tool call is no answer": (
+        {"messages": [USER, CALLS_AND_SAYS]},
+        {**WHEN, "conversation": [USER, CALLS_AND_SAYS]},
+    ),
+    "the last of two answers": (
+        {"messages": [USER, ("assistant", "Moment."), ANSWER]},
+        {**WHEN, "response": "At 9.", "conversation": [USER, ("assistant", "Moment.")]},
+    ),
+    "a blank last answer": (
+        {"messages": [USER, ANSWER, AIMessage("")]},
+        {**WHEN, "response": "", "conversation": [USER, ANSWER]},
+    ),
+    "content blocks": (
+        {
+            "messages": [
+                HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
+                AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
+            ]
+        },
+        {
+            "query": "When does\nit open?",
+            "response": "At 9.",
+            "conversation": [("user", "When does\nit open?")],
+        },
+    ),
+    "system messages": (
+        {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
+        {**WHEN, "response": "At 9.", "conversation": [SYSTEM, USER, SYSTEM]},
+    ),
+    "only a system message": ({"messages": [SYSTEM]}, {"conversation": [SYSTEM]}),
+    "only an answer": ({"messages": [ANSWER]}, {"response": "At 9.", "conversation": []}),
+    "a single message": ({"messages": HumanMessage(USER[1])}, {**WHEN, "conversation": [USER]}),
+    "no messages": ({"messages": []}, {"conversation": []}),
+    "null": ({"messages": None, "question": "q"}, {"query": "q"}),
+    "a text": ({"messages": "q", "answer": "r"}, {"conversation": "q", "response": "r"}),
+    "a context beside it": (
+        {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
+        {**WHEN, "response": "At 9.", "context": "c", "conversation": [USER, CALLS, RESULT]},
+    ),
+    "an empty context beside it": (
+        {"messages": [USER, RESULT, ANSWER], "context": []},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER, RESULT]},
+    ),
+    "a query beside it": (
+        {"messages": [USER, ANSWER], "question": "q"},
+        {"query": "q", "response": "At 9.", "conversation": [USER]},
+    ),
+    "a response beside it": (
+        {"messages": [*OLDER, USER], "answer": "r"},
+        {**WHEN, "response": "r", "conversation": [*OLDER, USER]},
+    ),
+    "the conversation before another response": (
+        {"messages": OLDER, "query": "q", "answer": "r"},
+        {"query": "q", "response": "r", "conversation": OLDER},
+    ),
+    "a blank response beside it": (
+        {"messages": [USER, ANSWER], "answer": ""},
+        {**WHEN, "response": "", "conversation": [USER, ANSWER]},
+    ),
+    "a conversation beside it": (
+        {"messages": [USER, ANSWER], "history": OLDER},
+        {**WHEN, "response": "At 9.", "conversation": OLDER},
+    ),
+    "further keys": (
+        {"messages": [USER, ANSWER], "id": 7, "steps": 2, "reference": "g"},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "conversation": [USER],
+            "id": "7",
+            "metadata": {"steps": 2},
+            "reference": "g",
+        },
+    ),
+    "no messages at all": ({"question": "q", "generation": "r"}, {"query": "q", "response": "r"}),
+}
+
+
+@pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
+def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
+    assert Case.from_state(state) == Case(**fields)
+
+
+STATE: dict[str, Any] = {
+    "messages": [USER, RESULT, ANSWER],
+    "docs": ["a"],
+    "context": "b",
+    "final": {"text": "At ten."},
+    "agent": {"messages": [*OLDER]},
+    "topic": "hours",
+}
+MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "a field": (
+        {"response": "input.final.text", "context": "input.docs"},
+        {**WHEN, "response": "At ten.", "context": "a", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "an alias": (
+        {"generation": "input.final.text", "source_documents": "input.context"},
+        {**WHEN, "response": "At ten.", "context": "b", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "a path that leads nowhere": (
+        {"response": "input.finale.text", "context": "input.context"},
+        {**WHEN, "context": "b", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "messages": (
+        {"messages": "input.agent.messages", "context": "input.docs"},
+        {"query": "Hi.", "response": "Hello.", "context": "a", "conversation": OLDER[:1]},
+    ),
+    "the conversation": (
+        {"conversation": "input.agent.messages", "context": "input.docs"},
+        {**WHEN, "response": "At 9.", "context": "a", "conversation": OLDER},
+    ),
+    "id and metadata": (
+        {"id": "input.topic", "metadata": "input.final", "context": "input.docs"},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": "a",
+            "conversation": [USER, RESULT],
+            "id": "hours",
+            "metadata": {"text": "At ten."},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("where", "fields"), MAPPED.values(), ids=MAPPED)
+def test_paths_into_a_state_come_before_usual_names_and_messages(
+    where: dict[str, str], fields: dict[str, Any]
+) -> None:
+    case = Case.from_state(STATE, where=where, roots={"input": STATE})
+    rest = {key: STATE[key] for key in ("final", "agent", "topic")}
+    expected = Case(**fields)
+    metadata = {**Case(metadata=rest).metadata, **expected.metadata}
+    assert case == expected.model_copy(update={"metadata": metadata})
+
+
+def test_state_that_is_an_object_is_read_by_paths() -> None:
+    state = Snippet("c", {"q": "When?"})
+    where = {"query": "input.metadata.q", "context": "input.page_content"}
+    assert Case.from_state(state, where=where, roots={"input": state}) == Case(query="When?", context="c")
+    with pytest.raises(CaseError, match="unreadable_row"):
+        Case.from_state(state)
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "message"),
+    [
+        (
+            {"qeury": "input.q"},
+            "unknown_field",
+            "unknown field 'qeury', did you mean 'query'? The",
+        ),
+        ({"zzz": "input.q"}, "unknown_field", "unknown field 'zzz'; The fields are: query, response"),
+        ({"query": "inputs.q"}, "bad_path", "begins with 'inputs', which is none of input, did you mean"),
+        ({"query": "q"}, "bad_path", "the path 'q' begins with 'q', which is none of input"),
+        ({"query": ["input", "q"]}, "bad_path", "none of input"),
+        ({"query": ""}, "bad_path", "none of input"),
+    ],
+)
+def test_path_that_no_row_can_make_right_is_refused(where: Any, code: str, message: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        check_paths(where, ("query", "response"), ("input",))
+    assert raised.value.code == code
+    assert message in raised.value.message
+
+
 # --- arbitrary values -------------------------------------------------------------------------
 
 TEXTS = st.text(st.characters() | st.sampled_from("\ud800\udfff\x00"), max_size=8) | st.sampled_from(
@@ -724,11 +968,12 @@ def test_case_is_the_same_after_a_round_trip_through_json(case: Case) -> None:
 
 @given(ROWS | ANYTHING)
 def test_any_value_is_a_case_or_a_case_error(row: Any) -> None:
-    try:
-        case = Case.from_mapping(row)
-    except CaseError:
-        return
-    check_that_it_can_be_written_and_sent(case)
+    for read in (Case.from_mapping, Case.from_state):
+        try:
+            case = read(row)
+        except CaseError:
+            continue
+        check_that_it_can_be_written_and_sent(case)
 
 
 @given(st.text())

@@ -630,6 +630,16 @@ def test_many_quotes_are_found_as_few_are() -> None:
     assert unlisted([*quotes, lost[3]], content) == ("statement_not_in_response",)
 
 
+def test_hundreds_of_quotes_that_are_hard_to_find_are_unchecked_but_never_found_wrongly() -> None:
+    content = " ".join(f"In room {n} of the library there are {n} red chairs." for n in range(2000))
+    altered = [f"In room {n} of the library there are {n + 1} red chairs." for n in range(2000)]
+    found, warnings = find([content[:40], *altered, content[:40]], [Document(content=content)])
+    assert [(one.start, one.end, one.exact) for one in found[:1]] == [(0, 40, True)]
+    assert all(content[one.start : one.end] == content[:40] for one in found)
+    assert warnings == ("evidence_altered", "evidence_unchecked")
+    assert unlisted(altered, content) == ("statement_not_in_response", "statements_unchecked")
+
+
 @pytest.mark.parametrize("sentence", ["_", "...", "—", "**", "?!"])
 def test_sentence_of_signs_alone_gives_no_warning(sentence: str) -> None:
     assert unlisted([sentence], sentence) == ()

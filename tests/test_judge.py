@@ -15,6 +15,7 @@ from scripted_model import ScriptedModel
 from groundjudge import (
     Case,
     CaseError,
+    Failure,
     GroundjudgeError,
     Judge,
     ModelError,
@@ -454,6 +455,38 @@ def test_verdict_has_prompt_case_id_and_signature() -> None:
         json.loads(json.dumps(verdict.model_dump(mode="json"), allow_nan=False))["signature"]
         == verdict.signature
     )
+
+
+def test_repr_of_a_judge_names_judge_model_and_prompt() -> None:
+    judge = load("statement_groundedness", model="offline")
+    prompt = f"sha:{judge.rubric.prompt.sha256[:12]}"
+    shown = f"Judge(name='statement_groundedness', model='offline', prompt='{prompt}')"
+    assert (repr(judge), str(judge)) == (shown, shown)
+    assert len(shown) < 120
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [
+        (
+            Verdict(
+                judge="g", status="ok", score=0.75, value=4, label="incomplete", reason="r", reply="r" * 999
+            ),
+            "judge='g', status='ok', score=0.75, label='incomplete'",
+        ),
+        (Verdict(judge="g", status="ok", score=0.0, usage=Usage()), "judge='g', status='ok', score=0.0"),
+        (
+            Verdict(judge="g", status="not_applicable", label="nothing_to_ground"),
+            "judge='g', status='not_applicable', label='nothing_to_ground'",
+        ),
+        (
+            Verdict(judge="g", status="error", error=Failure(code="no_verdict", message="m" * 999)),
+            "judge='g', status='error', error='no_verdict'",
+        ),
+    ],
+)
+def test_repr_of_a_verdict_has_one_short_line(verdict: Verdict, shown: str) -> None:
+    assert (repr(verdict), str(verdict)) == (f"Verdict({shown})", shown.replace(", ", " "))
 
 
 def test_request_has_messages_and_parameters_and_makes_no_call() -> None:

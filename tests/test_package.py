@@ -1,4 +1,4 @@
-"""What users install: every prompt and adapter is in it, and importing it is light."""
+"""What users install: every prompt and adapter and the examples are in it, and importing it is light."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import groundjudge
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src" / "groundjudge"
+CASES = ROOT / "examples" / "cases.jsonl"
 FRAMEWORKS = ("langsmith", "deepeval", "langchain_core", "langchain")
 HEAVY = (*FRAMEWORKS, "openai", "yaml", "aiohttp", "rapidfuzz", "json_repair", "rich", "typer")
 
@@ -23,7 +24,7 @@ def python(code: str) -> str:
     return done.stdout
 
 
-def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter(tmp_path: Path) -> None:
+def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examples(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)  # noqa: S603  sdist first, wheel from the sdist
     (wheel,) = tmp_path.glob("*.whl")
@@ -37,6 +38,7 @@ def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter(tmp_path: Pat
         expected |= found
     assert expected <= held
     assert "groundjudge/py.typed" in held
+    assert zipfile.Path(wheel, "groundjudge/cli/cases.jsonl").read_bytes() == CASES.read_bytes()
     assert not [name for name in held if not name.startswith(("groundjudge/", "groundjudge-"))]
 
 

@@ -14,7 +14,7 @@ from groundjudge.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Plain, Reading, Scorecard, Tags
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric, load_rubric, names
-from groundjudge.runs.cost import Estimate, estimate
+from groundjudge.runs.cost import Estimate, Prices, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.scale import Choices, Scale
@@ -48,6 +48,7 @@ __all__ = [
     "Part",
     "PartReading",
     "Plain",
+    "Prices",
     "Prompt",
     "PromptError",
     "PromptId",

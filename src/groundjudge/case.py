@@ -22,6 +22,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "output",
             "actual_output",
             "prediction",
+            "result",
+            "generation",
             "statement",
             "hypothesis",
             "passage_llm",
@@ -29,6 +31,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "context": (
             "contexts",
             "documents",
+            "docs",
+            "source_documents",
             "retrieved_contexts",
             "retrieval_context",
             "retrievedDocuments",
@@ -287,6 +291,44 @@ class Case(Frozen):
         return case.model_copy(update={**fields, "id": mapped.id or case.id, "metadata": metadata})
 
     @classmethod
+    def from_state(
+        cls,
+        state: object,
+        *,
+        where: Mapping[str, str] | None = None,
+        roots: Mapping[str, object] | None = None,
+    ) -> Case:
+        """Build a case from the state of an agent: its `messages`, and fields under their usual names.
+
+        Of the messages, the last user message is the query. After it, the last assistant message that calls
+        no tool is the response, and tool messages are the context. The conversation is what comes before
+        the response: all messages, if there is none or another key gives it. A field that has a key of its
+        own, even one with an empty value, is not read from the messages.
+
+        Args:
+            state: a mapping; any object if all that is needed of it is in `where`.
+            where: fields, or `messages`, that stand elsewhere, each with a dotted path that begins with one
+                of the `roots`. They come before what is found by the usual names.
+            roots: what a path can begin with, by name.
+
+        Raises:
+            CaseError: as for `from_mapping`; `bad_path` for a path that begins with something else.
+        """
+        mapped = {FIELD_NAMED.get(name, name) for name in where or () if name != "messages"}
+        row: Any = state
+        if where:
+            usual: Mapping[str, Any] = state if is_mapping(state) else {}
+            others = (key for key in usual if key == "messages" or FIELD_NAMED.get(key) not in mapped)
+            row = {key: usual[key] for key in others}
+            row |= {name: value_at(roots or {}, path) for name, path in where.items()}
+        if not is_mapping(row) or row.get("messages") is None:
+            return cls.from_mapping(row)
+        case = cls.from_mapping({key: row[key] for key in row if key != "messages"})
+        own = {field for field in ALIASES if getattr(case, field) is not None} | mapped
+        spoken = _spoken(_read("conversation", row["messages"]), has_response="response" in own)
+        return case.model_copy(update={field: spoken[field] for field in spoken.keys() - own})
+
+    @classmethod
     def _merged(cls, row: Mapping[str, Any], more: Mapping[str, Any]) -> Case:
         fields, rest = _fields((*row.items(), *more.items()), FIELD_NAMED)
         own, case_id = rest.pop("metadata", None), rest.pop("id", None)
@@ -421,6 +463,23 @@ def _side(side: object, main: str) -> dict[str, Any]:
             side = {key: value for key, value in side.items() if key != "messages"}
     fields, rest = _fields(side.items(), names)
     return {**rest, **fields}
+
+
+def _spoken(messages: str | tuple[Message, ...], *, has_response: bool) -> dict[str, Any]:
+    """The fields that an agent's messages give, None for those that they lack (see `Case.from_state`)."""
+    if isinstance(messages, str):
+        return {"conversation": messages}
+    asked = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
+    after = [*enumerate(messages)][asked + 1 :]
+    answers = (index for index, message in after if message.role == "assistant" and not message.tool_calls)
+    answer = max(answers, default=None)
+    results = [message for _, message in after if message.role == "tool"]
+    return {
+        "query": None if asked < 0 else messages[asked].content,
+        "response": None if answer is None else messages[answer].content,
+        "context": _read("context", results) if results else None,
+        "conversation": messages if has_response else messages[:answer],
+    }
 
 
 def _getter(item: object) -> Callable[[str], Any]:

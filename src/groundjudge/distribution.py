@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from groundjudge.replies.folded import fold
+from groundjudge.replies.place import Mark
 from groundjudge.replies.reading import PartReading, Reading, Span
 from groundjudge.reply import Reply, Token
 from groundjudge.scale import SPACES, Scale, folded
@@ -90,7 +91,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = found
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != (verdict.label or f"{verdict.value:g}"):
+    if names[token.text] != str(Mark(verdict.value, verdict.label)):
         return None
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:

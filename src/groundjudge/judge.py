@@ -16,6 +16,7 @@ from groundjudge.model import Model
 from groundjudge.prompt import Input
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request, Rubric
+from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Usage, Verdict, named_scores, score_names
 
 DEFAULT_REPLY_TOKENS = 2048
@@ -114,6 +115,10 @@ class Judge:
     max_reasks: int = 1
     repeat: int = 0
 
+    def __repr__(self) -> str:
+        prompt = f"sha:{self.rubric.prompt.id.sha256[:12]}"
+        return f"Judge(name={self.name!r}, model={self.model.name!r}, prompt={prompt!r})"
+
     @property
     def name(self) -> str:
         """The judge's name."""
@@ -133,6 +138,16 @@ class Judge:
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric, as the only one."""
         return (self.rubric,)
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that a reply may give."""
+        return self.rubric.scale
+
+    @property
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has besides the headline."""
+        return self.rubric.format.part_names
 
     @property
     def threshold(self) -> float:
@@ -205,11 +220,11 @@ class Judge:
     @property
     def score_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict has: the judge's, and one for each named part."""
-        return tuple(score_names(self.name, self.rubric.format.part_names).values())
+        return tuple(score_names(self.name, self.part_names).values())
 
     def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
         """A verdict's scores in the order of `score_names`, each with its explanation."""
-        return named_scores(verdict, self.rubric.format.part_names)
+        return named_scores(verdict, self.part_names)
 
     def _ask(self, case: Case) -> Request:
         request = self.rubric.ask(case)

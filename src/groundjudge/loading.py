@@ -58,8 +58,9 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Any) ->
 
     Args:
         name: one of `names()`, or the path of a prompt file.
-        model: a model's name ("openai:gpt-4o-mini"), "offline", (client, name), a LangChain chat model, a
-            DeepEvalBaseLLM, a function from the request to its reply, or a Model. It must be given.
+        model: a model's name ("openai:gpt-4o-mini", "langchain:anthropic:claude-..."), "offline",
+            (client, name), a LangChain chat model, a DeepEvalBaseLLM, a function from the request to its
+            reply, or a Model. It must be given.
         options: as for `load_rubric`; max_reasks: how often the model is asked again after a reply that
             cannot be read, 1 by default; repeats: how many times the judge votes on each case, at
             temperature 0.7 unless `parameters` has another one above 0, and with it rule and stop, see

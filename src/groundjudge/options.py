@@ -29,6 +29,9 @@ class PromptOptions(TypedDict, total=False):
         may_be_empty: names of inputs that must be given but may be blank, added to the file's.
         optional: names of inputs that need not be given, added to the file's.
         empty_response: what becomes of a case whose response is missing or blank.
+        weighted: whether the score is the mean over the probabilities that the model gave to each value.
+        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
+            could not be read; "always"; or "never".
     """
 
     parameters: Mapping[str, Any] | None
@@ -39,21 +42,14 @@ class PromptOptions(TypedDict, total=False):
     empty_response: EmptyResponse | None
     may_be_empty: Sequence[str] | None
     optional: Sequence[str] | None
+    weighted: bool | None
+    structured: Structured | None
 
 
 class RubricOptions(PromptOptions, total=False):
-    """The same, the threshold, and what more is asked of the model.
-
-    Attributes:
-        threshold: on the score, 0..1: a verdict passes if its score reaches it.
-        weighted: whether the score is the mean over the probabilities that the model gave to each value.
-        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
-            could not be read; "always"; or "never".
-    """
+    """The same, and the threshold."""
 
     threshold: float | None
-    weighted: bool | None
-    structured: Structured | None
 
 
 def check_options(options: Iterable[str], known: type[Any]) -> None:

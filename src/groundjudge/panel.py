@@ -35,6 +35,7 @@ from groundjudge.judge import (
 )
 from groundjudge.prompt import Input
 from groundjudge.rubric import Rubric
+from groundjudge.scale import Scale
 from groundjudge.verdict import (
     Failure,
     NamedScore,
@@ -109,6 +110,11 @@ class Panel:
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric of each vote."""
         return tuple(judge.rubric for judge in self.judges)
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that all judges answer with."""
+        return self.judges[0].scale
 
     @property
     def threshold(self) -> float:
@@ -240,11 +246,12 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
         PromptError: `bad_panel`: there are fewer than two judges, they have different scales, one of them is
             listed twice with a temperature of 0, or `rule` or `stop` is none of the choices.
     """
-    seen = Counter[str]()
+    seen = Counter[object]()
     members: list[Judge] = []
-    for judge in judges:
-        members.append(replace(judge, repeat=seen[judge.identity]))
-        seen[judge.identity] += 1
+    for judge in map(_single, judges):
+        who = judge.identity, getattr(judge.model, "endpoint", id(judge.model))
+        members.append(replace(judge, repeat=seen[who]))
+        seen[who] += 1
     return Panel(tuple(members), rule, stop)
 
 
@@ -337,10 +344,12 @@ def _vote(verdict: Verdict) -> Vote:
 
 def _speaker(votes: Sequence[Verdict], score: float | None) -> Verdict:
     """The vote of the majority that is nearest to the score: its reason and its reply are the panel's."""
-    return min(
-        votes,
-        key=lambda vote: (abs((vote.score or 0.0) - (score or 0.0)), vote.model or "", vote.reply or ""),
-    )
+
+    def rank(vote: Verdict) -> tuple[float, float, str, str]:
+        own = vote.score or 0.0
+        return abs(own - (score or 0.0)), own, vote.reply or "", vote.model or ""
+
+    return min(votes, key=rank)
 
 
 def _label(votes: Sequence[Verdict]) -> str | None:
@@ -374,6 +383,13 @@ def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[Groundjud
     return PanelError("no_majority", message, name)
 
 
+def _single(judge: object) -> Judge:
+    if not isinstance(judge, Judge):
+        message = f"panel: its members must be judges, not {type(judge).__name__}: load them without repeats="
+        raise PromptError("bad_panel", message, "panel")
+    return judge
+
+
 def _repeat(judge: Judge, index: int) -> Judge:
     given = judge.rubric.prompt.parameters
     changed: dict[str, Any] = {} if given.get("temperature") else {"temperature": WARM}
@@ -384,8 +400,6 @@ def _repeat(judge: Judge, index: int) -> Judge:
 
 def _fault(panel: Panel) -> str:
     """What is wrong with a panel; "" if nothing is."""
-    if any(not isinstance(judge, Judge) for judge in panel.judges):  # pyright: ignore[reportUnnecessaryIsInstance]
-        return "its members must be judges, as load() returns them without repeats="
     if len(panel.judges) < FIRST_VOTES:
         return f"it needs two judges or more, not {len(panel.judges)}"
     for one, other in pairwise(panel.judges):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from groundjudge.errors import CaseError
@@ -18,19 +19,51 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
     Raises:
         CaseError: `bad_path`, when the path begins with none of the roots.
     """
+    _check_root(path, roots)
     root, *names = path.split(".")
-    if root not in roots:
-        message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-        raise CaseError("bad_path", message, path)
     value: Any = roots[root]
     for name in names:
         value = _inside(value, name)
     return value
 
 
+def check_paths(where: Mapping[str, str], fields: Collection[str], roots: Collection[str]) -> None:
+    """Check a mapping of field to dotted path before there is any data.
+
+    Args:
+        where: the mapping.
+        fields: the names that a field can have.
+        roots: what a path can begin with.
+
+    Raises:
+        CaseError: `unknown_field`, when there is no field of that name; `bad_path`, when a path begins with
+            none of the roots.
+    """
+    for field, path in where.items():
+        if field not in fields:
+            nearest = _nearest(field, fields) or ";"
+            message = f"unknown field {field!r}{nearest} The fields are: {', '.join(fields)}"
+            raise CaseError("unknown_field", message, field)
+        _check_root(path, roots)
+
+
+def _check_root(path: str, roots: Collection[str]) -> None:
+    root = str(path).partition(".")[0]
+    if root not in roots:
+        message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
+        raise CaseError("bad_path", message + _nearest(root, roots), str(path))
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    nearest = get_close_matches(name, known, 1)
+    return f", did you mean {nearest[0]!r}?" if nearest else ""
+
+
 def _inside(value: Any, name: str) -> Any:  # noqa: ANN401
     if hasattr(value, "get"):
         return value.get(name)
+    if isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
+        return None
     if name.isdigit():
         return dict(enumerate(value or ())).get(int(name))
-    return getattr(value, name, None)
+    return None if isinstance(value, list | tuple) else getattr(value, name, None)

@@ -215,20 +215,26 @@ class Prompt(Frozen):
         """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.version, sha256=self.sha256)
 
+    def missing(self, case: Case) -> list[Input]:
+        """The required inputs that a case does not have."""
+        return [each for each in self.inputs if _is_missing(each, case)]
+
     def check(self, case: Case) -> None:
         """Check that a case has every required input.
 
         Raises:
-            CaseError: `missing_field`; the message names the field and the fields that the case has.
+            CaseError: `missing_field`; the message names all fields that are missing, and those that the case
+                has. Its subject is the first that is missing.
         """
-        for each in self.inputs:
-            value = each.value(case)
-            if each.required and (value is None or (is_blank(value) and not each.may_be_empty)):
-                message = (
-                    f"{self.name} needs {each.field}, which is {'not given' if value is None else 'blank'}. "
-                    f"Give it as {_places(each)}. The case has: {', '.join(case.given()) or 'nothing'}"
-                )
-                raise CaseError("missing_field", message, each.field)
+        missing = self.missing(case)
+        if missing:
+            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
+            places = "; ".join(
+                f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing
+            )
+            has = ", ".join(case.given()) or "nothing"
+            message = f"{self.name} needs {needed}. Give {places}. The case has: {has}"
+            raise CaseError("missing_field", message, missing[0].field)
 
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
         """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
@@ -276,6 +282,16 @@ class Prompt(Frozen):
                 message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
                 raise PromptError("unknown_input", message, self.path)
         return set(fields)
+
+
+def _is_missing(shown: Input, case: Case) -> bool:
+    value = shown.value(case)
+    return shown.required and (value is None or (is_blank(value) and not shown.may_be_empty))
+
+
+def _state(shown: Input, case: Case) -> str:
+    """What is wrong with the value of a missing input."""
+    return "not given" if shown.value(case) is None else "blank"
 
 
 def _places(shown: Input) -> str:

@@ -50,6 +50,7 @@ class Reply:
         text: the raw text.
         finish_reason: why the model stopped, in the endpoint's words; "length" means that it was cut off.
         usage: the tokens that the endpoint counted; None if it reported none.
+        cost: what the call cost, if the model reports it, in its own currency.
         model: the name of the model that answered, if the endpoint reported it.
         refusal: the text with which the model declined, if the endpoint reports refusals apart.
         retries: how many times the request was sent again before this reply came.
@@ -66,6 +67,7 @@ class Reply:
     retries: int = 0
     cached: bool = False
     tokens: tuple[Token, ...] | None = field(default=None, repr=False)
+    cost: float | None = None
     outcome: Outcome | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

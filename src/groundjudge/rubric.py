@@ -101,7 +101,7 @@ class Rubric:
         if off:
             message = (
                 f"{self.name}: levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: "
-                "pass levels= and not_applicable= that fit the scale"
+                "give levels and not_applicable that fit the scale"
             )
             raise PromptError("bad_levels", message, self.prompt.path)
         _check_choices(self)
@@ -241,9 +241,13 @@ class Rubric:
         code = self._missing_response(case)
         if code is None:
             return None
-        self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
+        try:
+            self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
+        except CaseError:
+            self.prompt.check(case)  # names all that is missing, the response included
+            raise
         if self.empty_response == "error":
-            raise CaseError(code, _no_response(self.name, code, case), "response")
+            raise CaseError(code, _no_response(self.prompt, code, case), "response")
         verdict = Verdict(
             judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
         )
@@ -420,10 +424,12 @@ def _check_choices(rubric: Rubric) -> None:
             raise PromptError("bad_choices", message, rubric.prompt.path)
 
 
-def _no_response(judge: str, code: str, case: Case) -> str:
+def _no_response(prompt: Prompt, code: str, case: Case) -> str:
     what = "no response was given" if code == "no_response" else "the response is blank"
+    missing = [each.field for each in prompt.missing(case) if each.field != "response"]
+    others = f", and no {' and no '.join(missing)} either" if missing else ""
     return (
-        f"{judge}: {what}. A crashed application must not look like a good one: pass "
+        f"{prompt.name}: {what}{others}. A crashed application must not look like a good one: pass "
         'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
         f"The case has: {', '.join(case.given()) or 'nothing'}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
@@ -170,6 +170,12 @@ class Verdict(Frozen):
     spread: Finite | None = None
     agreement: Score | None = None
     decided_after: int | None = None
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """What `repr` and `str` show: a line, without reason, parts and reply."""
+        error = self.error.code if self.error else None
+        shown = {"status": self.status, "score": self.score, "label": self.label, "error": error}
+        return [("judge", self.judge), *((name, value) for name, value in shown.items() if value is not None)]
 
     @property
     def explanation(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,8 @@ from typing import Any
 
 import deepeval
 import pytest
+from deepeval import tracing
+from deepeval.dataset import EvaluationDataset, Golden
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 from deepeval.metrics.utils import copy_metrics
@@ -32,9 +35,13 @@ from deepeval.test_case import (
 from scripted_model import ScriptedModel
 
 from groundjudge import (
+    CachedModel,
     CaseError,
+    Choices,
     GroundjudgeError,
     ModelError,
+    PanelError,
+    Prices,
     PromptError,
     Reply,
     ReplyError,
@@ -58,6 +65,9 @@ from groundjudge.adapters.deepeval import (
 
 DEEPEVAL: Any = deepeval
 """DeepEval's public functions, whose types are incomplete."""
+
+TRACING: Any = tracing
+"""DeepEval's decorator `observe` and its companions, whose types are incomplete."""
 
 Build = Callable[..., Any]
 """A metric's class, or a function that builds a metric from the same arguments."""
@@ -87,6 +97,8 @@ PASSAGE = (
     "PRECISION_Reasoning: p\nPRECISION_Formula: (2 * 1.0)\nPRECISION_Weighted_Summed_Score: 2"
 )
 IN_ROLE = "Analysis: why\nLevel: Mild\nScore: 75"
+
+PRICES = Prices(prompt=1_000_000, completion=10_000_000)  # 1 and 10 per token
 
 QUIET: Mapping[str, Any] = {
     "display_config": DisplayConfig(show_indicator=False, print_results=False, inspect_after_run=False),
@@ -285,9 +297,8 @@ def test_without_include_reason_only_not_applicable_has_a_reason() -> None:
 
 def test_all_metrics_take_the_same_arguments() -> None:
     names = [*inspect.signature(JudgeMetric).parameters]
-    assert names == [
-        *"threshold model include_reason async_mode strict_mode verbose_mode flaky judge options".split()
-    ]
+    expected = "threshold model include_reason async_mode strict_mode verbose_mode flaky judge prices options"
+    assert names == expected.split()
     assert {inspect.signature(each) for each in (JudgeMetric, *CLASSES)} == {inspect.signature(JudgeMetric)}
     assert GroundednessMetric(0.7, ScriptedModel(GROUNDED), False, False, False, True, True).threshold == 0.7  # noqa: FBT003
 
@@ -326,8 +337,14 @@ def test_threshold_out_of_range_raises(threshold: float) -> None:
 def test_missing_model_or_judge_raises() -> None:
     with pytest.raises(ModelError, match="no model given"):
         GroundednessMetric()
-    with pytest.raises(PromptError, match="there is no judge"):
-        JudgeMetric(model="offline")
+    without_a_judge: list[dict[str, Any]] = [{}, {"model": "offline"}, {"judge": ""}]
+    for options in without_a_judge:
+        with pytest.raises(
+            PromptError, match=r"no judge given: pass judge=, .* \(confidence_grounding, .*\), the"
+        ):
+            JudgeMetric(**options)
+    with pytest.raises(PromptError, match="there is no judge 'groundednes'"):
+        JudgeMetric(judge="groundednes", model="offline")
 
 
 @pytest.mark.parametrize("build", CLASSES)
@@ -339,6 +356,7 @@ def test_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
         "strict_mode": False,
         "verbose_mode": True,
         "flaky": True,
+        "prices": PRICES,
     }
     metric = build(model=ScriptedModel(GROUNDED), **arguments)
     [copy] = copies(*copies(metric))
@@ -460,7 +478,8 @@ async def test_missing_field_raises_without_a_call(
     with pytest.raises(MissingTestCaseParamsError, match=message) as raised:
         await measure(metric, row(**fields))
     assert metric.error == str(raised.value)
-    assert (metric.score, metric.success) == (None, None)
+    assert metric.reason == metric.error
+    assert (metric.score, metric.success) == (None, False)
     assert metric.is_successful() is False
     assert not model.asked
 
@@ -652,7 +671,8 @@ async def test_error_is_raised_and_stored_with_its_verdict(measure: Any) -> None
         await measure(metric, row())
     assert metric.error
     assert metric.error.startswith("no_verdict: ")
-    assert (metric.score, metric.success, metric.is_successful()) == (None, None, False)
+    assert metric.reason == metric.error
+    assert (metric.score, metric.success, metric.is_successful()) == (None, False, False)
     assert metric.verdict
     assert metric.verdict.status == "error"
     assert metric.verdict.attempts == 2
@@ -672,6 +692,65 @@ def test_error_ends_evaluate_unless_errors_are_ignored(run_async: bool) -> None:
         results([GroundednessMetric(model=model)], *cases, run_async=run_async)
     with pytest.raises(ReplyError):
         assert_passes(row(input="unreadable"), GroundednessMetric(model=model), run_async=run_async)
+
+
+def cut(text: str) -> Reply:
+    return Reply(text, finish_reason="length")
+
+
+ERRORS: list[tuple[Any, str, str | None]] = [
+    (UNREADABLE, "no_verdict: ", UNREADABLE),
+    ('<S1>"hm"</S1>\n<S2>9</S2>', "out_of_scale: ", '<S1>"hm"</S1>\n<S2>9</S2>'),
+    (cut("<S1>it was"), "truncated: ", "<S1>it was"),
+    ("", "empty: ", None),
+    (ModelError("server", "unavailable"), "server: unavailable", None),
+]
+
+
+@sync_and_async
+@pytest.mark.parametrize(("reply", "error", "logged"), ERRORS)
+async def test_error_sets_error_reason_success_and_logs(
+    measure: Any, reply: Any, error: str, logged: str | None
+) -> None:
+    metric: Any = GroundednessMetric(model=ScriptedModel(reply), include_reason=False)
+    with pytest.raises(GroundjudgeError):
+        await measure(metric, row())
+    assert metric.error.startswith(error)
+    assert metric.reason == metric.error
+    assert (metric.score, metric.success) == (None, False)
+    assert (f"Reply:\n{logged}" in metric.verbose_logs) if logged else ("Reply:" not in metric.verbose_logs)
+    assert f'"code": "{error.partition(":")[0]}"' in metric.verbose_logs
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(("reply", "error", "logged"), ERRORS)
+def test_ignored_error_in_evaluate_is_no_success_and_its_logs_have_the_reply(
+    run_async: bool,  # noqa: FBT001
+    reply: Any,
+    error: str,
+    logged: str | None,
+) -> None:
+    metric = GroundednessMetric(model=ScriptedModel(reply))
+    [result] = results([metric], row(), run_async=run_async, ignore_errors=True)
+    data = result["Groundedness"]
+    assert error in data.error
+    assert (data.score, data.success) == (None, False)
+    assert (f"Reply:\n{logged}" in data.verbose_logs) if logged else ("Reply:" not in data.verbose_logs)
+
+
+@sync_and_async_runs
+def test_missing_reply_does_not_keep_the_logs_of_the_case_before(run_async: bool) -> None:  # noqa: FBT001
+    metric = GroundednessMetric(model=ScriptedModel(UNREADABLE), max_reasks=0)
+    _, second = results([metric], row(), row(retrieval_context=None), run_async=run_async, ignore_errors=True)
+    assert "retrieval_context" in second["Groundedness"].error
+    assert UNREADABLE not in (second["Groundedness"].verbose_logs or "")
+
+
+async def test_error_without_a_threshold_is_neither_success_nor_failure() -> None:
+    metric = GroundednessMetric(model=ScriptedModel(UNREADABLE), threshold=None)
+    with pytest.raises(ReplyError):
+        metric.measure(row())
+    assert (metric.success, metric.is_successful()) == (None, None)
 
 
 @sync_and_async_runs
@@ -750,6 +829,79 @@ def test_error_of_a_deepeval_model_is_an_error_of_its_row(run_async: bool) -> No
     assert len(model.asked) == 3
 
 
+# --- costs ----------------------------------------------------------------------------------------
+
+counted = partial(Reply, usage=Usage(prompt_tokens=100, completion_tokens=10))
+
+COSTS: list[tuple[Callable[[], Any], Prices | None, float | None]] = [
+    (lambda: ScriptedModel(counted(GROUNDED)), PRICES, 200),
+    (lambda: ScriptedModel(counted(UNREADABLE), counted(GROUNDED)), PRICES, 400),
+    (lambda: ScriptedModel(counted(UNREADABLE)), PRICES, 400),
+    (lambda: ScriptedModel(counted(UNREADABLE), ModelError("server", "unavailable")), PRICES, 200),
+    (lambda: ScriptedModel(ModelError("server", "unavailable")), PRICES, None),
+    (lambda: ScriptedModel(counted(GROUNDED)), None, None),
+    (lambda: ScriptedModel(GROUNDED), PRICES, None),
+    (lambda: ScriptedModel(counted(UNREADABLE), GROUNDED), PRICES, None),
+    (lambda: CustomLLM((GROUNDED, 0.25)), None, 0.25),
+    (lambda: CustomLLM((GROUNDED, 0)), None, 0),
+    (lambda: CustomLLM((GROUNDED, Cost(0.25))), None, 0.25),
+    (lambda: CustomLLM((UNREADABLE, Cost(0.25)), (GROUNDED, Cost(0.5))), None, 0.75),
+    (lambda: CustomLLM((UNREADABLE, 0.25)), None, 0.5),
+    (lambda: CustomLLM((UNREADABLE, 0.25), GROUNDED), None, None),
+    (lambda: CustomLLM((GROUNDED, None)), None, None),
+    (lambda: CustomLLM(GROUNDED), None, None),
+    (lambda: CustomLLM((GROUNDED, Cost(0.25))), PRICES, 80),
+    (lambda: CustomLLM((GROUNDED, 0.25)), PRICES, 0.25),
+]
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(("model", "prices", "cost"), COSTS)
+def test_cost_is_told_by_the_prices_or_the_model(
+    run_async: bool,  # noqa: FBT001
+    model: Callable[[], Any],
+    prices: Prices | None,
+    cost: float | None,
+) -> None:
+    metric = GroundednessMetric(model=model(), prices=prices)
+    [result] = results([metric], row(), run_async=run_async, ignore_errors=True)
+    assert result["Groundedness"].evaluation_cost == cost
+
+
+@sync_and_async
+async def test_cost_is_that_of_the_last_test_case(measure: Any) -> None:
+    metric = GroundednessMetric(
+        model=ScriptedModel(counted(GROUNDED), GROUNDED), prices=PRICES, empty_response="worst"
+    )
+    costs: list[float | None] = []
+    for case in (row(), row(), row(actual_output="")):
+        await measure(metric, case)
+        costs.append(metric.evaluation_cost)
+    assert costs == [200, None, None]
+
+
+def test_reply_from_a_cache_costs_nothing(tmp_path: Path) -> None:
+    for prices, llm in ((PRICES, ScriptedModel(counted(GROUNDED))), (None, CustomLLM((GROUNDED, 200.0)))):
+        model = CachedModel(llm, tmp_path / f"{type(llm).__name__}.db")
+        metric = GroundednessMetric(model=model, prices=prices)
+        costs: list[float | None] = []
+        for _ in range(2):
+            metric.measure(row())
+            costs.append(metric.evaluation_cost)
+        assert costs == [200, 0]
+        model.close()
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(
+    ("model", "prices"), [(ScriptedModel(counted(PASSAGE)), PRICES), (CustomLLM((PASSAGE, 200.0)), None)]
+)
+def test_shared_call_is_paid_once(run_async: bool, model: Any, prices: Any) -> None:  # noqa: FBT001
+    [result] = results([*passage_metrics(model=model, prices=prices)], row(), run_async=run_async)
+    costs = [data.evaluation_cost for data in result.values()]
+    assert sorted(costs) == [0, 200]
+
+
 # --- metrics that share a call --------------------------------------------------------------------
 
 
@@ -783,7 +935,7 @@ async def test_call_in_flight_is_shared() -> None:
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
-    shared: Any = metrics[0].judge.model
+    shared: Any = metrics[0].model
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4
@@ -834,6 +986,51 @@ def test_changed_prompt_is_judged_again_despite_deepevals_cache(tmp_path: Path, 
     assert [calls_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
     prompt.write_text(KINDNESS.replace("How kind", "How polite"), encoding="utf-8")
     assert [calls_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
+
+
+@sync_and_async_runs
+def test_verdict_from_deepevals_cache_costs_nothing(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
+    model = ScriptedModel(counted(GROUNDED))
+    costs: list[float | None] = []
+    for _ in range(2):
+        outcome = DEEPEVAL.evaluate(
+            [row(input=f"{tmp_path}")],
+            [GroundednessMetric(model=model, prices=PRICES)],
+            async_config=AsyncConfig(run_async=run_async),
+            **{**QUIET, "cache_config": CacheConfig(write_cache=True, use_cache=True)},
+        )
+        costs.append(outcome.test_results[0].metrics_data[0].evaluation_cost)
+    assert costs == [200, 0]
+    assert len(model.asked) == 1
+
+
+# --- metrics of components ------------------------------------------------------------------------
+
+
+def test_metric_of_a_component_judges_each_call_if_run_async_is_false(tmp_path: Path) -> None:
+    def model(request: Request) -> str:
+        return f"<S1>{request.case.query}</S1><S2>{request.case.query}</S2>"
+
+    def judged(level: str) -> None:
+        TRACING.update_current_span(input=level, output="It opens at 9:00.", retrieval_context=["c"])
+
+    component = TRACING.observe(metrics=[GroundednessMetric(model=model)])(judged)
+
+    def application(levels: str) -> None:
+        for level in levels.split():
+            component(level)
+
+    goldens = EvaluationDataset(goldens=[Golden(input=each, multimodal=False) for each in ("1 2 4", "5 1")])
+    for golden in goldens.evals_iterator(async_config=AsyncConfig(run_async=False), **QUIET):
+        TRACING.observe()(application)(golden.input)
+    run = json.loads((tmp_path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
+    spans = [span for case in run["testCases"] for span in case["trace"]["baseSpans"]]
+    found = {
+        (span["input"], data["reason"], data["score"])
+        for span in spans
+        for data in span.get("metricsData", [])
+    }
+    assert found == {("1", "1", 0), ("2", "2", 0.25), ("4", "4", 0.75), ("5", "5", 1)}
 
 
 # --- deepeval test run ----------------------------------------------------------------------------
@@ -940,6 +1137,25 @@ def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(fold
     assert folder.asked() == {"groundedness": 1, "kindness_of_tone": 4}
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_unreadable_reply_in_deepeval_test_run_is_an_error_with_the_reply_in_the_logs(folder: Folder) -> None:
+    folder.write("groundedness.reply", UNREADABLE)
+    done = folder.run()
+    assert done.returncode == 1
+    assert "ReplyError: no_verdict" in done.stdout
+    done = folder.run("-i")
+    assert done.returncode == 1
+    assert "4 failed" in done.stdout
+    assert "Groundedness (score: None" in done.stdout
+    run = json.loads((folder.path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
+    judged = [
+        data for case in run["testCases"] for data in case["metricsData"] if data["name"] == "Groundedness"
+    ]
+    assert [data["success"] for data in judged] == [False] * 4
+    assert all(f"Reply:\n{UNREADABLE}" in data["verboseLogs"] for data in judged)
+
+
 def test_example_passes(folder: Folder) -> None:
     done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
     assert done.returncode == 0, done.stdout
@@ -959,3 +1175,52 @@ def test_import_without_deepeval_names_the_extra() -> None:
     )
     assert 'pip install "groundjudge[deepeval]"' in done.stderr.splitlines()[-1]
     assert done.stderr.splitlines()[-1].startswith("ImportError: ")
+
+
+# Votes
+
+
+def voted(*scores: int) -> list[str]:
+    return [f"<S1>so</S1><S2>{score}</S2>" for score in scores]
+
+
+@pytest.mark.parametrize("run_async", [False, True])
+def test_majority_decides_whatever_the_mean_score_is(run_async: bool) -> None:  # noqa: FBT001
+    def metric(*scores: int) -> GroundednessMetric:
+        return GroundednessMetric(model=ScriptedModel(*voted(*scores)), repeats=3, stop="never")
+
+    for scores, score, passed in (((5, 2, 2), 0.5, False), ((4, 4, 1), 0.5, True), ((1, 1, 5), 1 / 3, False)):
+        ((result,),) = (each.values() for each in results([metric(*scores)], row(), run_async=run_async))
+        assert (result.score, result.success) == (pytest.approx(score), passed)
+
+
+def test_tie_is_an_error_and_no_success() -> None:
+    metric = GroundednessMetric(model=ScriptedModel(*voted(5, 1)), repeats=2)
+    with pytest.raises(PanelError, match="no_majority"):
+        metric.measure(row())
+    assert metric.is_successful() is False
+
+
+def test_copy_of_a_metric_asks_the_same_panel() -> None:
+    (copied,) = copies(GroundednessMetric(model=ScriptedModel(*voted(5)), repeats=3, rule="min"))
+    assert copied.judge.rule == "min"
+    assert len(copied.judge.judges) == 3
+
+
+def test_passage_metrics_share_the_votes_of_a_panel() -> None:
+    model = ScriptedModel(PASSAGE)
+    metrics = passage_metrics(model=model, repeats=3, stop="never")
+    for metric in metrics:
+        metric.measure(row())
+    assert [metric.score for metric in metrics] == [1.0, 0.25]
+    assert len(model.asked) == 3
+
+
+def test_label_is_shown_in_the_verdict() -> None:
+    scale = Choices({"supported": 1, "not supported": 0})
+    metric = GroundednessMetric(
+        model=ScriptedModel("<S2>supported</S2>"), scale=scale, levels={}, not_applicable=()
+    )
+    assert metric.measure(row()) == 1.0
+    assert metric.verdict
+    assert metric.verdict.label == "supported"

@@ -32,7 +32,18 @@ from pydantic_evals import Dataset
 from pydantic_evals.evaluators import EvaluatorContext
 from pydantic_evals_door import JudgeEvaluator
 
-from groundjudge import Case, GroundjudgeError, Judge, ModelError, Reply, Request, Verdict, load, names
+from groundjudge import (
+    AnyJudge,
+    Case,
+    Choices,
+    GroundjudgeError,
+    ModelError,
+    Reply,
+    Request,
+    Verdict,
+    load,
+    names,
+)
 from groundjudge.adapters.deepeval import JudgeMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
@@ -64,14 +75,42 @@ class Row:
     """A row of the table.
 
     Attributes:
-        judge: the judge's name.
-        answer: the model's reply to every request, or the error that it raises.
+        judge: the judge's name, or a name in `OTHERS`.
+        answer: the model's reply to every request, or the error that it raises; of a panel, one for each
+            vote.
         case: changes to the default case; a field that is None is removed.
     """
 
     judge: str
-    answer: str | Reply | ModelError
+    answer: str | Reply | ModelError | tuple[str | ModelError, ...]
     case: Mapping[str, Any] | None = None
+
+
+DOWN = ModelError("server", "server: message of the endpoint")
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "labels": {
+        "scale": Choices({"supported": 1, "partly supported": 0.5, "not supported": 0, "unclear": None}),
+        "levels": {},
+        "not_applicable": (),
+    },
+    "repeats": {"repeats": 3, "max_reasks": 0},
+    "all repeats": {"repeats": 4, "max_reasks": 0, "stop": "never", "rule": "median"},
+    "labels of repeats": {
+        "scale": Choices({"supported": 1, "not supported": 0}),
+        "levels": {},
+        "not_applicable": (),
+        "repeats": 3,
+    },
+}
+"""Options that make another judge of groundedness."""
+
+JUDGES = [*names(), *OTHERS]
+
+
+def votes(*scores: object) -> tuple[str | ModelError, ...]:
+    return tuple(
+        each if isinstance(each, ModelError) else f"<S1>for {each}</S1><S2>{each}</S2>" for each in scores
+    )
 
 
 TABLE = [
@@ -145,6 +184,26 @@ TABLE = [
     Row("knowledge_hallucination", "Score: 101"),
     Row("knowledge_hallucination", formatter.banded(90, "no answers known"), {"answers": None}),
     Row("knowledge_hallucination", "", {"profile": " "}),
+    *(Row("labels", f"<S1>so {label}</S1><S2>{label}</S2>") for label in OTHERS["labels"]["scale"].choices),
+    Row("labels", "<S2>Partly_supported.</S2>"),
+    Row("labels", "<S2>mostly supported</S2>"),
+    Row("labels", "<S2>supported or unclear</S2>"),
+    Row("labels", "", {"response": " "}),
+    Row("repeats", votes(5, 4, 1)),
+    Row("repeats", votes(5, 1, 4)),
+    Row("repeats", votes(1, 5, 2)),
+    Row("repeats", votes(5, DOWN, 4)),
+    Row("repeats", votes(5, DOWN, 1)),
+    Row("repeats", votes(5, 3, 1)),
+    Row("repeats", votes(3, 5, 3)),
+    Row("repeats", votes(DOWN, DOWN, DOWN)),
+    Row("repeats", votes(9, "?", DOWN)),
+    Row("repeats", votes(5, 5, 5), {"response": None}),
+    Row("all repeats", votes(5, 5, 4, 1)),
+    Row("all repeats", votes(5, 5, 1, 1)),
+    Row("all repeats", votes(5, 4, 3, 3)),
+    Row("labels of repeats", votes("supported", "not supported", "supported")),
+    Row("labels of repeats", votes("not supported", "not supported", "supported")),
 ]
 
 
@@ -157,7 +216,7 @@ def case_of(number: int, row: Row) -> dict[str, Any]:
     return {field: value for field, value in case.items() if value is not None}
 
 
-ROWS = {name: {i: row for i, row in enumerate(TABLE) if row.judge == name} for name in names()}
+ROWS = {name: {i: row for i, row in enumerate(TABLE) if row.judge == name} for name in JUDGES}
 CASES = {name: [case_of(i, row) for i, row in rows.items()] for name, rows in ROWS.items()}
 
 
@@ -171,6 +230,8 @@ class Script:
 
     def complete(self, request: Request) -> Reply:
         answer = self.rows[int(request.case.response_text.rpartition("[")[2].rstrip("]"))].answer
+        if isinstance(answer, tuple):
+            answer = answer[request.repeat]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
         return Reply(answer) if isinstance(answer, str) else answer
@@ -199,8 +260,11 @@ def fields_of(verdict: Verdict | BaseException | None) -> Fields:
     return found
 
 
-def judge_of(name: str) -> Judge:
-    return load(name, model=Script(name))
+def judge_of(name: str) -> AnyJudge:
+    judge: AnyJudge = load(
+        "groundedness" if name in OTHERS else name, model=Script(name), **OTHERS.get(name, {})
+    )
+    return judge
 
 
 def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Fields]:
@@ -269,7 +333,7 @@ def expected(name: str) -> list[Fields]:
 
 
 def test_table_covers_every_judge_status_and_error() -> None:
-    rows = [one for name in names() for one in by_judge(name)]
+    rows = [one for name in JUDGES for one in by_judge(name)]
     assert len(rows) == len(TABLE) >= 40
     assert {one["status"] for one in rows} == {"ok", "not_applicable", "error"}
     endpoint = {
@@ -287,10 +351,17 @@ def test_table_covers_every_judge_status_and_error() -> None:
         for one in rows
         if one["error"]
     }
-    assert errors == {*WHAT_IS_WRONG, *endpoint, "missing_field", "empty_response", "no_response"}
+    assert errors == {
+        *WHAT_IS_WRONG,
+        *endpoint,
+        "missing_field",
+        "empty_response",
+        "no_response",
+        "no_majority",
+    }
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("entry", [*CORE, *LANGCHAIN])
 def test_core_and_langchain_give_the_same_verdicts(entry: str, name: str) -> None:
     assert (CORE | LANGCHAIN)[entry](name) == expected(name)
@@ -315,7 +386,7 @@ async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
     return target(inputs)
 
 
-def from_langsmith(row: Any, judge: Judge) -> Fields:
+def from_langsmith(row: Any, judge: AnyJudge) -> Fields:
     """The verdict that the evaluator stores in the run, after checking the feedback against it."""
     verdict: Verdict = row["run"].extra["groundjudge"][judge.name]
     shown = [(one.key, one.score, one.value, one.comment) for one in row["evaluation_results"]["results"]]
@@ -352,7 +423,7 @@ def by_langsmith_async(name: str) -> list[Fields]:
 
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("entry", [by_langsmith, by_langsmith_async])
 def test_langsmith_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
     assert entry(name) == expected(name)
@@ -405,7 +476,7 @@ def by_a_measure(name: str) -> list[Fields]:
     return measured(name, lambda metric, case: asyncio.run(metric.a_measure(case)))
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("entry", [by_measure, by_a_measure])
 def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
     for shown, verdict in zip(entry(name), expected(name), strict=True):
@@ -413,7 +484,7 @@ def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fie
         assert shown == verdict or (may_be_refused and shown == REFUSED)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", JUDGES)
 @pytest.mark.parametrize("run_async", [False, True])
 def test_deepeval_evaluate_gives_the_same_verdicts(
     run_async: bool,  # noqa: FBT001
@@ -444,7 +515,7 @@ def test_deepeval_evaluate_gives_the_same_verdicts(
             assert verdict.reason in shown.reason
 
 
-def verdict_of(judge: Judge, case: Mapping[str, Any]) -> Verdict:
+def verdict_of(judge: AnyJudge, case: Mapping[str, Any]) -> Verdict:
     try:
         return judge.judge(case)
     except GroundjudgeError as error:
@@ -479,7 +550,7 @@ def by_pydantic_evals(name: str) -> list[Fields]:
     return [fields_of(verdicts[case["id"]]) for case in cases]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", JUDGES)
 def test_pydantic_evals_gives_the_same_verdicts(name: str) -> None:
     assert by_pydantic_evals(name) == expected(name)
 

@@ -621,7 +621,7 @@ def test_prompt_has_the_messages_of_the_rubric() -> None:
         *judge.rubric.ask(ROW).messages
     ]
     with pytest.raises(CaseError, match="missing_field"):
-        prompt(judge).invoke({"question": "When?"})
+        prompt(judge).invoke({"question": "When?", "answer": "At 9."})
 
 
 @pytest.mark.parametrize(
@@ -779,3 +779,27 @@ def test_example_runs_offline() -> None:
         "I am not sure. This is what I have found:",
         "You are welcome! Is there anything else that I can do for you?",
     ]
+
+
+# Votes
+
+
+def voted(*scores: int) -> list[str]:
+    return [f"<S1>so</S1><S2>{score}</S2>" for score in scores]
+
+
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
+def test_each_vote_is_a_child_run_with_its_steps_inside(method: str) -> None:
+    (judged,) = runs_of(runnable("groundedness", llm=answers(*voted(5, 1, 5)), repeats=3), method, ROW)
+    assert [vote.name for vote in judged.child_runs] == ["vote 1", "vote 2", "vote 3"]
+    for vote in judged.child_runs:
+        assert [step.name for step in vote.child_runs] == ["prompt", "model", "parser"]
+        assert [run.run_type for run in vote.child_runs[1].child_runs] == ["llm"]
+
+
+@pytest.mark.parametrize("method", ["invoke", "ainvoke"])
+def test_failed_vote_is_a_failed_run_of_a_verdict(method: str) -> None:
+    llm = answers(voted(5)[0], TimeoutError(), voted(5)[0])
+    (judged,) = runs_of(runnable("groundedness", llm=llm, repeats=3, stop="never"), method, ROW)
+    assert [bool(vote.error) for vote in judged.child_runs] == [False, True, False]
+    assert judged.error is None

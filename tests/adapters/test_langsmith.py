@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
@@ -17,18 +18,40 @@ from uuid import uuid4
 
 import pytest
 from langchain_core.documents import Document as LangChainDocument
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import ToolCall
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 from langsmith import Client, aevaluate, evaluate, traceable
 from langsmith.evaluation import EvaluationResult, evaluate_existing
 from langsmith.schemas import Example, Run
+from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from scripted_model import ScriptedModel
 from standin_langsmith import Body, StandIn
+from standin_openai import StandIn as Endpoint
+from standin_openai import Text
 
-from groundjudge import Adjacent, Case, ModelError, Scale, load
+from groundjudge import (
+    Adjacent,
+    CachedModel,
+    Case,
+    CaseError,
+    Choices,
+    ModelError,
+    PromptError,
+    Reply,
+    Request,
+    Scale,
+    Usage,
+    load,
+    load_rubric,
+)
 from groundjudge.adapters.langsmith import documents, evaluator, summary
+
+with warnings.catch_warnings():  # by another module of the same package
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from langsmith.wrappers import wrap_openai
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
@@ -602,26 +625,30 @@ def test_fields_are_found_by_paths_or_a_function(run: Any, case: Any, context: l
 
 def test_paths_are_added_to_fields_under_their_usual_names(run: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
-    paths = {"response": "outputs.text", "id": "inputs.number", "split": "inputs.split"}
+    paths = {"response": "outputs.text", "id": "inputs.number", "metadata": "inputs.more"}
 
     def target(_: dict[str, Any]) -> Any:
         return {"text": "r", "context": ["c"]}
 
-    inputs = {"question": "q?", "number": 7, "split": "test"}
+    inputs = {"question": "q?", "number": 7, "more": {"split": "test"}}
     run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, case=paths)])
     found = model.asked[0].case
     assert (found.query, found.response, found.id, found.metadata["split"]) == ("q?", "r", "7", "test")
     assert [content for content, _, _ in described(found)] == ["c"]
 
 
+NEEDS_ALL = (
+    "needs query, which is not given, and context, which is not given, and response, which is not given"
+)
+
+
 @pytest.mark.parametrize(
     ("case", "start"),
     [
-        ({"query": "inputs.nowhere.q"}, "missing_field: groundedness needs query, which is not given."),
-        ({"query": "outputs.choices.9.text"}, "missing_field: groundedness needs query, which is not given."),
+        ({"query": "inputs.nowhere.q"}, f"missing_field: groundedness {NEEDS_ALL}. Give query as query or"),
         (
-            {"query": "output.choices"},
-            "bad_path: the path 'output.choices' begins with 'output', which is none of inputs, outputs,",
+            {"query": "outputs.choices.9.text"},
+            f"missing_field: groundedness {NEEDS_ALL}. Give query as query or",
         ),
         (with_a_wrong_key, "unexpected: KeyError: 'nowhere'"),
     ],
@@ -634,35 +661,248 @@ def test_wrong_path_or_failing_function_is_an_error(run: Any, case: Any, start: 
     assert extra(found)["error"] is True
 
 
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (
+            {"query": "output.choices"},
+            "bad_path: the path 'output.choices' begins with 'output', which is none of inputs, outputs, ",
+        ),
+        ({"query": ""}, "bad_path: the path '' begins with ''"),
+        ({"respones": "outputs.text"}, "unknown_field: unknown field 'respones', did you mean 'response'?"),
+        ({"query": "inputs.q", "zzz": "inputs.z"}, "unknown_field: unknown field 'zzz'; The fields are: que"),
+        ({"topic": "inputs.topic"}, "unknown_field: unknown field 'topic'"),
+    ],
+)
+def test_wrong_path_or_field_raises_when_the_evaluator_is_made(case: Any, message: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        evaluator("groundedness", model="offline", case=case)
+    assert str(raised.value).startswith(message)
+
+
+ON_TOPIC = """---
+name: on_topic
+inputs: [{name: topic, type: text}, {name: response, type: text}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+{{topic}} {{response}}
+"""
+
+
+@pytest.mark.parametrize("root", ["inputs", "outputs", "reference_outputs", "run", "example"])
+def test_fields_aliases_own_inputs_and_all_roots_are_accepted(tmp_path: Path, root: str) -> None:
+    path = tmp_path / "on_topic.prompty"
+    path.write_text(ON_TOPIC)
+    fields = ("query", "question", "answers", "id", "metadata", "topic", "passage_gt", "conversation")
+    paths: dict[str, str] = dict.fromkeys(fields, f"{root}.any.thing")
+    assert evaluator(path, model="offline", case=paths).feedback_keys == ["on_topic"]
+
+
 def test_missing_field_error_lists_the_keys(run: Any) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(""))
     (row,) = run(returning({"reply": "a"}), ({"prompt": "q"}, {"ideal": "r"}), evaluators=[judge])
     message = comment(results(row)[0])
-    assert message.startswith("missing_field: groundedness needs query, which is not given.")
+    assert message.startswith(f"missing_field: groundedness {NEEDS_ALL}. Give query as query or")
     assert "LangSmith gave inputs: prompt; outputs: reply; reference_outputs: ideal" in message
     assert "load_nested=True" in message
 
 
-def test_missing_field_error_names_the_failure_of_the_application(run: Any) -> None:
-    def target(_: dict[str, Any]) -> Any:
-        message = "the database is down"
-        raise RuntimeError(message)
+# Runs that failed
 
-    (row,) = run(
-        target, (ASKED, EXPECTED), evaluators=[evaluator("passage_quality", model=ScriptedModel(""))]
-    )
-    assert [one.key for one in results(row)] == [*PASSAGES]
-    message = comment(results(row)[0])
-    assert message.startswith("no_response: passage_quality: no response was given")
-    assert "the run failed: RuntimeError('the database is down')" in message
+
+def crash(_: dict[str, Any]) -> Any:
+    message = "the database is down"
+    raise RuntimeError(message)
+
+
+def from_the_answer(run: Run, example: Example | None) -> Body:
+    del example
+    outputs: Any = run.outputs
+    return {"query": "q", "context": ["c"], "response": outputs["answer"].strip()}
+
+
+CRASHES: Sequence[tuple[str, Body, Body | None, Any]] = [
+    ("passage_quality", ASKED, EXPECTED, None),
+    ("passage_quality", ASKED, None, None),  # the reference is missing too
+    ("groundedness", {"x": 1}, None, None),
+    ("groundedness", {**ASKED, "answer": "Eleven hours.", "context": ["c"]}, None, None),
+    ("groundedness", ASKED, None, {"context": "inputs.question"}),
+    ("groundedness", ASKED, None, {"query": "outputs.q", "response": "outputs.a"}),
+    ("groundedness", ASKED, None, from_the_answer),
+    ("knowledge_hallucination", ASKED, None, None),
+]
+
+
+QUICK_CRASHES = [CRASHES[1], CRASHES[6]]
+
+
+def relocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
+    """Like `local`, with the runs loaded again and judged by `evaluate_existing`."""
+    with StandIn(examples) as server:
+        client = server.client()
+        experiment = evaluate(target, data=server.dataset, client=client)
+        client.flush()
+        found: Any = evaluate_existing(experiment.experiment_name, client=client, **options)
+        client.flush()
+        return [*found]
+
+
+def soak_if_slow(run: object, row: object) -> Sequence[pytest.MarkDecorator]:
+    return [pytest.mark.soak] if run is relocal and row not in QUICK_CRASHES else []
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "inputs", "reference", "case"),
+    [
+        pytest.param(run, *row, marks=soak_if_slow(run, row))
+        for run in (local, alocal, relocal)
+        for row in CRASHES
+    ],
+)
+def test_crashed_run_is_an_error_and_lowers_the_coverage(
+    run: Any, name: str, inputs: Body, reference: Body | None, case: Any
+) -> None:
+    model = ScriptedModel(TAGS.format(5))
+    rows = run(crash, (inputs, reference), evaluators=[evaluator(name, model=model, case=case)])
+    for one in results(rows[0]):
+        assert comment(one).startswith("no_response: ")
+        assert "the run failed: RuntimeError('the database is down')" in comment(one)
+        assert (one.score, one.value, extra(one)["error"], extra(one)["status"]) == (
+            None,
+            None,
+            True,
+            "error",
+        )
+    assert [one.key for one in results(rows[0])] == [*load(name, model=model).score_names]
+    totals = summarised(name, rows)
+    assert (totals["coverage"].score, totals["upper_bound"].score) == (0, 1)
+    assert "0 without a required field, 1 errors (no_response 1)" in comment(totals["coverage"])
+    assert model.asked == []
+
+
+@pytest.mark.parametrize(("choice", "score"), [("worst", 0.0), ("not_applicable", None)])
+def test_crashed_run_follows_empty_response(run: Any, choice: Any, score: float | None) -> None:
+    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)), empty_response=choice)
+    (row,) = run(crash, ({**ASKED, "context": ["c"]}, None), evaluators=[judge])
+    assert results(row)[0].score == score
+    assert "error" not in extra(results(row)[0])
+
+
+def test_row_without_a_reference_is_missing_if_the_run_has_not_crashed(run: Any) -> None:
+    judge = evaluator("passage_quality", model=ScriptedModel(ADJACENT))
+    rows = run(returning(ANSWERED), (ASKED, None), evaluators=[judge])
+    assert comment(results(rows[0])[0]).startswith("missing_field: passage_quality needs reference")
+    assert "1 without a required field, 0 errors" in comment(summarised("passage_quality", rows)["mean"])
+
+
+# Feedback keys
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "keys"),
+    [
+        ("groundedness", None, ["groundedness"]),
+        ("groundedness", "strict", ["strict"]),
+        ("passage_quality", "strict", ["strict", "strict_recall", "strict_precision"]),
+        ("passage_quality", "text_quality", ["text_quality", "text_recall", "text_precision"]),
+    ],
+)
+@pytest.mark.parametrize("answer", ["Eleven hours.", ""])
+def test_key_names_the_feedback(run: Any, name: str, key: str | None, keys: list[str], answer: str) -> None:
+    reply = TAGS.format(4) if name == "groundedness" else ADJACENT
+    judge = evaluator(name, model=ScriptedModel(reply), key=key)
+    assert judge.feedback_keys == keys
+    (row,) = run(returning({**ANSWERED, "answer": answer}), (ASKED, EXPECTED), evaluators=[judge])
+    assert [one.key for one in results(row)] == keys
+
+
+SAME_KEYS: Sequence[tuple[tuple[str, str | None], tuple[str, str | None], str]] = [
+    (("groundedness", None), ("groundedness", None), "groundedness"),
+    (("groundedness", "mine"), ("passage_quality", "mine"), "mine"),
+    (("passage_quality", None), ("groundedness", "passage_recall"), "passage_recall"),
+    (("groundedness", "passage_precision"), ("passage_quality", None), "passage_precision"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "taken"), SAME_KEYS)
+def test_second_evaluator_with_the_same_key_is_an_error(
+    run: Any, first: Any, second: Any, taken: str
+) -> None:
+    replies = {"groundedness": TAGS.format(5), "passage_quality": ADJACENT}
+    models = [ScriptedModel(replies[name]) for name, _ in (first, second)]
+    judges = [
+        evaluator(name, model=model, key=key)
+        for (name, key), model in zip((first, second), models, strict=True)
+    ]
+    (row,) = run(returning(ANSWERED), (ASKED, EXPECTED), evaluators=judges)
+    n_first = len(judges[0].feedback_keys)
+    assert all(one.score is not None for one in results(row)[:n_first])
+    refused = results(row)[n_first:]
+    assert [one.key for one in refused] == judges[1].feedback_keys
+    for one in refused:
+        assert comment(one).startswith(f"duplicate_key: two evaluators have the feedback key '{taken}'")
+        assert comment(one).endswith(f"evaluator(..., key='{taken}_2')")
+        assert (one.score, extra(one)["error"]) == (None, True)
+    assert (len(models[0].asked), len(models[1].asked)) == (1, 0)
+
+
+def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
+    judges = [
+        evaluator("groundedness", model=ScriptedModel(TAGS.format(level)), key=f"by_{level}")
+        for level in (2, 5)
+    ]
+    rows = run(returning(ANSWERED), (ASKED, None), evaluators=judges)
+    assert [(one.key, one.score) for one in results(rows[0])] == [("by_2", 0.25), ("by_5", 1)]
+    assert [summarised(key, rows)["mean"].score for key in ("by_2", "by_5")] == [0.25, 1]
+    with pytest.raises(ValueError, match=r"under the key 'groundedness'.*; there are those of by_2, by_5"):
+        summarised("groundedness", rows)
+
+
+@pytest.mark.parametrize(("index", "scores"), [(0, [0.25, 0.25, 0.25]), (1, [0.25, 1, 0.25])])
+def test_existing_runs_can_be_judged_again_under_the_same_key(index: int, scores: list[float]) -> None:
+    judges = [evaluator("groundedness", model=ScriptedModel(TAGS.format(level))) for level in (2, 5)]
+    with StandIn([(ASKED, EXPECTED)]) as server:
+        client = server.client()
+        found = evaluate(returning(ANSWERED), data=server.dataset, evaluators=judges[:1], client=client)
+        client.flush()
+        for judge in (judges[index], judges[0]):
+            evaluate_existing(found.experiment_name, evaluators=[judge], client=client)
+        client.flush()
+    assert [one.get("score") for one in server.feedback] == scores
+
+
+def test_one_evaluator_can_judge_a_run_twice(run: Any) -> None:
+    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(2), TAGS.format(5)))
+    rows = run(returning(ANSWERED), (ASKED, None), evaluators=[judge])
+    again: Any = judge.evaluate_run(rows[0]["run"], rows[0]["example"])
+    assert again["results"][0].score == 1
+    assert summarised("groundedness", rows)["mean"].score == 1
+
+
+UNREADABLE: Sequence[tuple[Any, str | None]] = [
+    (NO_VERDICT, NO_VERDICT),
+    ("<S2>\n9</S2>", "<S2>\n9</S2>"),
+    ("", ""),
+    (Reply("<S1>cut", finish_reason="length"), "<S1>cut"),
+    (ModelError("timeout", "no answer"), None),
+]
+
+
+@pytest.mark.parametrize(("reply", "kept"), UNREADABLE)
+def test_raw_reply_of_an_error_is_in_the_extra(run: Any, reply: Any, kept: str | None) -> None:
+    found = judged(run, "groundedness", reply)["groundedness"]
+    assert extra(found).get("reply") == kept
+    assert "reply" not in extra(judged(run, "groundedness", TAGS.format(4))["groundedness"])
 
 
 # Summary
 
 
-def summarised(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, EvaluationResult]:
-    found = summary(name)([row["run"] for row in rows], [row["example"] for row in rows])
-    return {one.key.removeprefix(f"{name}_"): one for one in found.get("results", [])}
+def summarised(key: str, rows: Sequence[dict[str, Any]], judge: Any = None) -> dict[str, EvaluationResult]:
+    """The figures of the summary under a key; the summary is of that key unless a judge is given."""
+    found = summary(judge or key)([row["run"] for row in rows], [row["example"] for row in rows])
+    return {one.key.removeprefix(f"{key}_"): one for one in found.get("results", [])}
 
 
 def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
@@ -723,6 +963,37 @@ def test_summary_is_of_one_judge_by_name_or_object(run: Any) -> None:
     assert "passage_quality_mean" in {one.key for one in found.get("results", [])}
 
 
+def test_summary_takes_whatever_evaluator_takes(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "on_topic.prompty"
+    path.write_text(ON_TOPIC.replace("{name: topic, type: text}, ", "").replace("{{topic}} ", ""))
+    model = ScriptedModel(TAGS.format(5))
+    judge, rubric = load(path, model=model), load_rubric(path)
+    rows = run(returning(ANSWERED), (ASKED, None), evaluators=[evaluator(path, model=model)])
+    for each in (path, str(path), judge, rubric, "on_topic"):
+        assert summarised("on_topic", rows, each)["mean"].score == 1
+        assert summary(each).__name__ == "on_topic_summary"
+    with pytest.raises(PromptError, match=r"nowhere\.prompty: the prompt file cannot be read"):
+        summary(tmp_path / "nowhere.prompty")
+
+
+@pytest.mark.parametrize(
+    "metrics", [["mean"], ["coverage", "mean"], ["pass_rate", "lower_bound", "upper_bound"]]
+)
+def test_summary_has_only_the_chosen_metrics(run: Any, metrics: Any) -> None:
+    judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(4)), key="mine")
+    totals = summary("mine", metrics=metrics)
+    rows = run(returning(ANSWERED), (ASKED, None), evaluators=[judge], summary_evaluators=[totals])
+    found = totals([row["run"] for row in rows], [])
+    assert [one.key for one in found.get("results", [])] == [f"mine_{metric}" for metric in metrics]
+
+
+@pytest.mark.parametrize(("metrics", "unknown"), [(["mean", "median"], "median"), ("mean", "m")])
+def test_unknown_metric_raises_and_names_the_known_ones(metrics: Any, unknown: str) -> None:
+    known = "mean, lower_bound, upper_bound, coverage, pass_rate"
+    with pytest.raises(ValueError, match=f"unknown metric '{unknown}': .* some of {known}"):
+        summary("groundedness", metrics=metrics)
+
+
 def test_summary_without_its_evaluator_raises() -> None:
     no_runs: Sequence[Run] = []
     with pytest.raises(ValueError, match=r"evaluator\('groundedness', ...\) must be among the evaluators"):
@@ -759,6 +1030,18 @@ def auploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,)
     return server
 
 
+def reuploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
+    """Like `uploaded`, with `evaluate_existing` for the evaluators."""
+    with StandIn([(ASKED, EXPECTED)]) as server:
+        client = server.client()
+        found = evaluate(application(*steps), data=server.dataset, client=client)
+        client.flush()
+        options = {"load_nested": True, **options}
+        evaluate_existing(found.experiment_name, evaluators=evaluators, client=client, **options)
+        client.flush()
+    return server
+
+
 @pytest.fixture(params=[uploaded, auploaded])
 def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return cast("Callable[..., StandIn]", request.param)
@@ -783,9 +1066,11 @@ def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
 
 def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(upload: Any) -> None:
     server = upload(evaluator("passage_quality", model=ScriptedModel(ADJACENT)))
-    outer, inner = server.of_project("evaluators")
-    assert (outer["name"], inner["name"]) == ("passage_quality", "judge")
+    outer, inner, call = server.of_project("evaluators")
+    assert (outer["name"], inner["name"], call["name"]) == ("passage_quality", "judge", "model")
     assert inner["parent_run_id"] == outer["id"]
+    assert call["parent_run_id"] == inner["id"]
+    assert [*inner["inputs"]] == ["case"]
     assert inner["inputs"]["case"]["reference"] == "11 hours"
     assert inner["outputs"]["parts"][0]["name"] == "recall"
     assert {one["feedback_source"]["metadata"]["__run"]["run_id"] for one in server.feedback} == {outer["id"]}
@@ -798,8 +1083,9 @@ def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(
 def test_uploaded_error_is_under_every_key(upload: Any) -> None:
     server = upload(evaluator("passage_quality", model=ScriptedModel(NO_VERDICT)))
     assert sorted(one["key"] for one in server.feedback) == sorted(PASSAGES)
-    outer, inner = server.of_project("evaluators")
+    outer, inner, *calls = server.of_project("evaluators")
     assert "no_verdict" in inner["error"]
+    assert [call.get("error") for call in calls] == [None, None]
     for feedback in server.feedback:
         assert feedback["error"] is True
         assert feedback["comment"].startswith("no_verdict:")
@@ -827,9 +1113,8 @@ def test_verdicts_stored_for_the_summary_are_not_uploaded(upload: Any) -> None:
         evaluator(name, model=ScriptedModel(NO_VERDICT)) for name in ("groundedness", "passage_quality")
     ]
     server = upload(*judges, summary_evaluators=[summary("groundedness")])
-    assert (
-        len(server.runs) == 2 + 2 * 2 + 1
-    )  # application and retriever, two evaluators and their judges, summary
+    # application and retriever; two evaluators, their judges and two calls of each; summary
+    assert len(server.runs) == 2 + 2 * (2 + 2) + 1
     for run in server.runs.values():
         assert {*run.get("extra", {})} <= {"metadata", "runtime"}
         assert "groundjudge" not in str(run.get("inputs"))
@@ -861,6 +1146,147 @@ def test_existing_experiment_is_judged_with_its_child_runs() -> None:
 def test_local_experiment_opens_no_connection(run: Any, connections: list[Any]) -> None:
     run(application(texts), (ASKED, None), evaluators=[evaluator("groundedness", model="offline")])
     assert connections == []
+
+
+# Calls of the model in the trace
+
+
+def llm_runs(server: StandIn) -> list[Body]:
+    return [run for run in server.of_project("evaluators") if run["run_type"] == "llm"]
+
+
+@pytest.fixture(params=[uploaded, auploaded, reuploaded])
+def any_upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
+    return cast("Callable[..., StandIn]", request.param)
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    """The OpenAI-compatible endpoint of models that are given by name."""
+    with Endpoint([Text(TAGS.format(4), usage=(100, 20), model="gpt-4o-mini-2024-07-18")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        yield server
+
+
+def test_call_of_a_named_model_is_an_llm_run_with_messages_model_and_tokens(
+    any_upload: Any, endpoint: Endpoint
+) -> None:
+    server = any_upload(evaluator("groundedness", model="openai:gpt-4o-mini"))
+    (call,) = llm_runs(server)
+    (sent,) = endpoint.bodies
+    assert call["inputs"] == sent
+    assert [message["role"] for message in call["inputs"]["messages"]] == ["system", "user"]
+    tokens = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+    assert call["outputs"] == {
+        "choices": [{"message": {"role": "assistant", "content": TAGS.format(4)}, "finish_reason": "stop"}],
+        "model": "gpt-4o-mini-2024-07-18",
+        "usage_metadata": tokens,
+    }
+    assert (
+        call["extra"]["metadata"].items()
+        >= {
+            "usage_metadata": tokens,
+            "ls_provider": "openai",
+            "ls_model_name": "gpt-4o-mini",
+            "ls_model_type": "chat",
+        }.items()
+    )
+    assert call["start_time"] < call["end_time"]
+
+
+def test_reask_is_a_second_llm_run(any_upload: Any) -> None:
+    replies = [
+        Reply(text, usage=Usage(prompt_tokens=count))
+        for text, count in ((NO_VERDICT, 7), (TAGS.format(4), 9))
+    ]
+    server = any_upload(evaluator("groundedness", model=ScriptedModel(*replies)))
+    first, second = llm_runs(server)
+    assert [len(call["inputs"]["messages"]) for call in (first, second)] == [2, 4]
+    assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in (first, second)] == [7, 9]
+    assert first["outputs"]["choices"][0]["message"]["content"] == NO_VERDICT
+    assert first["parent_run_id"] == second["parent_run_id"]
+
+
+def test_failed_call_is_an_llm_run_with_its_error(upload: Any) -> None:
+    server = upload(evaluator("groundedness", model=ScriptedModel(ModelError("timeout", "no answer"))))
+    (call,) = llm_runs(server)
+    assert "'timeout', 'no answer'" in call["error"]
+    assert not call.get("outputs")
+
+
+def test_no_call_is_no_llm_run(upload: Any) -> None:
+    judge = evaluator("groundedness", model=ScriptedModel(""), case={"response": "outputs.nothing"})
+    assert llm_runs(upload(judge)) == []
+
+
+def by_a_sync_client(server: Endpoint) -> Any:
+    return wrap_openai(OpenAI(base_url=server.url, api_key="k")), "gpt-4o-mini"
+
+
+def by_an_async_client(server: Endpoint) -> Any:
+    headers = {"Connection": "close"}  # nothing is left open when the event loop ends
+    client = AsyncOpenAI(base_url=server.url, api_key="k", default_headers=headers)
+    return wrap_openai(client), "gpt-4o-mini"
+
+
+def by_langchain(_: Endpoint) -> Any:
+    return FakeListChatModel(responses=[TAGS.format(4)])
+
+
+def by_a_traced_function(_: Endpoint) -> Any:
+    @traceable(run_type="llm")
+    def mine(request: Request) -> str:
+        del request
+        return TAGS.format(4)
+
+    return mine
+
+
+def by_a_function_around_a_client(server: Endpoint) -> Any:
+    client, name = by_a_sync_client(server)
+
+    @traceable
+    def ask(request: Request) -> Any:
+        return client.chat.completions.create(model=name, messages=[*request.messages]).model_dump()
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (by_a_sync_client, "ChatOpenAI"),
+        (by_an_async_client, "ChatOpenAI"),
+        (by_langchain, "FakeListChatModel"),
+        (by_a_traced_function, "mine"),
+        (by_a_function_around_a_client, "ChatOpenAI"),
+    ],
+)
+def test_call_that_traces_itself_is_shown_once(
+    upload: Any, endpoint: Endpoint, model: Any, name: str
+) -> None:
+    server = upload(evaluator("groundedness", model=model(endpoint)))
+    assert [one["score"] for one in server.feedback] == [0.75]
+    assert [call["name"] for call in llm_runs(server)] == [name]
+
+
+def test_function_that_traces_something_else_is_still_an_llm_run(upload: Any) -> None:
+    def ask(request: Request) -> str:
+        texts(request.case.query_text)
+        return TAGS.format(4)
+
+    (call,) = llm_runs(upload(evaluator("groundedness", model=ask)))
+    assert call["extra"]["metadata"]["ls_model_name"] == "ask"
+    assert "ls_provider" not in call["extra"]["metadata"]
+    assert "usage_metadata" not in call["outputs"]
+
+
+def test_reply_from_a_cache_has_no_tokens(endpoint: Endpoint, tmp_path: Path) -> None:
+    client = OpenAI(base_url=endpoint.url, api_key="k")
+    judge = evaluator("groundedness", model=CachedModel((client, "gpt-4o-mini"), tmp_path / "replies.db"))
+    calls = [call for _ in range(2) for call in llm_runs(uploaded(judge))]
+    assert [call["outputs"]["usage_metadata"]["total_tokens"] for call in calls] == [120, 0]
+    assert [call["extra"]["metadata"]["ls_provider"] for call in calls] == ["openai", "openai"]
 
 
 # LangSmith's pytest plugin
@@ -996,3 +1422,60 @@ def test_import_loads_langsmith_and_no_other_framework() -> None:
 def test_import_without_langsmith_names_the_extra() -> None:
     done = python("import sys\nsys.modules['langsmith'] = None\nimport groundjudge.adapters.langsmith")
     assert 'needs LangSmith: pip install "groundjudge[langsmith]"' in done.stderr
+
+
+# Labels and votes
+
+LABELS: Mapping[str, Any] = {
+    "scale": Choices({"supported": 1, "not supported": 0, "unclear": None}),
+    "levels": {},
+    "not_applicable": (),
+}
+
+
+@pytest.mark.parametrize(("label", "score"), [("supported", 1.0), ("not supported", 0.0), ("unclear", None)])
+def test_label_is_categorical_feedback(upload: Any, label: str, score: float | None) -> None:
+    (feedback,) = upload(
+        evaluator("groundedness", model=ScriptedModel(f"<S2>{label}</S2>"), **LABELS)
+    ).feedback
+    assert (feedback["value"], feedback.get("score")) == (label, score)
+    assert feedback.get("feedback_config") == (
+        None
+        if score is None  # LangSmith's categories need a value
+        else {
+            "type": "categorical",
+            "categories": [{"value": 1.0, "label": "supported"}, {"value": 0.0, "label": "not supported"}],
+        }
+    )
+
+
+def test_number_and_error_have_no_categories(upload: Any) -> None:
+    assert (
+        not upload(evaluator("groundedness", model=ScriptedModel(TAGS.format(4))))
+        .feedback[0]
+        .get("feedback_config")
+    )
+    (failed,) = upload(evaluator("groundedness", model=ScriptedModel("?"), **LABELS)).feedback
+    assert not failed.get("feedback_config")
+
+
+def test_each_vote_is_a_run_with_its_call_inside(any_upload: Any) -> None:
+    model = ScriptedModel(*(TAGS.format(score) for score in (5, 1, 5)))
+    server = any_upload(evaluator("groundedness", model=model, repeats=3))
+    runs = {run["id"]: run for run in server.of_project("evaluators")}
+    calls = llm_runs(server)
+    parents = [runs[call["parent_run_id"]]["name"] for call in calls]
+    assert parents == ["vote 1", "vote 2", "vote 3"]
+    (feedback,) = server.feedback
+    extra = feedback["extra"]
+    assert [vote["score"] for vote in extra["votes"]] == [1, 0, 1]
+    assert (extra["decided_after"], extra["agreement"]) == (3, pytest.approx(2 / 3))
+    assert "reply" not in extra["votes"][0]
+
+
+def test_votes_without_majority_are_an_error(upload: Any) -> None:
+    model = ScriptedModel(*(TAGS.format(score) for score in (5, 1)))
+    (feedback,) = upload(evaluator("groundedness", model=model, repeats=2)).feedback
+    assert feedback.get("score") is None
+    assert "no_majority" in feedback["comment"]
+    assert feedback["extra"]["error"] is True

@@ -26,7 +26,7 @@ from pydantic_evals_door import JudgeEvaluator
 from scripted_model import ScriptedModel
 from typer.testing import CliRunner
 
-from groundjudge import CaseError, Judge, JudgeOptions, Verdict, load, run
+from groundjudge import AnyJudge, CaseError, Judge, JudgeOptions, Verdict, load, run
 from groundjudge.adapters.deepeval import ConversationalKnowledgeHallucinationMetric, JudgeMetric
 from groundjudge.adapters.langchain import prompt, runnable
 from groundjudge.adapters.langsmith import evaluator
@@ -63,8 +63,9 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def asked(judge: Judge) -> str:
+def asked(judge: AnyJudge) -> str:
     """What the judge's model was asked last."""
+    assert isinstance(judge, Judge)
     model = judge.model
     assert isinstance(model, ScriptedModel)
     return model.asked[-1].messages[1]["content"]

@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from groundjudge import Document
+from groundjudge import Document, Reply, ReplyError, Scale, load
 from groundjudge.evidence import Sources, find, unlisted
+from groundjudge.replies.json_object import Json
 
 ROUNDS = 3
 DOUBLINGS = 3
@@ -164,9 +165,49 @@ def _slowest(prepare: Callable[[str], Callable[[], object]]) -> dict[str, float]
     return {piece: seconds(prepare(piece * (LONGEST_QUOTE // len(piece)))) for piece in PIECES}
 
 
+def scorecards() -> dict[str, tuple[list[str], str]]:
+    """What replies of 200 kB consist of that are hard to read: sentences, and the context and response."""
+    prose, chinese = lines(PROSE, 3000), lines(CHINESE, 3000)
+    return {
+        "altered": (lines(PROSE, 3000, shift=1), " ".join(prose)),
+        "near": ([line.replace("harbour", "harbor") for line in prose], " ".join(prose)),
+        "half right": ([line[:40] + lines(OTHER, 1)[0][40:] for line in prose], " ".join(prose)),
+        "in other order": (prose[::-1], " ".join(prose)),
+        "identical": (["Twice said."] * 9000, "Twice said. " * 9000),
+        "of one word": ([f"word{n}" for n in range(9000)], " ".join(prose)),
+        "of single letters": (["a " * (n % 40) + f"{n}" for n in range(9000)], "a " * 99_000),
+        "without spaces": (lines(CHINESE, 3000, shift=1), "".join(chinese)),
+        "of 5 kB": ([text(OTHER, 50)] * 40, " ".join(prose)),
+    }
+
+
+def measure_replies() -> None:
+    """Time the reading of scorecards, with the sentences as their own evidence, and of invalid JSON."""
+    rubric = load("statement_groundedness", model="offline").rubric
+    for name, (sentences, content) in scorecards().items():
+        blocks = "".join(f"Statement: {each}\nSupporting Evidence: {each}\nScore: 9\n" for each in sentences)
+        reply = blocks.encode()[:LONGEST_QUOTE].decode(errors="ignore").rpartition("Statement:")[0]
+        source = content.encode()[:LONGEST_QUOTE].decode(errors="ignore")
+        case = {"query": "q", "context": source, "response": source}
+        taken = seconds(lambda reply=reply, case=case: rubric.read(reply, case))  # type: ignore[misc]
+        show(f"a scorecard of 200 kB, sentences {name}", f"{taken:.3f} s", taken / HIGHEST_SECONDS, 1.0)
+    for start in ('{"a": ["a", a"b', "{}", '{"a": {', '{"score": "'):
+        reply = start * (LONGEST_QUOTE // len(start)) + "}"
+        taken = seconds(lambda reply=reply: refused(reply))  # type: ignore[misc]
+        show(f"invalid JSON of 200 kB: {start}", f"{taken:.3f} s", taken / HIGHEST_SECONDS, 1.0)
+
+
+def refused(reply: str) -> None:
+    try:
+        Json().read(Reply(reply), Scale(worst=0, best=1))
+    except ReplyError:
+        return
+    raise AssertionError(reply[:80])
+
+
 def show(name: str, figures: str, ratio: float, limit: float) -> None:
     result = "ok" if ratio <= limit else "FAILED"
-    sys.stdout.write(f"{name:<40}{figures:<70}{ratio:>7.2f}{limit:>7.2f}  {result}\n")
+    sys.stdout.write(f"{name:<52}{figures:<70}{ratio:>7.2f}{limit:>7.2f}  {result}\n")
     sys.stdout.flush()
 
 
@@ -174,3 +215,4 @@ if __name__ == "__main__":
     for each in WORK:
         measure_growth(each)
     measure_long_quotes()
+    measure_replies()

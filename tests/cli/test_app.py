@@ -5,13 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from command_line import Invoke
+from typer.testing import CliRunner
 
-from groundjudge import __version__
+from groundjudge import __version__, names
+from groundjudge.cli.app import app
+
+COMMANDS = ("run", "judges", "show", "estimate", "agree", "calibrate", "compare", "report")
 
 
 def test_version(invoke: Invoke) -> None:
     assert invoke("--version").stdout == f"groundjudge {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_has_a_short_name(invoke: Invoke, command: str) -> None:
+    short, long = (invoke(*command.split(), option) for option in ("-h", "--help"))
+    assert (short.exit_code, short.stdout) == (0, long.stdout)
+    assert "-h, --help" in short.stdout
 
 
 def test_help_loads_neither_rich_nor_a_client() -> None:
@@ -19,9 +31,48 @@ def test_help_loads_neither_rich_nor_a_client() -> None:
         "import sys\n"
         "from groundjudge.cli.app import app\n"
         "app(['--help'], standalone_mode=False)\n"
-        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp'} & sys.modules.keys()))\n"
+        "print(sorted({'rich', 'openai', 'yaml', 'aiohttp', 'langchain'} & sys.modules.keys()))\n"
     )
     done = subprocess.run(  # noqa: S603  this very Python
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_package_is_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "groundjudge", "run", "-h"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()[:3]) == (0, ["Usage:", "groundjudge", "run"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("groundjudge es", ["estimate"]),
+        ("groundjudge run --max", ["--max-calls", "--max-tokens"]),
+        ("groundjudge run cases.jsonl --judge ", names()),
+        ("groundjudge run cases.jsonl --judge gr", ["groundedness"]),
+        ("groundjudge show pas", ["passage_quality"]),
+        ("groundjudge agree verdicts.jsonl --judge st", ["statement_groundedness"]),
+        ("groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv"]),
+        ("groundjudge run --judge my_judge.pro", []),
+    ],
+)
+def test_the_shell_completes(typed: str, completed: list[str]) -> None:
+    position = str(len(typed.split()) - (not typed.endswith(" ")))
+    asked = {"_GROUNDJUDGE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": position}
+    done = CliRunner(env=asked).invoke(app, prog_name="groundjudge")
+    assert (done.stdout.split(), done.stderr) == (completed, "")
+
+
+def test_the_shell_is_given_a_script(invoke: Invoke) -> None:
+    assert "--install-completion" in invoke("--help").stdout
+    runner = CliRunner(env={"_GROUNDJUDGE_COMPLETE": "source_bash"})
+    script = runner.invoke(app, prog_name="groundjudge").stdout
+    assert "_GROUNDJUDGE_COMPLETE=complete_bash" in script
+    assert script.rstrip().endswith(" groundjudge")

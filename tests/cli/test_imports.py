@@ -14,7 +14,8 @@ PACKAGE = Path(groundjudge.__file__).parent
 SCREEN = ("rich", "typer", "groundjudge.cli")
 FOLDERS = (PACKAGE, PACKAGE / "adapters")  # that one is a link, which rglob passes over
 FILES = sorted({path for folder in FOLDERS for path in folder.rglob("*.py")})
-MODULES = [path for path in FILES if not path.is_relative_to(PACKAGE / "cli")]
+COMMANDS = (PACKAGE / "cli", PACKAGE / "__main__.py")
+MODULES = [path for path in FILES if not any(path.is_relative_to(each) for each in COMMANDS)]
 
 
 def imported(source: str, package: str) -> Iterator[str]:

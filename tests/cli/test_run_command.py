@@ -170,7 +170,7 @@ def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: Calla
 
 
 def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
+    path = tmp_path / "cases.jsonl"
     path.write_text("[]")
     result = invoke("run", path, "--model", "m", model=ScriptedModel(GOOD))
     assert result.exit_code == 2

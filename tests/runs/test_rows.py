@@ -13,7 +13,7 @@ import pytest
 
 from groundjudge.case import Case
 from groundjudge.errors import CaseError
-from groundjudge.runs.rows import count_rows, read_rows
+from groundjudge.runs.rows import FileFormat, count_rows, read_rows
 
 
 def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
@@ -130,6 +130,86 @@ def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None
 )
 def test_csv_is_read(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
     assert rows_of(tmp_path, "rows.CSV", content) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param("query\tresponse\nq, one\tr;r\n", [{"query": "q, one", "response": "r;r"}], id="plain"),
+        pytest.param(
+            "query,x\tresponse\nq\tr\n", [{"query,x": "q", "response": "r"}], id="commas in the header"
+        ),
+        pytest.param(
+            'query\tcontext\n"a\tb"\t"[""c""]"\n', [{"query": "a\tb", "context": ["c"]}], id="quoted"
+        ),
+        pytest.param('query\n"x\n', ["line 2: not TSV (unexpected end of data)"], id="unclosed quote"),
+    ],
+)
+def test_tsv_is_read(tmp_path: Path, content: str, expected: list[object]) -> None:
+    assert rows_of(tmp_path, "rows.TSV", content) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        pytest.param('[{"a": 1},\n {"b": "ü"}]', [{"a": 1}, {"b": "ü"}], id="an array of objects"),
+        pytest.param('\ufeff[{"a": 1}]', [{"a": 1}], id="byte order mark"),
+        pytest.param("[]", [], id="an empty array"),
+        pytest.param(
+            '[{"a": 1}, 2, {"b": 3}]',
+            [{"a": 1}, "item 2: a row must be a JSON object, not int", {"b": 3}],
+            id="an item that is no object",
+        ),
+    ],
+)
+def test_json_array_is_read(tmp_path: Path, content: str, expected: list[object]) -> None:
+    assert rows_of(tmp_path, "rows.json", content) == expected
+    assert count_rows(tmp_path / "rows.json") == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        pytest.param('{"a": 1}\n', "it is a single value (dict)", id="one object"),
+        pytest.param('"text"', "it is a single value (str)", id="a text"),
+        pytest.param('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1", id="JSON Lines"),
+        pytest.param("", "it is not JSON: Expecting value", id="empty"),
+        pytest.param(b'["\xe9"]', "it is not JSON: 'utf-8' codec", id="not UTF-8"),
+        pytest.param("[" * 200_000, "it is not JSON: ", id="deep"),
+    ],
+)
+def test_what_is_no_json_array_is_refused(tmp_path: Path, content: str | bytes, what: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        rows_of(tmp_path, "rows.json", content)
+    path = tmp_path / "rows.json"
+    assert raised.value.code == "unreadable_file"
+    assert raised.value.message.startswith(f"{path}: a JSON file must be an array of objects, but {what}")
+    assert raised.value.message.endswith("If each line is an object of its own, use --format jsonl")
+
+
+CONTENTS: Mapping[FileFormat, bytes] = {
+    "jsonl": b'{"query": "q", "response": "r"}\n',
+    "json": b'[{"query": "q", "response": "r"}]',
+    "csv": b"\xef\xbb\xbfquery;response\nq;r\n",
+    "tsv": b"query\tresponse\nq\tr\n",
+}
+
+
+@pytest.mark.parametrize("file_format", CONTENTS)
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv", "tsv", "txt"])
+def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format: FileFormat) -> None:
+    path = tmp_path / f"rows.{suffix}"
+    path.write_bytes(CONTENTS[file_format])
+    assert list(read_rows(path, file_format)) == [{"query": "q", "response": "r"}]
+    assert count_rows(path, file_format) == 1
+
+
+@pytest.mark.parametrize("file_format", CONTENTS)
+def test_stdin_is_read_in_any_format(monkeypatch: pytest.MonkeyPatch, file_format: FileFormat) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(CONTENTS[file_format]))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert list(read_rows("-", file_format)) == [{"query": "q", "response": "r"}]
+    assert not stdin.buffer.closed
 
 
 MESSAGES = [{"role": "user", "content": "hi, [you]"}]

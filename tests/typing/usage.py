@@ -30,6 +30,7 @@ from groundjudge import (
     NamedScore,
     Part,
     PartReading,
+    Prices,
     Prompt,
     PromptError,
     PromptId,
@@ -57,7 +58,7 @@ from groundjudge import (
 )
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
 from groundjudge.adapters.langchain import runnable
-from groundjudge.adapters.langsmith import evaluator
+from groundjudge.adapters.langsmith import evaluator, summary
 
 
 def a_model(request: Request) -> str:
@@ -214,6 +215,9 @@ def doors(path: Path) -> list[object]:
         evaluator(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
+        GroundednessMetric(model="offline", prices=Prices(prompt=0.15, completion=0.60)),
+        evaluator("groundedness", model="offline", key="strict", case={"query": "inputs.q"}),
+        *(summary(judge, metrics=["mean", "coverage"]) for judge in ("strict", path, load_rubric(path))),
     ]
 
 
@@ -225,6 +229,7 @@ def misspelt_options_are_found(judge: Judge) -> None:
     load("groundedness", model="offline", may_be_empty=True)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     load("groundedness", model="offline", optionl=["query"])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     load("groundedness", model="offline", threshold="0.7")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    summary("groundedness", metrics=["median"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -15,7 +15,7 @@ from groundjudge.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric import Rubric, load_rubric, names
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
 from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
@@ -97,13 +97,19 @@ class Joined:
     default_label_threshold: float | None
 
 
-def read_labels(path: str | Path, key: str = "label", group: str | None = None) -> Labels:
+def read_labels(
+    path: str | Path,
+    key: str = "label",
+    group: str | None = None,
+    rows: Iterable[FileRow] | None = None,
+) -> Labels:
     """Read labels from a file whose rows have an `id` and a label; the file of cases will do.
 
     Args:
-        path: JSON Lines, or CSV if the name ends in .csv.
+        path: JSON Lines, or a .csv, .tsv or .json file.
         key: the field of a row, or of its `metadata`, that holds the label.
         group: the field that holds the group (see `Labels`), if there are groups.
+        rows: the rows of the file, if they are read in another way than by `read_rows(path)`.
 
     Raises:
         OSError: the file cannot be opened or read.
@@ -112,7 +118,7 @@ def read_labels(path: str | Path, key: str = "label", group: str | None = None) 
     """
     labels: dict[str, Any] = {}
     groups: dict[str, str] = {}
-    for case_id, row in _rows_with_ids(path):
+    for case_id, row in _rows_with_ids(path, read_rows(path) if rows is None else rows):
         label = _field(row, key)
         if case_id in labels and labels[case_id] != label:
             message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
@@ -255,8 +261,8 @@ def _built_in(name: str) -> Rubric | None:
     return load_rubric(name) if name in names() else None
 
 
-def _rows_with_ids(path: str | Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, row in enumerate(read_rows(path), 1):
+def _rows_with_ids(path: str | Path, rows: Iterable[FileRow]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, row in enumerate(rows, 1):
         if isinstance(row, CaseError):
             message = f"{path}: {row.message}"
             raise LabelError("unreadable_label", message, str(path))

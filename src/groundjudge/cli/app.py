@@ -13,20 +13,21 @@ from groundjudge.cli.agree import agree
 from groundjudge.cli.calibrate import calibrate
 from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
+from groundjudge.cli.examples import examples
 from groundjudge.cli.judges import judges
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
 from groundjudge.cli.show import show
 from groundjudge.version import __version__
 
-COMMANDS = (run, judges, show, estimate, agree, calibrate, compare, report)
+COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, report)
 """In the order of `groundjudge --help`."""
 
 app = typer.Typer(
     name="groundjudge",
     help="LLM judges of grounding and hallucination.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )

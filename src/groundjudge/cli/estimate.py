@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groundjudge.cli.options import CasesFile, JudgeNames, PriceIn, PriceOut
+from groundjudge.cli.mapping import where_of
+from groundjudge.cli.options import CasesFile, FieldPaths, FormatChoice, JudgeNames, PriceIn, PriceOut
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.rubric import load_rubric, names
@@ -14,10 +15,12 @@ from groundjudge.runs.rows import read_rows
 from groundjudge.verdict import Usage
 
 
-def estimate(
+def estimate(  # noqa: PLR0913  one per option
     cases: CasesFile,
     *,
     judge: JudgeNames = None,
+    file_format: FormatChoice = None,
+    paths: FieldPaths = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
 ) -> None:
@@ -32,7 +35,7 @@ def estimate(
     with report_errors():
         prices = prices_of(price_in, price_out)
         rubrics = [load_rubric(name) for name in dict.fromkeys(judge or names())]
-        found = estimates_of(rubrics, read_rows(cases))
+        found = estimates_of(rubrics, read_rows(cases, file_format, where_of(paths, rubrics)))
     _show(found, prices)
 
 

@@ -7,11 +7,33 @@ from typing import Annotated, TypeAlias
 import typer
 
 from groundjudge.options import EmptyResponse
+from groundjudge.rubric import names
+from groundjudge.runs.rows import FileFormat
+
+
+def judge_names(incomplete: str) -> list[str]:
+    """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
+    return [name for name in names() if name.startswith(incomplete)]
+
 
 CasesFile: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="CASES", help='A file of cases: JSON Lines or .csv; "-" reads JSON Lines from stdin.'
+        metavar="CASES", help='A file of cases: JSON Lines, .csv, .tsv or a .json array; "-" is stdin.'
+    ),
+]
+FormatChoice: TypeAlias = Annotated[
+    FileFormat | None,
+    typer.Option(
+        "--format", help="The format of the file of cases. Default: by its suffix; of stdin: jsonl."
+    ),
+]
+FieldPaths: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=PATH",
+        help="Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
     ),
 ]
 JudgeNames: TypeAlias = Annotated[
@@ -19,6 +41,7 @@ JudgeNames: TypeAlias = Annotated[
     typer.Option(
         metavar="NAME",
         help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+        autocompletion=judge_names,
     ),
 ]
 EmptyResponseChoice: TypeAlias = Annotated[
@@ -41,7 +64,12 @@ VerdictsFile: TypeAlias = Annotated[
 ]
 JudgeFilter: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--judge", metavar="NAME", help="Only this judge; repeatable. Default: all."),
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        help="Only this judge; repeatable. Default: all.",
+        autocompletion=judge_names,
+    ),
 ]
 _LABELS = typer.Option(
     "--labels",

@@ -1,30 +1,48 @@
-"""The progress line of a run: a bar, and what the run waits for."""
+"""The progress of a run: a bar on a terminal, elsewhere a line now and then, and what the run waits for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
+from time import monotonic
 
 import typer
 
 from groundjudge.cli.screen import open_console, printable
+from groundjudge.runs.cost import Prices
+from groundjudge.runs.file_run import Rows
+from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO, count_rows
+
+LINE_EVERY = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 class ProgressLine:
     """A bar on a terminal, unless the verdicts are printed there, with a message beside it.
 
-    Where there is no bar, a message is a line of stderr, and only the first of several in a row is printed.
+    Where stderr is no terminal, a line tells every 10 seconds how far the run is. Where there is no bar, a
+    message is a line of stderr, and only the first of several in a row is printed.
 
     Args:
-        cases: the file of cases, whose rows are counted.
-        n_judges: how many verdicts there will be for each row.
+        rows: the rows on their way to the judges.
+        outcome: what was judged so far.
+        prices: for the cost so far; None if it is not known.
         out: where the verdicts go; "-" is stdout.
+        clock: the time in seconds.
     """
 
-    def __init__(self, cases: str, n_judges: int, out: str) -> None:
-        self._cases, self._n_judges = cases, n_judges
+    def __init__(
+        self,
+        rows: Rows,
+        outcome: Outcome,
+        prices: Prices | None,
+        out: str,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._rows, self._outcome, self._prices, self._clock = rows, outcome, prices, clock
         self._has_bar = sys.stderr.isatty() and not (out == STDIO and sys.stdout.isatty())
         self._message = ""
         self._update: Callable[[str], None] | None = None
@@ -39,10 +57,34 @@ class ProgressLine:
 
     @contextmanager
     def shown(self) -> Generator[Callable[[], None], None, None]:
-        """Show the bar; yields what advances it."""
-        if not self._has_bar:
+        """Show the bar, or else print lines; yields what is to be called after each verdict."""
+        if self._has_bar:
+            with self._bar() as advance:
+                yield advance
+        elif sys.stderr.isatty():
             yield lambda: None
-            return
+        else:
+            yield self._print_lines()
+
+    def _print_lines(self) -> Callable[[], None]:
+        """What prints a line if one is due."""
+        due = self._clock() + LINE_EVERY
+        n_rows = cache(self._n_rows)  # counted for the first line: short runs print none
+
+        def advance() -> None:
+            nonlocal due
+            if self._clock() >= due:
+                due = self._clock() + LINE_EVERY
+                line = progress_of(self._rows, self._outcome, self._prices, n_rows())
+                typer.echo(f"groundjudge: {line}", err=True)
+
+        return advance
+
+    def _n_rows(self) -> int | None:
+        return count_rows(self._rows.path, self._rows.file_format)
+
+    @contextmanager
+    def _bar(self) -> Generator[Callable[[], None], None, None]:
         from rich.progress import (  # noqa: PLC0415
             BarColumn,
             MofNCompleteColumn,
@@ -55,8 +97,30 @@ class ProgressLine:
         message = TextColumn("{task.description}", markup=False)
         columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), message)
         with Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
-            rows = count_rows(self._cases)
-            task = bar.add_task(self._message, total=None if rows is None else rows * self._n_judges)
+            rows, n_judges = self._n_rows(), len(self._outcome.tally.summaries())
+            task = bar.add_task(self._message, total=None if rows is None else rows * n_judges)
             self._update = lambda message: bar.update(task, description=printable(message))
             yield lambda: bar.advance(task)
             self._update = None
+
+
+def progress_of(rows: Rows, outcome: Outcome, prices: Prices | None, total: int | None) -> str:
+    """How far a run is, in a line.
+
+    Args:
+        rows: the rows that were read.
+        outcome: what was judged.
+        prices: for the cost; None if it is not known.
+        total: how many rows there are; None if that is not known.
+    """
+    summaries = outcome.tally.summaries()
+    n_read = rows.n_read + outcome.n_unreadable
+    n_errors = sum(one.n_error for one in summaries) + outcome.n_unreadable
+    parts = [
+        f"{n_read:,} rows read" if total is None else f"{n_read:,} of {total:,} rows read",
+        f"{sum(one.n for one in summaries):,} verdicts",
+        f"{n_errors:,} errors",
+    ]
+    if prices and outcome.usage:
+        parts.append(f"cost so far: {prices.of(outcome.usage):.4f}")
+    return ", ".join(parts)

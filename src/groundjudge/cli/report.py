@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,10 @@ from groundjudge.analysis.labels import LabelError, Labels, join, label_of, read
 from groundjudge.case import Case
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.inputs import refuse_to_overwrite
+from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
+    FieldPaths,
+    FormatChoice,
     GroupKey,
     LabelKey,
     LabelThreshold,
@@ -23,7 +28,7 @@ from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.cli.thresholds import thresholds_for
 from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
 from groundjudge.errors import CaseError
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
@@ -42,6 +47,8 @@ def report(  # noqa: PLR0913  one per option
         str | None,
         typer.Option(metavar="FILE", help="The file of cases, to show them beside their verdicts."),
     ] = None,
+    file_format: FormatChoice = None,
+    paths: FieldPaths = None,
     labels: OptionalLabelsFile = None,
     label: LabelKey = "label",
     group: GroupKey = None,
@@ -66,8 +73,9 @@ def report(  # noqa: PLR0913  one per option
         )
         refuse_to_overwrite("--out", str(out), inputs)
         file = load_verdicts(verdicts)
-        people, label_notes = _labels(labels, cases, label, group)
-        shown, unreadable = _cases(cases) if cases else ([], [])
+        rows = partial(read_rows, cases or "", file_format, where_of(paths))
+        people, label_notes = _labels(labels, cases, label, group, rows)
+        shown, unreadable = _cases(cases, rows()) if cases else ([], [])
         agreements, warnings = _agreements(
             file, people, threshold, label_threshold, required=labels is not None
         )
@@ -82,13 +90,13 @@ def report(  # noqa: PLR0913  one per option
 
 
 def _labels(
-    labels: str | None, cases: str | None, key: str, group: str | None
+    labels: str | None, cases: str | None, key: str, group: str | None, rows: Callable[[], Iterable[FileRow]]
 ) -> tuple[Labels | None, list[str]]:
     """The labels of the file --labels, or else those in the file of cases, and notes about them."""
     if labels or not cases:
         return (read_labels(labels, key, group) if labels else None), []
     try:
-        found = read_labels(cases, key, group)
+        found = read_labels(cases, key, group, rows())
         for case_id, label in found.by_case.items():
             label_of(label, "", case_id)  # the key may mean something else in a file of cases
     except LabelError as error:
@@ -123,11 +131,11 @@ def _agreements(
     ], warnings
 
 
-def _cases(path: str) -> tuple[list[Case], list[str]]:
+def _cases(path: str, rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
     """The cases of a file, and why other rows cannot be shown."""
     cases: list[Case] = []
     unreadable: list[str] = []
-    for number, row in enumerate(read_rows(path), 1):
+    for number, row in enumerate(rows, 1):
         try:
             if isinstance(row, CaseError):
                 raise row

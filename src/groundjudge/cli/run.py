@@ -12,10 +12,19 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.options import CasesFile, EmptyResponseChoice, JudgeNames, PriceIn, PriceOut
+from groundjudge.cli.mapping import where_of
+from groundjudge.cli.options import (
+    CasesFile,
+    EmptyResponseChoice,
+    FieldPaths,
+    FormatChoice,
+    JudgeNames,
+    PriceIn,
+    PriceOut,
+)
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_errors, show_reused, show_summaries, show_usage
+from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.errors import ModelError
@@ -35,6 +44,7 @@ from groundjudge.runs.summary import Tally
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
     "OPENAI_BASE_URL unless it is OpenAI's), "
+    '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
     'or "offline" for the lexical baseline (no language model, no key)'
 )
 
@@ -43,6 +53,8 @@ def run(  # noqa: PLR0913  one per option
     cases: CasesFile,
     *,
     judge: JudgeNames = None,
+    file_format: FormatChoice = None,
+    paths: FieldPaths = None,
     model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
     out: Annotated[
         str,
@@ -113,10 +125,11 @@ def run(  # noqa: PLR0913  one per option
         _check_outputs(cases, judge or names(), out, cache)
         judges = _load_judges(judge or names(), model, cache, empty_response)
         _check_paths(cases, out)
-        rows = Rows(cases, frozenset(full or ()))
+        where = where_of(paths, [judge.rubric for judge in judges])
+        rows = Rows(cases, frozenset(full or ()), file_format, where)
         with _previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
-            progress = ProgressLine(cases, len(judges), out)
+            progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
                 run_judges,
                 judges,
@@ -132,6 +145,7 @@ def run(  # noqa: PLR0913  one per option
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
         show_errors(console, outcome)
+        show_absent(console, judges, outcome, rows)
         show_reused(console, outcome)
         show_usage(console, outcome, prices)
         for case_id in dict.fromkeys(full or ()):
@@ -204,7 +218,7 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
     if not rows.n_read:
         fail(
             f"{rows.path}: no row could be read; "
-            "the file must hold one JSON object per line, or be a .csv file with a header"
+            "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
         )
     counts = outcome.tally.summaries()
     if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):

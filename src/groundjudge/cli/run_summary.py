@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from math import floor
 from typing import TYPE_CHECKING
 
-from groundjudge.cli.screen import PIPED_WIDTH, print_text
+from groundjudge.cli.screen import PIPED_WIDTH, as_options, print_text
+from groundjudge.judge import Judge
 from groundjudge.runs.cost import Prices
+from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
 from groundjudge.runs.summary import MISSING, Summary
 
@@ -16,6 +19,9 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.table import Table
 
 COLUMNS = ("mean", "ok", "error", "n/a", "missing", "coverage", "bounds")
+
+MAX_KEYS = 20
+"""How many keys of the rows are listed."""
 
 MIN_WIDTH_WITH_LABELS = 110
 """Columns of a terminal from which the labels fit into the table."""
@@ -43,13 +49,27 @@ def show_errors(console: Console, outcome: Outcome) -> None:
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
             if count:
                 first = outcome.first_errors[one.judge, code]
-                print_text(console, f"{one.judge}: {code} {count}, the first is {first}")
+                print_text(console, f"{one.judge}: {code} {count}, the first is {as_options(first)}")
     if outcome.n_unreadable:
         print_text(console, f"unreadable rows: {outcome.n_unreadable}")
     for message in outcome.unreadable:
         print_text(console, message, margin=2)
     if outcome.n_unreadable > MAX_UNREADABLE:
         print_text(console, "...", margin=2)
+
+
+def show_absent(console: Console, judges: Sequence[Judge], outcome: Outcome, rows: Rows) -> None:
+    """Print which inputs no row has, for each judge that could not judge anything."""
+    counts = {one.judge: one for one in outcome.tally.summaries()}
+    shown = ", ".join(islice(sorted(rows.keys), MAX_KEYS)) or "nothing"
+    for judge in judges:
+        absent = [each.field for each in judge.inputs if each.required and rows.lacks(each.field)]
+        if absent and not counts[judge.name].n_ok and counts[judge.name].n:
+            print_text(
+                console,
+                f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: "
+                f"rename what has another name, or use --map {absent[0]}=PATH",
+            )
 
 
 def show_reused(console: Console, outcome: Outcome) -> None:
@@ -61,8 +81,8 @@ def show_reused(console: Console, outcome: Outcome) -> None:
     if previous.n_unused and not outcome.stopped:
         print_text(
             console,
-            f"{previous.n_unused} previous verdicts are on cases that were removed or changed: "
-            "they stay in the file and are not counted",
+            f"{previous.n_unused} previous verdicts are on cases that were removed or changed, "
+            "in the file or by --map: they stay in the file and are not counted",
         )
 
 

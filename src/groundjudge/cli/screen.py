@@ -54,6 +54,21 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
+OPTIONS = ("concurrency", "deadline", "empty_response", "max_calls", "max_tokens", "model", "threshold")
+"""The arguments in Python that error messages name and that are options of a command too."""
+
+ARGUMENT = re.compile(
+    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)|(?<=_calls|tokens)\b)"""
+)
+"""An argument in a message: `model="offline"`, `model=`, or max_calls, which is no ordinary word."""
+
+ONLY_IN_PYTHON = re.compile(
+    rf",? or (?:pass )?(?!{'|'.join(OPTIONS)})\w+=(?:[A-Z]\w*\([^)]*\)|(?=\W|$))"
+    r"| \(raise \w+=[^)]*\)"
+)
+"""An alternative that only Python has: ", or pass client=", "or base_url=", "(raise timeout= ...)"."""
+
+
 @contextmanager
 def report_errors() -> Generator[None, None, None]:
     """Report errors that the user can fix in one line, without a traceback."""
@@ -71,11 +86,20 @@ def report_errors() -> Generator[None, None, None]:
         fail(str(error))
 
 
+def as_options(message: str) -> str:
+    """An error message of the library in the words of the command line: options, not arguments in Python."""
+    return ARGUMENT.sub(_option, ONLY_IN_PYTHON.sub("", message))
+
+
+def _option(found: re.Match[str]) -> str:
+    return " ".join(filter(None, (f"--{found['name'].replace('_', '-')}", found["value"])))
+
+
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:
     """Print one line to stderr and exit.
 
     Raises:
         typer.Exit: always.
     """
-    typer.echo(f"groundjudge: {printable(' '.join(message.split()))}", err=True)
+    typer.echo(f"groundjudge: {printable(' '.join(as_options(message).split()))}", err=True)
     raise typer.Exit(status)

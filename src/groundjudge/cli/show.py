@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
 from groundjudge.case import Case
+from groundjudge.cli.mapping import where_of
+from groundjudge.cli.options import FieldPaths, FormatChoice, judge_names
 from groundjudge.cli.screen import fail, printable, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.rubric import load_rubric
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of, id_of
 
 EXAMPLE = Case(
@@ -36,7 +39,10 @@ EXAMPLE = Case(
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A judge's name or a prompt file.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A judge's name or a prompt file.", autocompletion=judge_names),
+    ],
     *,
     cases: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take the case from this file of cases.")
@@ -44,6 +50,8 @@ def show(
     case: Annotated[
         str | None, typer.Option(metavar="ID", help="The case's id in that file. Default: the first case.")
     ] = None,
+    file_format: FormatChoice = None,
+    paths: FieldPaths = None,
 ) -> None:
     """Print what a judge sends to a model for a case.
 
@@ -52,18 +60,22 @@ def show(
     with report_errors():
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
-        shown = EXAMPLE if cases is None else _case_in(cases, case)
-        request = load_rubric(name).ask(shown)
+        if cases is None and (file_format or paths):
+            fail("--format and --map need --cases FILE, the file that they are about")
+        rubric = load_rubric(name)
+        where = where_of(paths, [rubric])
+        shown = EXAMPLE if cases is None else _case_in(cases, case, read_rows(cases, file_format, where))
+        request = rubric.ask(shown)
     for message in request.messages:
         content = message["content"]
         typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
     typer.echo(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
 
 
-def _case_in(path: str, case_id: str | None) -> Case:
-    """The case with that id in a file, or the file's first."""
-    rows = ((number, row) for number, row in enumerate(read_rows(path), 1) if not isinstance(row, CaseError))
-    found = next(((number, row) for number, row in rows if case_id in {None, id_of(row, number)}), None)
+def _case_in(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
+    """The case with that id among the rows of a file, or the first."""
+    readable = ((number, row) for number, row in enumerate(rows, 1) if not isinstance(row, CaseError))
+    found = next(((number, row) for number, row in readable if case_id in {None, id_of(row, number)}), None)
     if found is None:
         fail(f"{path} has no case" if case_id is None else f"{path} has no case with the id {case_id!r}")
     number, row = found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from groundjudge.case import Document
-from groundjudge.cli.screen import print_text
+from groundjudge.cli.screen import as_options, print_text
 from groundjudge.verdict import Evidence, Part, Verdict
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
@@ -31,7 +31,7 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, object]]:
     """What is known of the verdict as a whole."""
     yield "status", verdict.status.replace("_", " ")
     if verdict.error:
-        yield "error", f"{verdict.error.code}: {verdict.error.message}"
+        yield "error", f"{verdict.error.code}: {as_options(verdict.error.message)}"
     if verdict.score is not None:
         yield "score", f"{verdict.score:.4g}, {'passed' if verdict.passed else 'not passed'}"
     if verdict.value is not None:

@@ -163,7 +163,8 @@ def _tables() -> tuple[dict[str, list[tuple[int, str]]], re.Pattern[str]]:
     units = {word for word in UNITS.split() if _UNSPACED.match(word)}
     signs = sorted((word for word in words if _UNSPACED.match(word)), key=len, reverse=True)
     ways = [rf"{_NUMERAL}{sign}" if sign in units else sign for sign in signs]
-    return dict(words), re.compile("|".join(ways))
+    first = "".join(sorted({sign[0] for sign in signs}))
+    return dict(words), re.compile(f"(?=[{first}])(?:{'|'.join(ways)})")  # the lookahead only saves time
 
 
 def _forms(name: str) -> list[str]:

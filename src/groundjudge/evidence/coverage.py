@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from groundjudge.case import Document
-from groundjudge.evidence.edges import is_whole
-from groundjudge.evidence.exact import variants
+from groundjudge.evidence.exact import is_found_whole, variants
 from groundjudge.evidence.skeleton import skeleton
 from groundjudge.evidence.sources import Sources
+from groundjudge.evidence.work import SENTENCES, TooMuchWork, Work
 
 UNCOVERED_LETTERS = 20
 """A gap between the statements with so many letters of the response is a missing sentence."""
@@ -19,15 +19,20 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
 
     Returns:
         The warnings `statement_not_in_response` if a sentence is not in the response, and
-        `statement_missing` if a part of the response is in none of the sentences.
+        `statement_missing` if a part of the response is in none of the sentences. A sentence whose search
+        would take too long (see `find`) gives `statements_unchecked`, and then no `statement_missing`.
     """
     covered: list[tuple[int, int]] = []
     warnings: list[str] = []
-    source = Sources([Document(content=response)])
+    source = Sources([Document(content=response)], Work(SENTENCES))
     for sentence in dict.fromkeys(sentences):
         if not any(map(str.isalnum, sentence)):
             continue  # a sentence of signs alone states nothing
-        spans = _occurrences(sentence, source) or _near(sentence, source)
+        source.work.grant(sentence)
+        try:
+            spans = _occurrences(sentence, source) or _near(sentence, source)
+        except TooMuchWork:
+            return (*dict.fromkeys(warnings), "statements_unchecked")
         if not spans:
             warnings.append("statement_not_in_response")
         covered.extend(spans)
@@ -47,7 +52,7 @@ def _occurrences(sentence: str, response: Sources) -> list[tuple[int, int]]:
     """The offsets of all places of a sentence in the response, as given or without its quotation marks."""
     text = response.documents[0].content
     for variant in variants(sentence):
-        spans = [span for span in _places(variant, response) if is_whole(text, *span)]
+        spans = [span for span in _places(variant, response) if is_found_whole(text, *span, response.work)]
         if spans:
             return spans
     return []

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from unicodedata import category
 
-from groundjudge.evidence.skeleton import DROPPED
+from groundjudge.evidence.skeleton import DROPPED, DROPPED_SIGNS
 
 FAR = 48
 """Characters on either side of a place that tell whether it is inside a number or after a negation."""
 LONGEST_WORD = 200
 """Characters by which a span is extended at most to make its words whole."""
 
-_IS_DROPPED = re.compile(f"[{DROPPED}]")
 _SKIPPED_BEFORE = re.compile(rf"[{DROPPED}]{{1,8}}\Z")
 _SKIPPED_AFTER = re.compile(rf"[{DROPPED}]{{1,8}}")
 UNSPACED = (
@@ -66,7 +66,6 @@ _DENIES_WHAT_PRECEDES = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ENDS_CLAUSE = frozenset(".,:;!?。，、：；！？…")
-_MAY_BE_DENIED = frozenset(_BETWEEN.split("|"))
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
@@ -92,7 +91,9 @@ def is_cut(text: str, place: int) -> bool:
     if first < 0 or last >= len(text):
         return False
     before, after = text[first], text[last]
-    if before.isalnum() and after.isalnum() and not (before.isspace() or after.isspace()):
+    if before.isspace() or after.isspace():  # which only a number in several words may hold
+        return _may_be_inside_number(text, place) and _is_inside_number(text, place)
+    if before.isalnum() and after.isalnum():
         is_one_word = not (_is_unspaced(before) or _is_unspaced(after))
         if is_one_word or (before in _CHINESE_NUMERALS and after in _CHINESE_NUMERALS):
             return is_one_word or _is_inside_number(text, place)
@@ -112,10 +113,10 @@ def is_denied(text: str, start: int, end: int) -> bool:
 def _beside(text: str, place: int) -> tuple[int, int]:
     """The offsets of the characters on both sides, without emphasis and invisible characters."""
     first, last = place - 1, place
-    if _IS_DROPPED.match(text, first):
+    if text[first] in DROPPED_SIGNS:
         skipped = _SKIPPED_BEFORE.search(text, max(0, place - 8), place)
         first = skipped.start() - 1 if skipped else first
-    if _IS_DROPPED.match(text, last):
+    if text[last] in DROPPED_SIGNS:
         skipped = _SKIPPED_AFTER.match(text, place)
         last = skipped.end() if skipped else last
     return first, last
@@ -191,10 +192,15 @@ def _may_be_inside_number(text: str, place: int) -> bool:
 
 
 def _is_number_word(word: str) -> bool:
-    from groundjudge.text.numbers import POWERS, TENS, UNITS  # noqa: PLC0415  few quotes need it
-
     low = word.casefold()
-    return low.isdecimal() or low in UNITS or low in TENS or low in POWERS
+    return low in _number_words() or low.isdecimal()
+
+
+@cache
+def _number_words() -> frozenset[str]:
+    from groundjudge.text.numbers import POWERS, TENS, UNITS  # noqa: PLC0415  imported with the first quote
+
+    return frozenset((*UNITS, *TENS, *POWERS))
 
 
 def _is_inside_number(text: str, place: int) -> bool:
@@ -248,9 +254,15 @@ def _is_denied_before(text: str, start: int) -> bool:
 
 
 def _may_deny(word: str) -> bool:
+    return word in _denying_words() or word.endswith(("n't", "n’t"))
+
+
+@cache
+def _denying_words() -> frozenset[str]:
+    """Negations, and the words that may stand between one and what it denies."""
     from groundjudge.text.negations import NEGATIONS  # noqa: PLC0415  imported with the first quote
 
-    return word in NEGATIONS or word in _MAY_BE_DENIED or word.endswith(("n't", "n’t"))
+    return NEGATIONS | frozenset(_BETWEEN.split("|"))
 
 
 def _is_denied_after(text: str, end: int) -> bool:

@@ -8,6 +8,7 @@ from itertools import islice
 from groundjudge.evidence.exact import exact
 from groundjudge.evidence.pieces import MOST_PIECES, pieces, without_bullet
 from groundjudge.evidence.sources import Sources
+from groundjudge.evidence.work import TooMuchWork
 from groundjudge.verdict import Evidence
 
 MAX_WARNINGS = 20
@@ -30,12 +31,18 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
     Returns:
         The quotes that were found, with their offsets, and the distinct warnings for the others:
         `evidence_altered` (cut out of a number or a word, denied in the document, or a near match with
-        other numbers, negations, units or the like) or `evidence_not_found`.
+        other numbers, negations, units or the like), `evidence_not_found`, or `evidence_unchecked` for
+        quotes whose search would take too long: all quotes together may take work that is linear in their
+        length, so this happens only to hundreds of quotes that are hard to find.
     """
     found: list[Evidence] = []
     warnings: list[str] = []
     for quote in quotes:
-        evidence, warned = _look_up(quote, sources)
+        sources.work.grant(quote)
+        try:
+            evidence, warned = _look_up(quote, sources)
+        except TooMuchWork:
+            evidence, warned = [], ["evidence_unchecked"]
         found.extend(evidence)
         warnings.extend(warned)
     return tuple(found), tuple(dict.fromkeys(warnings))

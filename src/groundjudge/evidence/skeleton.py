@@ -23,15 +23,16 @@ _PLAIN = str.maketrans(
     | dict.fromkeys(map(ord, SPACES), " ")
 )
 # Markdown's emphasis and invisible characters: both get lost when text is copied by hand.
-DROPPED = r"*_\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+DROPPED_SIGNS = frozenset(
+    "*_\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
+)
+DROPPED = "".join(sorted(DROPPED_SIGNS))
 # Characters that Unicode can also compose with the one before: accents, vowels of Hangul, and so on.
 _COMBINING = "\u0300-\u036f\u0653-\u0655\u093c\u09bc\u0a3c\u1161-\u11ff\u3099\u309a"
 _NOISE = re.compile(rf"[ {DROPPED}]*+-[- {DROPPED}]*| [ {DROPPED}]+|''+|[{DROPPED}]+|\w[{_COMBINING}]{{1,8}}")
 _COMBINED = re.compile(f"[{_COMBINING}]{{0,64}}")
 _DROPPED_RUN = re.compile(f"[{DROPPED}]+")
 _RUN = re.compile(" +|''+")
-_NOISY = ("  ", " -", "- ", "--", "*", "_", "''")
-"""What a text of ASCII characters must hold for `_NOISE` to change it."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,24 @@ class Skeleton:
 def skeleton(text: str) -> Skeleton:
     """Reduce a text to its wording, see `Skeleton`."""
     alike = text.translate(_PLAIN)
-    if alike.isascii() and not any(noise in alike for noise in _NOISY):
+    if alike.isascii() and not _is_noisy(alike):
         return Skeleton(text, alike.lower(), range(len(text)))
     plain, origins = _without_noise(alike)
     folded = plain.casefold()
     if len(folded) != len(plain):  # ß becomes ss
         origins = [origin for origin, char in zip(origins, plain, strict=True) for _ in char.casefold()]
     return Skeleton(text, folded, origins)
+
+
+def _is_noisy(text: str) -> bool:
+    """Whether `_NOISE` changes a text of ASCII characters."""
+    return (
+        "  " in text
+        or ("-" in text and (" -" in text or "- " in text or "--" in text))
+        or "*" in text
+        or "_" in text
+        or "''" in text
+    )
 
 
 def _without_noise(text: str) -> tuple[str, list[int]]:

@@ -24,8 +24,8 @@ KEPT = 256
 def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     """Two models that share the calls of one: each makes only the calls that the other has not made.
 
-    A reply is shared once: repeating a request makes a new call. Tokens are counted by the model that made
-    the call. An error is shared with a model that is waiting for the call, but not kept.
+    A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
+    made the call. An error is shared with a model that is waiting for the call, but not kept.
     """
     first = SharedModel(model)
     return first, replace(first)
@@ -115,4 +115,6 @@ class SharedModel:
             raise
 
     def _counted(self, call: Call, reply: Reply) -> Reply:
-        return reply if call.caller is self or not reply.usage else replace(reply, usage=Usage())
+        if call.caller is self:
+            return reply
+        return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)

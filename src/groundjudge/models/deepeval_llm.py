@@ -83,4 +83,4 @@ def _reply(answer: object) -> Reply:
     text, cost = cast("tuple[str, Any]", answer) if isinstance(answer, tuple) else (cast("str", answer), None)
     prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
-    return Reply(text, usage=usage)
+    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from difflib import get_close_matches
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from groundjudge.errors import ModelError
@@ -12,11 +16,35 @@ from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
 from groundjudge.models.function import Answer, FunctionModel
 
 CHOICES = (
-    'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint), '
+    'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
+    '"langchain:PROVIDER:MODEL": any provider of LangChain), '
     '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
     "a LangChain chat model, a DeepEvalBaseLLM, an object with name, complete and acomplete, "
     "or a function from the request to its reply"
 )
+
+PROVIDERS = frozenset(
+    {
+        *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
+        *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
+        *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+    }
+)
+"""Providers by LangChain's names. None is the name of a model at Ollama, as in "mistral:7b"."""
+
+OTHER_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "azure": "azure_openai",
+        "gemini": "google_genai",
+        "google": "google_genai",
+        "together_ai": "together",
+        "vertex_ai": "google_vertexai",
+        "vertexai": "google_vertexai",
+    }
+)
+"""What other libraries call some of them -> LangChain's name."""
+
+LANGCHAIN = "langchain:"
 
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
@@ -57,12 +85,63 @@ def _named(name: str) -> Model:
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise ModelError("unknown_model", message, name)
-    deployment = name.removeprefix("openai:")
+    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
     if not deployment.strip():
-        raise _unknown(name)
+        message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
+        raise ModelError("unknown_model", message, name)
+    if name.startswith(LANGCHAIN):
+        return _from_langchain(name.removeprefix(LANGCHAIN))
+    _refuse_other_provider(name)
     from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
 
     return OpenAIModel(deployment)
+
+
+def _from_langchain(name: str) -> LangChainModel:
+    """The chat model that LangChain's `init_chat_model` makes of "provider:model".
+
+    Raises:
+        ModelError: `unknown_model`, if LangChain or the provider's package is not installed, or if it makes
+            no model of that name, for want of a key for instance.
+    """
+    try:
+        make = import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        message = (
+            f"langchain:{name} needs LangChain and the package of its provider: "
+            "pip install langchain langchain-anthropic (or another provider's package)"
+        )
+        raise ModelError("unknown_model", message, name) from error
+    try:
+        return LangChainModel(make(name))
+    except Exception as error:  # each provider's package raises exceptions of its own
+        message = f"LangChain cannot make the model {name!r}: {error}"
+        raise ModelError("unknown_model", message, name) from error
+
+
+def _refuse_other_provider(name: str) -> None:
+    """Refuse a name that begins with another provider than OpenAI, whose API differs.
+
+    Names with a slash are those of gateways (OpenRouter, LiteLLM), refused at OpenAI's endpoint only.
+    A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
+
+    Raises:
+        ModelError: `unknown_model`; the message says how the model can be used.
+    """
+    separator = "/" if "/" in name.partition(":")[0] else ":"
+    prefix, _, model = name.partition(separator)
+    plain = prefix.casefold().replace("-", "_")
+    provider = OTHER_NAMES.get(plain, plain)
+    is_at_gateway = separator == "/" and os.environ.get("OPENAI_BASE_URL")
+    if not model or provider not in PROVIDERS or is_at_gateway:
+        return
+    at_gateway = name if separator == "/" else f"openai:{model}"
+    message = (
+        f"{name!r} is a model of another provider, {prefix}: pass "
+        f'model="langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
+        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass model="{at_gateway}"'
+    )
+    raise ModelError("unknown_model", message, name)
 
 
 def _has_methods(model: object, *names: str) -> bool:

@@ -24,11 +24,22 @@ from groundjudge.scale import Scale
 OBJECT = re.compile(r"\{")
 FENCE = re.compile(r"```[\w-]*[^\S\n]*\n(.*)```", re.DOTALL)
 STRING_OR_BRACE = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closing>"?)|[{}]', re.DOTALL)
+MARKS = "\"'“”"
+"""What json_repair takes for quotation marks."""
+
+SHORTEST = len("{a:0}")
 BRACE = re.compile(r"[{}]")
 AFTER_KEY = re.compile(r'\s*:\s*("(?:[^"\\]++|\\.)*+"|[^\s,}\]]+)')
 COMMENT = re.compile(r"\s*(?://|/\*|#).*", re.DOTALL)
 MOST_REPAIRED = 20_000
-"""Characters of an object up to which it is repaired: a repair takes longer than its length."""
+"""Characters of an object up to which it is repaired, see also `MOST_REPAIR_WORK`."""
+
+MOST_REPAIR_WORK = 6_000_000
+"""What the repairs of one reply may cost, see `_repair_work`: 230 quotation marks in 20,000 characters.
+
+json_repair 0.64 takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500
+characters, 2.5 s for 10,000. Characters times quotation marks bound its time; up to here, to half a second.
+"""
 
 MOST_FALSE_STARTS = 50
 """How many opening braces without a closing one are tried before the search for objects stops."""
@@ -126,8 +137,12 @@ class Json:
         if whole:
             yield whole
             return
+        work = 0
         for start, end in _objects(text):
-            candidate = self._candidate(text[start:end], start, end, repair=True)
+            if end - start < SHORTEST:
+                continue
+            work += _repair_work(text[start:end])
+            candidate = self._candidate(text[start:end], start, end, repair=work <= MOST_REPAIR_WORK)
             if candidate:
                 yield candidate
 
@@ -232,6 +247,11 @@ def _strictly(text: str) -> list[tuple[str, Any]] | None:
 
 class _Pairs(list[tuple[str, Any]]):
     """A JSON object with its duplicate keys, distinguishable from a JSON list."""
+
+
+def _repair_work(text: str) -> int:
+    """How much a repair may cost: characters times quotation marks, and something for every object."""
+    return (len(text) + 1000) * (sum(map(text.count, MARKS)) + 20)
 
 
 def _repaired(text: str) -> list[tuple[str, Any]] | None:

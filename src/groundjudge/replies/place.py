@@ -85,8 +85,7 @@ def one_mark(places: Sequence[str], scale: Scale, reply: Reply, whose: str = "")
     Raises:
         ReplyError: as for `mark`.
     """
-    marks = {_mark_or_none(place, scale, reply) for place in places}
-    if len(marks) > 1:
+    if len(places) > 1 and len({_mark_or_none(place, scale, reply) for place in places}) > 1:
         message = f"the reply gives more than one score{f' of {whose[:80]!r}' if whose else ''}"
         raise ReplyError("ambiguous", reply.text, message)
     return mark(places[0], scale, reply, whose)

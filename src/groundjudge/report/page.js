@@ -12,8 +12,9 @@ const FIGURES = [
 const WARNINGS = {
   evidence_not_found: "A quote was not found in the context.",
   evidence_altered: "A quote differs from the context in its numbers or negations.",
-  evidence_unchecked: "Quotes were not checked, because the case was not available.",
+  evidence_unchecked: "Quotes were not checked: the case was not available, or they are too many.",
   statement_missing: "Part of the response was not scored.",
+  statements_unchecked: "Sentences were not compared with the response: they are too many.",
   statement_not_in_response: "A scored sentence is not in the response.",
   weighted_sum_mismatch: "The stated sum was wrong and was recomputed.",
   formula_missing: "The reply holds a sum without its formula.",

@@ -11,14 +11,18 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from groundjudge.case import Case, Document
+from groundjudge.case import ALIASES, RESERVED, Case, Document
 from groundjudge.errors import CaseError, ModelError
+from groundjudge.runs.mapped import Where
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIO, FileRow, read_rows
+from groundjudge.runs.rows import STDIO, FileFormat, FileRow, read_rows
 from groundjudge.runs.run import Rows as RunRows
 from groundjudge.runs.run import id_of
 from groundjudge.verdict import Verdict
+
+MAX_KEYS = 1000
+"""Keys that may be the rows' ids are not all remembered."""
 
 Judging: TypeAlias = Callable[[RunRows], Generator[Verdict, None, None]]
 """Makes verdicts of rows: `run` with all its other arguments given."""
@@ -34,22 +38,34 @@ class Rows:
     Attributes:
         path: the file of cases.
         kept_ids: the ids of the rows to keep.
+        file_format: the file's format; None: by its suffix.
+        where: fields that stand elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
+        keys: the keys that have a value in any of them, about MAX_KEYS at most.
         kept: the rows kept so far, by id.
     """
 
     path: str
     kept_ids: frozenset[str] = frozenset()
+    file_format: FileFormat | None = None
+    where: Where = field(default_factory=dict[str, str])
     n_read: int = 0
+    keys: set[str] = field(default_factory=set[str])
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
-        for number, row in enumerate(read_rows(self.path), 1):
+        for number, row in enumerate(read_rows(self.path, self.file_format, self.where), 1):
             if not isinstance(row, CaseError):
                 self.n_read += 1
+                if len(self.keys) < MAX_KEYS:
+                    self.keys.update(key for key, value in row.items() if value is not None)
                 if (case_id := id_of(row, number)) in self.kept_ids:
                     self.kept[case_id] = row
             yield row
+
+    def lacks(self, name: str) -> bool:
+        """Whether no row has the field, by any of its names, nor anything that may hold it."""
+        return self.keys.isdisjoint({name, *ALIASES.get(name, ()), *RESERVED - {"id"}})
 
     def sources(self, case_id: str) -> Sequence[Document]:
         """The documents of a kept row, which the evidence of its verdicts points to."""

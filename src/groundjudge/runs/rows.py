@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TextIO, TypeAlias, cast
+from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case import FIELD_NAMED
+from groundjudge.case import FIELD_NAMED, is_list
 from groundjudge.errors import CaseError
+from groundjudge.runs.mapped import Paths, Where, mapped
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
+
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "tsv"]
+
+FORMATS: Mapping[str, FileFormat] = MappingProxyType({".json": "json", ".csv": "csv", ".tsv": "tsv"})
+"""The formats by suffix; a file with any other suffix is JSON Lines."""
+
+DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "\t"})
+"""The delimiters that a table can have: the one that is most frequent in the first line counts."""
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
@@ -36,54 +47,122 @@ LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
 
-DELIMITERS = ",;\t"
 
+def read_rows(
+    path: str | Path, file_format: FileFormat | None = None, where: Where | None = None
+) -> Generator[FileRow, None, None]:
+    """Read the rows of a file; "-" is stdin.
 
-def read_rows(path: str | Path) -> Generator[FileRow, None, None]:
-    """Read the rows of a file: CSV where the name ends in .csv, JSON Lines otherwise; "-" is stdin.
+    "jsonl", JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
 
-    JSON Lines: one JSON object per line, in UTF-8; blank lines are skipped.
+    "json": an array of objects, in UTF-8. It is read as a whole; the other formats are read row by row.
 
-    CSV, in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
+    "csv", in UTF-8: a header, and as delimiter the comma, semicolon or tab, whichever is most frequent in
     the first line. An empty cell is an empty value for the context and the response, and a missing one
     for any other column; a row of empty cells is skipped. A cell that holds a JSON list is read as that
     list where the column allows one: texts or objects for the context, texts for answers and judges,
-    messages (objects) for query, response and conversation.
+    messages (objects) for query, response and conversation. "tsv" is the same with tabs.
+
+    Args:
+        path: the file.
+        file_format: its format. By default the name's suffix decides: .csv, .tsv, .json; anything else,
+            stdin included, is JSON Lines.
+        where: fields that stand elsewhere in a row, each with its dotted path; see `mapped`.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
 
     Raises:
         OSError: the file cannot be opened or read.
+        CaseError: `unreadable_file`: it should be a JSON array and is none. `bad_path`: no row has one of
+            the paths of `where`. That is found out before the first row, or after the last one of a source
+            that can be read only once.
     """
-    if str(path) == STDIO:
-        yield from _json_rows(sys.stdin.buffer)
-    elif _is_csv(path):
-        with _text_of(path) as text:
-            yield from _csv_rows(text)
-    else:
-        with Path(path).open("rb") as lines:
-            yield from _json_rows(lines)
+    where = where or {}
+    paths = Paths(where, _name(path))
+    if where and Path(path).is_file():  # a wrong path is reported before anything is judged
+        with closing(_rows(path, file_format, where)) as rows:
+            paths.search(rows)
+    for row in _rows(path, file_format, where):
+        paths.look(row)
+        yield row if isinstance(row, CaseError) else mapped(row, where)
+    paths.check()
 
 
-def count_rows(path: str | Path) -> int | None:
+def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int | None:
     """Count the rows of a file quickly, broken ones included. None for what can be read only once."""
     if not Path(path).is_file():
         return None
-    if _is_csv(path):
-        with _text_of(path) as text:
-            return max(0, sum(isinstance(found, csv.Error) or any(found) for _, found in _records(text)) - 1)
+    kind = file_format or format_of(path)
     with Path(path).open("rb") as lines:
-        return sum(not line.isspace() for line in lines)
+        if kind == "jsonl":
+            return sum(not line.isspace() for line in lines)
+        if kind == "json":
+            return len(_array(lines, path))
+        with _text_of(lines) as text:
+            records = _records(text, DELIMITERS[kind])
+            return max(0, sum(isinstance(found, csv.Error) or any(found) for _, found in records) - 1)
 
 
-def _is_csv(path: str | Path) -> bool:
-    return Path(path).suffix.casefold() == ".csv"
+def format_of(path: str | Path) -> FileFormat:
+    """The format of a file by its name."""
+    return FORMATS.get(Path(path).suffix.casefold(), "jsonl")
 
 
-def _text_of(path: str | Path) -> TextIO:
-    """Open a file as text. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
-    return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+def _rows(path: str | Path, file_format: FileFormat | None, where: Where) -> Generator[FileRow, None, None]:
+    """The rows as they stand in the file."""
+    kind = file_format or format_of(path)
+    with nullcontext(sys.stdin.buffer) if str(path) == STDIO else Path(path).open("rb") as lines:
+        if kind == "jsonl":
+            yield from _json_rows(lines)
+        elif kind == "json":
+            yield from _array_rows(_array(lines, path))
+        else:
+            with _text_of(lines) as text:
+                yield from _table_rows(text, kind, {column: field for field, column in where.items()})
+
+
+@contextmanager
+def _text_of(lines: BinaryIO) -> Generator[TextIO, None, None]:
+    """A binary file as text. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
+    text = io.TextIOWrapper(lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    try:
+        yield text
+    finally:
+        text.detach()  # closing the text would close stdin
+
+
+def _array(lines: BinaryIO, path: str | Path) -> Sequence[Any]:
+    """The items of a JSON array.
+
+    Raises:
+        CaseError: `unreadable_file`, if the file is something else.
+    """
+    try:
+        data: Any = json.loads(lines.read().decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
+        raise _no_array(path, f"it is not JSON: {error}") from error
+    if is_list(data):
+        return data
+    raise _no_array(path, f"it is a single value ({type(data).__name__})")
+
+
+def _no_array(path: str | Path, what: str) -> CaseError:
+    message = (
+        f"{_name(path)}: a JSON file must be an array of objects, but {what}. "
+        "If each line is an object of its own, use --format jsonl"
+    )
+    return CaseError("unreadable_file", message, str(path))
+
+
+def _name(path: str | Path) -> str:
+    """What error messages call a file."""
+    return "stdin" if str(path) == STDIO else str(path)
+
+
+def _array_rows(items: Iterable[Any]) -> Iterator[FileRow]:
+    for number, item in enumerate(items, 1):
+        yield item if isinstance(item, dict) else _no_object(f"item {number}", item)
 
 
 def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
@@ -92,40 +171,47 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
             row = json.loads(text) if text else None
         except UnicodeDecodeError as error:
-            yield _unreadable(number, f"not UTF-8 ({error.reason} at byte {error.start + 1})")
+            yield _unreadable(f"line {number}", f"not UTF-8 ({error.reason} at byte {error.start + 1})")
         except json.JSONDecodeError as error:
-            yield _unreadable(number, f"not JSON ({error.msg} at column {error.colno})")
+            yield _unreadable(f"line {number}", f"not JSON ({error.msg} at column {error.colno})")
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
-            yield _unreadable(number, f"not readable as JSON ({error})")
+            yield _unreadable(f"line {number}", f"not readable as JSON ({error})")
         else:
             if isinstance(row, dict):
                 yield cast("dict[str, Any]", row)
             elif text:
-                yield _unreadable(number, f"a row must be a JSON object, not {type(row).__name__}")
+                yield _no_object(f"line {number}", row)
 
 
-def _csv_rows(text: TextIO) -> Iterator[FileRow]:
-    records = ((line, found) for line, found in _records(text) if found)
+def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> Iterator[FileRow]:
+    """The rows of a table.
+
+    Args:
+        text: the table.
+        kind: "csv" or "tsv".
+        renamed: columns that are fields under other names -> the field.
+    """
+    records = ((line, found) for line, found in _records(text, DELIMITERS[kind]) if found)
     line, header = next(records, (1, [""]))
-    fault = _header_fault(header)
+    fault = _header_fault(header, kind)
     if isinstance(header, csv.Error) or fault:
-        yield _unreadable(line, fault)
+        yield _unreadable(f"line {line}", fault)
         return
     names = [name.strip() for name in header]
     for line, found in records:
         if isinstance(found, csv.Error):
-            yield _unreadable(line, f"not CSV ({found})")
+            yield _unreadable(f"line {line}", f"not {kind.upper()} ({found})")
         elif len(found) > len(names):
-            yield _unreadable(line, f"{len(found)} cells, but the header has {len(names)}")
+            yield _unreadable(f"line {line}", f"{len(found)} cells, but the header has {len(names)}")
         elif not _is_utf8(found):
-            yield _unreadable(line, "not UTF-8")
+            yield _unreadable(f"line {line}", "not UTF-8")
         elif any(cell.strip() for cell in found):
-            yield dict(_cells(zip(names, found, strict=False)))
+            yield dict(_cells(zip(names, found, strict=False), renamed))
 
 
-def _header_fault(header: list[str] | csv.Error) -> str:
+def _header_fault(header: list[str] | csv.Error, kind: FileFormat) -> str:
     if isinstance(header, csv.Error):
-        return f"not CSV ({header})"
+        return f"not {kind.upper()} ({header})"
     if not _is_utf8(header):
         return "the header is not UTF-8"
     counted = Counter(name.strip() for name in header)
@@ -133,10 +219,10 @@ def _header_fault(header: list[str] | csv.Error) -> str:
     return f"the column {twice[0]!r} appears twice" if twice else ""
 
 
-def _records(text: TextIO) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """The records of a CSV file, each with the line on which it begins."""
+def _records(text: TextIO, delimiters: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
+    """The records of a table, each with the line on which it begins."""
     first = text.readline()
-    delimiter = max(DELIMITERS, key=first.count)
+    delimiter = max(delimiters, key=first.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     while True:
@@ -149,12 +235,14 @@ def _records(text: TextIO) -> Iterator[tuple[int, list[str] | csv.Error]]:
             yield line, error
 
 
-def _cells(row: Iterable[tuple[str, str]]) -> Iterator[tuple[str, object]]:
-    """The cells that have a value, each read as its column demands."""
+def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
     for name, cell in row:
-        field = FIELD_NAMED.get(name, name)
+        field = renamed.get(name) or FIELD_NAMED.get(name, name)
         if name and (cell.strip() or field in EMPTY_IS_GIVEN):
             yield name, _listed(cell, LIST_OF.get(field, ()))
+        elif name in renamed:  # the column is there
+            yield name, None
 
 
 def _listed(cell: str, kinds: tuple[type, ...]) -> object:
@@ -176,5 +264,9 @@ def _is_utf8(cells: Iterable[str]) -> bool:
     return True
 
 
-def _unreadable(line: int, why: str) -> CaseError:
-    return CaseError("unreadable_row", f"line {line}: {why}", f"line {line}")
+def _no_object(place: str, row: object) -> CaseError:
+    return _unreadable(place, f"a row must be a JSON object, not {type(row).__name__}")
+
+
+def _unreadable(place: str, why: str) -> CaseError:
+    return CaseError("unreadable_row", f"{place}: {why}", place)

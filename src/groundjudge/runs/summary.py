@@ -31,6 +31,9 @@ class Summary(Frozen):
             has a score.
         labels: label -> number of verdicts, the most frequent first.
         errors: error code -> number of verdicts, the most frequent first, without `missing_field`.
+        calls_per_row: how many calls a row took on average, re-asks included; None if no row took one.
+        agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
+        split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if
             the model reported no usage.
     """
@@ -46,6 +49,9 @@ class Summary(Frozen):
     pass_rate: Score | None
     labels: Mapping[str, int]
     errors: Mapping[str, int]
+    calls_per_row: float | None = None
+    agreement: Score | None = None
+    split_rate: Score | None = None
     usage: Usage | None = None
 
     @property
@@ -96,6 +102,11 @@ class _Count:
     statuses: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
+    calls: int = 0
+    asked: int = 0
+    voted: int = 0
+    split: int = 0
+    agreement: Fraction = Fraction()
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
@@ -108,6 +119,12 @@ class _Count:
             self.labels[verdict.label] += 1
         if verdict.error is not None and not missing:
             self.errors[verdict.error.code] += 1
+        self.calls += verdict.attempts
+        self.asked += verdict.attempts > 0
+        if verdict.agreement is not None:
+            self.voted += 1
+            self.split += verdict.agreement < 1
+            self.agreement += Fraction(verdict.agreement)
         if verdict.usage is not None:
             self.usage = self.usage + verdict.usage if self.usage else verdict.usage
 
@@ -126,6 +143,9 @@ class _Count:
             pass_rate=self.passed / n_ok if n_ok else None,
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
+            calls_per_row=self.calls / self.asked if self.asked else None,
+            agreement=float(self.agreement / self.voted) if self.voted else None,
+            split_rate=self.split / self.voted if self.voted else None,
             usage=self.usage,
         )
 

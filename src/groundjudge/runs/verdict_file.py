@@ -22,7 +22,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     Raises:
         OSError: the file cannot be opened or read.
     """
-    for number, row in enumerate(read_rows(path), 1):
+    for number, row in enumerate(read_rows(path, "jsonl"), 1):
         if isinstance(row, CaseError):
             yield row
             continue

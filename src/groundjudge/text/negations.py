@@ -18,6 +18,7 @@ NEGATIONS = frozenset(_WORDS.split())
 
 _NEGATED_INSIDE = re.compile(
     r"""
+    (?=[n未不无無没沒勿非别なま않없아नब]) (?:             # the lookahead only saves time
     未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿]  # not in 不但, 未来, 无论
   | (?<![南北东東西是])非(?![常洲])          # 非常 is "very", 非洲 is Africa, 是非 right and wrong
   | 别(?=[再去说動动])
@@ -25,6 +26,7 @@ _NEGATED_INSIDE = re.compile(
   | 않 | 없 | 아니
   | नहीं | बिना
   | \bn['’](?:\w+\W+){1,3}plus\b | \bne\W+(?:\w+\W+){1,3}plus\b
+    )
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -91,7 +91,7 @@ _NUMBER = re.compile(
           | (?P<tens>{_any(TENS)})(?:[-\s](?P<unit>one|first|{_any(UNITS)})\b|\b(?!{_COMPOUND}))
           | (?P<one>one|an?|eine?|une?)(?=[\s-](?:hundred|thousand|[mbt]r?illi?[oa]))
         )
-      | (?<![周週])(?<!星期)(?<!礼拜)(?!{_NO_NUMBER})(?P<chinese>
+      | (?=[{_DIGIT}十百两兩])(?<![周週])(?<!星期)(?<!礼拜)(?!{_NO_NUMBER})(?P<chinese>
             (?:{PERCENT})?(?:[{_DIGIT}十百]|(?<![\d{_DIGIT}十百{_POWERS}])[两兩])
             (?:[{_DIGIT}十百{_POWERS}]|[两兩](?=[百{_POWERS}])){{0,30}}
             (?:点[{_DIGIT}]+(?![十百千]))?
@@ -104,6 +104,7 @@ _NUMBER = re.compile(
 # 1亿2000万, three hundred and forty
 _GOES_ON = re.compile(rf".*[{_POWERS}]|[a-z\s-]*\b(?:hundred|thousand|million|billion)\s+(?:and\s+)?")
 _MOMENT = re.compile(r"\b(?:per|each|every|for\sa|one|split)\s$")
+_MARK = re.compile(r"\D")
 _WIDE_MARK = re.compile("(?<=[０-９])[，．](?=[０-９])")
 _POWER = re.compile(rf"[{_POWERS}]|\w+")
 
@@ -161,7 +162,7 @@ def _number(match: re.Match[str]) -> str:
     whole, fraction = _spelled(match) if match["digits"] is None else _written(match["digits"])
     if not whole:
         return ""
-    for power in _POWER.findall(match["powers"]):
+    for power in _POWER.findall(match["powers"]) if match["powers"] else ():
         zeros = POWERS.get(power) or POWER_SIGNS[power]
         fraction = fraction.ljust(zeros, "0")
         whole, fraction = whole + fraction[:zeros], fraction[zeros:]
@@ -174,8 +175,10 @@ def _number(match: re.Match[str]) -> str:
 def _written(digits: str) -> tuple[str, str]:
     """Whole part and fraction of a number in digits."""
     digits = f"0{digits}" if digits.startswith(".") else digits
-    *groups, last = re.split(r"\D", digits if digits.isascii() else _ascii(digits))
-    marks = re.findall(r"\D", digits)
+    if digits.isdecimal():
+        return digits if digits.isascii() else _ascii(digits), ""
+    *groups, last = _MARK.split(digits if digits.isascii() else _ascii(digits))
+    marks = _MARK.findall(digits)
     is_fraction = groups and (len(last) != 3 or groups[0][0] == "0" or len(groups[0]) > 3)  # noqa: PLR2004
     if is_fraction or (len(marks) > 1 and marks[-1] != marks[0]):
         return "".join(groups), last

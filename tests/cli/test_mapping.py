@@ -1,0 +1,213 @@
+"""The options --map and --format, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import GOOD, ROW, Invoke, verdicts_in
+from scripted_model import ScriptedModel
+from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
+
+ELSEWHERE = {
+    "meta": {"key": "ferry"},
+    "inputs": {"q": ROW["query"]},
+    "found": [{"text": ROW["context"]}],
+    "output": {"text": ROW["response"]},
+}
+MAP = [
+    *("--map", "query=inputs.q", "--map", "context=found"),
+    *("--map", "answer=output.text", "--map", "id=meta.key"),
+]
+RUN = ["--judge", "groundedness", "--model", "m"]
+
+
+def test_run_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    model = ScriptedModel(GOOD)
+    result = invoke("run", file_of(ELSEWHERE), *RUN, *MAP, "--full", "ferry", model=model)
+    assert result.exit_code == 0
+    assert [(verdict.case_id, verdict.score) for verdict in verdicts_in(result.stdout)] == [("ferry", 1.0)]
+    asked = "".join(message["content"] for message in model.asked[0].messages)
+    assert all(text in asked for text in ROW.values())
+    assert "ferry, groundedness\n  status: ok" in result.stderr
+
+
+def test_estimate_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    plain = invoke("estimate", file_of(ROW), "--judge", "groundedness").stdout
+    assert invoke("estimate", file_of(ELSEWHERE), "--judge", "groundedness", *MAP).stdout == plain
+
+
+def test_show_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    plain = invoke("show", "groundedness", "--cases", file_of(ROW)).stdout
+    options = ["--cases", file_of(ELSEWHERE), "--case", "ferry", *MAP]
+    assert invoke("show", "groundedness", *options).stdout == plain
+
+
+def test_report_maps_fields(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    rows = [
+        {"meta": {"id": row["id"]}, "label": row["label"], "x": f"text {row['id']}"} for row in some_labels()
+    ]
+    write_rows("cases.jsonl", rows)
+    result = command(
+        "report", "v.jsonl", "--cases", "cases.jsonl", "--map", "id=meta.id", "--map", "response=x"
+    )
+    assert result.stdout.startswith("report.html: 40 verdicts, 40 cases, ")
+    page = Path("report.html").read_text()
+    assert "text 7" in page
+    assert '"kappa":{"value":' in page  # the labels are joined by the mapped id
+
+
+def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    prompt = file_of().with_name("on_topic.prompty")
+    prompt.write_text(
+        "---\nname: on_topic\nreply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5}\n"
+        "inputs: [{name: response, type: text}, {name: topic, type: text}]\n---\n"
+        "user:\nIs {{response}} about {{topic}}?\n"
+    )
+    model = ScriptedModel(GOOD)
+    row = {"response": "r", "about": {"it": "ferries"}}
+    options = ["--judge", prompt, "--model", "m", "--map", "topic=about.it"]
+    assert invoke("run", file_of(row), *options, model=model).exit_code == 0
+    assert "ferries" in model.asked[0].messages[0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (
+            "quary=inputs.q",
+            "--map: there is no field 'quary', did you mean query? The fields are: query, response",
+        ),
+        ("=inputs.q", "--map: there is no field ''. The fields are: query, response"),
+        ("query", "--map query: expected FIELD=PATH, such as --map query=inputs.question"),
+        ("query=", "--map query=: expected FIELD=PATH"),
+        ("question=other", "--map question=other: query is already read from inputs.q"),
+        (
+            "response=output.txt",
+            "has output.txt, did you mean output.text? The first row has meta.key, inputs.q",
+        ),
+        ("response=nowhere", "has nowhere. The first row has meta.key, inputs.q, found.0.text, output.text"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "estimate", "show"])
+def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
+    invoke: Invoke, file_of: Callable[..., Path], command: str, option: str, message: str
+) -> None:
+    model, path = ScriptedModel(GOOD), file_of(ELSEWHERE)
+    arguments = {
+        "run": [path, *RUN],
+        "estimate": [path, "--judge", "groundedness"],
+        "show": ["groundedness", "--cases", path],
+    }
+    first = ["--map", "query=inputs.q"]
+    result = invoke(command, *arguments[command], *first, "--map", option, model=model)
+    assert (result.exit_code, result.stdout, model.asked) == (2, "", [])
+    assert result.stderr.startswith("groundjudge: --map")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_output_is_kept_when_a_path_is_wrong(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("kept")
+    options = [*RUN, "--map", "query=x", "--out", out, "--overwrite"]
+    assert invoke("run", file_of(ROW), *options, model=ScriptedModel(GOOD)).exit_code == 2
+    assert out.read_text() == "kept"
+
+
+def test_resuming_with_another_map_judges_again_what_it_changes(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+) -> None:
+    rows = [{**ROW, "id": "same", "b": ROW["query"]}, {**ROW, "id": "other", "b": "When does it return?"}]
+    path, out = file_of(*rows), tmp_path / "out.jsonl"
+    first, second = ScriptedModel(GOOD), ScriptedModel(GOOD.replace("5", "1"))
+    invoke("run", path, *RUN, "--out", out, model=first)
+    options = [*RUN, "--out", out, "--resume", "--map", "query=b"]
+    result = invoke("run", path, *options, model=second)
+    assert "1 verdicts reused, 1 new\n" in result.stdout
+    assert (
+        "1 previous verdicts are on cases that were removed or changed, in the file or by --map: "
+        "they stay in the file and are not counted\n"
+    ) in result.stdout
+    assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "0.500", "2"]
+    assert "When does it return?" in second.asked[0].messages[-1]["content"]
+    result = invoke("run", path, *options, model=ScriptedModel(GOOD))
+    assert "2 verdicts reused, 0 new\n" in result.stdout
+
+
+CONTENTS = {
+    "jsonl": json.dumps(ROW) + "\n",
+    "json": json.dumps([ROW]),
+    "csv": f"{','.join(ROW)}\n{','.join(ROW.values())}\n",
+    "tsv": "\t".join(ROW) + "\n" + "\t".join(ROW.values()) + "\n",
+}
+
+
+@pytest.mark.parametrize("file_format", CONTENTS)
+def test_stdin_in_any_format(invoke: Invoke, file_format: str) -> None:
+    arguments = ["-", "--format", file_format, *RUN]
+    result = invoke("run", *arguments, model=ScriptedModel(GOOD), given=CONTENTS[file_format])
+    assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
+
+
+@pytest.mark.parametrize("file_format", CONTENTS)
+def test_a_file_in_any_format(invoke: Invoke, tmp_path: Path, file_format: str) -> None:
+    by_suffix, by_option = tmp_path / f"cases.{file_format}", tmp_path / "cases.txt"
+    by_suffix.write_text(CONTENTS[file_format])
+    by_option.write_text(CONTENTS[file_format])
+    for path, options in ((by_suffix, []), (by_option, ["--format", file_format])):
+        result = invoke("run", path, *options, *RUN, model=ScriptedModel(GOOD))
+        assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
+        estimate = invoke("estimate", path, *options, "--judge", "groundedness").stdout
+        assert estimate.splitlines()[1].split()[:2] == ["groundedness", "1"]
+
+
+def test_a_json_file_that_is_no_array_is_refused(invoke: Invoke, tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text('{"rows": []}')
+    result = invoke("run", path, *RUN, model=ScriptedModel(GOOD))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(
+        f"groundjudge: {path}: a JSON file must be an array of objects, but it is a"
+    )
+
+
+def test_format_and_map_of_show_need_cases(invoke: Invoke) -> None:
+    result = invoke("show", "groundedness", "--format", "csv")
+    assert (result.exit_code, "--format and --map need --cases FILE" in result.stderr) == (2, True)
+
+
+def test_verdicts_are_json_lines_whatever_their_file_is_called(
+    command: Invoke, file_of: Callable[..., Path]
+) -> None:
+    command("run", file_of(ROW), *RUN, "--out", "verdicts.json", model=ScriptedModel(GOOD))
+    assert command("report", "verdicts.json").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "noted"),
+    [
+        ({"q": "When?", "answer": "r"}, "no row has query, context; the rows have answer, q: rename"),
+        ({"q": "When?"}, "no row has query, context, response; the rows have q: rename"),
+        (
+            {"query": "q", "context": "c", "text": "r"},
+            "no row has response; the rows have context, query, text",
+        ),
+        (ROW, None),
+        ({"inputs": {"q": "When?"}, "outputs": {}}, None),
+    ],
+    ids=["two are missing", "all are missing", "only the response", "none", "fields that may be nested"],
+)
+def test_inputs_that_no_row_has_are_named_together(
+    invoke: Invoke, file_of: Callable[..., Path], row: dict[str, object], noted: str | None
+) -> None:
+    result = invoke("run", file_of(row, row), *RUN, model=ScriptedModel(GOOD))
+    assert ("no row has" in result.stderr) is (noted is not None)
+    if noted:
+        assert f"\ngroundedness: {noted}" in result.stderr
+        assert "or use --map " in result.stderr

@@ -1,0 +1,106 @@
+"""Models by their names: which are OpenAI's or an endpoint's own, and which belong to another provider."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from command_line import GOOD, ROW
+from standin_openai import StandIn
+
+from groundjudge import ModelError, load
+from groundjudge.models.lookup import as_model
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("gpt-4o-mini", "gpt-4o-mini"),
+        ("openai:gpt-4o-mini", "gpt-4o-mini"),
+        ("ft:gpt-4o:org::id", "ft:gpt-4o:org::id"),
+        ("openai:ft:gpt-4o:org::id", "ft:gpt-4o:org::id"),
+        ("llama3:8b", "llama3:8b"),
+        ("mistral:7b", "mistral:7b"),
+        ("deepseek-r1:8b", "deepseek-r1:8b"),
+        ("hf.co/someone/model:Q4_K_M", "hf.co/someone/model:Q4_K_M"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B-Instruct"),
+        ("openai:anthropic:claude-x", "anthropic:claude-x"),
+        ("openai:bedrock/x", "bedrock/x"),
+        ("anthropic:", "anthropic:"),
+    ],
+)
+def test_names_that_go_to_the_endpoint(name: str, sent: str) -> None:
+    model = as_model(name)
+    assert (type(model).__name__, model.name) == ("OpenAIModel", sent)
+
+
+@pytest.mark.parametrize(
+    ("name", "through_langchain", "at_endpoint"),
+    [
+        ("anthropic:claude-x", "langchain:anthropic:claude-x", "openai:claude-x"),
+        ("google:gemini-x", "langchain:google_genai:gemini-x", "openai:gemini-x"),
+        ("Google-GenAI:gemini-x", "langchain:google_genai:gemini-x", "openai:gemini-x"),
+        ("vertex_ai:gemini-x", "langchain:google_vertexai:gemini-x", "openai:gemini-x"),
+        ("azure:deployment", "langchain:azure_openai:deployment", "openai:deployment"),
+        ("ollama:llama3:8b", "langchain:ollama:llama3:8b", "openai:llama3:8b"),
+        ("bedrock:vendor.model-v1:0", "langchain:bedrock:vendor.model-v1:0", "openai:vendor.model-v1:0"),
+        ("bedrock/vendor.model-v1:0", "langchain:bedrock:vendor.model-v1:0", "bedrock/vendor.model-v1:0"),
+        ("anthropic/claude-x", "langchain:anthropic:claude-x", "anthropic/claude-x"),
+    ],
+)
+def test_names_of_other_providers_are_refused_with_the_ways_to_use_them(
+    name: str, through_langchain: str, at_endpoint: str
+) -> None:
+    with pytest.raises(ModelError) as raised:
+        as_model(name)
+    assert raised.value.code == "unknown_model"
+    assert f'pass model="{through_langchain}" (pip install langchain' in raised.value.message
+    assert raised.value.message.endswith(f'set OPENAI_BASE_URL and pass model="{at_endpoint}"')
+
+
+def test_names_with_a_slash_are_accepted_at_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert as_model("anthropic/claude-x").name == "anthropic/claude-x"
+    with pytest.raises(ModelError, match="another provider, anthropic"):
+        as_model("anthropic:claude-x")
+
+
+@pytest.mark.parametrize("name", ["openai:", "openai: ", "langchain:", "", " "])
+def test_a_name_without_a_model_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=r"unknown_model: .* lacks the name of the model"):
+        as_model(name)
+
+
+def test_langchain_makes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StandIn([GOOD]) as server:
+        monkeypatch.setenv("GROQ_API_BASE", server.root)
+        monkeypatch.setenv("GROQ_API_KEY", "k")
+        verdict = load("groundedness", model="langchain:groq:llama-x").judge(ROW)
+    assert (verdict.score, verdict.model) == (1.0, "llama-x")
+    (request,) = server.requests
+    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "llama-x")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nobody:x", "LangChain cannot make the model 'nobody:x': Unable to infer model provider"),
+        ("upstage:x", "LangChain cannot make the model 'upstage:x': .*langchain.upstage"),
+        ("groq:x", "LangChain cannot make the model 'groq:x': .*GROQ_API_KEY"),
+    ],
+)
+def test_what_langchain_cannot_make_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    with pytest.raises(ModelError, match=f"(?s)unknown_model: {message}"):
+        as_model(f"langchain:{name}")
+
+
+def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain", None)  # how Python marks what cannot be imported
+    monkeypatch.delitem(sys.modules, "langchain.chat_models", raising=False)
+    with pytest.raises(
+        ModelError, match=r"unknown_model: langchain:anthropic:x needs .* pip install langchain"
+    ):
+        as_model("langchain:anthropic:x")
