@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,10 +33,12 @@ FEW = Text(text_of(PIECES), logprobs=logprobs_of(PIECES, most=1))
 FORBIDDEN = Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error")
 
 
+judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
+
+
 def judge_at(server: StandIn, **options: Any) -> Judge:
     settings: dict[str, Any] = {"weighted": True, "model": OpenAIModel("m", base_url=server.url), **options}
-    judge: Judge = load("groundedness", **settings)
-    return judge
+    return judge_of("groundedness", **settings)
 
 
 def assert_weighted(verdict: Verdict) -> None:
