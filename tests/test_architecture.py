@@ -32,6 +32,7 @@ ROOMS = (
     "offline",
     "models",
     "judge",
+    "votes",
     "panel",
     "loading",
     "runs",

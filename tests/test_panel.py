@@ -28,6 +28,7 @@ from groundjudge import (
     Reply,
     ReplyError,
     Request,
+    Scale,
     Usage,
     Verdict,
     as_judge,
@@ -161,6 +162,16 @@ def test_rule_makes_one_score_of_all_votes(rule: Any, score: float, value: float
     assert (verdict.score, verdict.value) == (score, value)
     assert verdict.spread == pytest.approx(pstdev([1, 1, 0.25, 0.75]))
     assert verdict.agreement == 0.75
+
+
+def test_lowest_score_has_its_own_value_on_a_falling_scale() -> None:
+    falling = Scale(worst=10, best=0)
+    judges: list[Judge] = [
+        load(*("groundedness",), model=ScriptedModel(tag(value)), scale=falling, levels={}, not_applicable=())
+        for value in (2, 4)
+    ]
+    verdict = panel(judges, rule="min").judge(CASE)
+    assert (verdict.score, verdict.value) == (0.6, 4)
 
 
 def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
