@@ -209,8 +209,7 @@ def provenance(verdicts: Iterable[Verdict]) -> Provenance:
         libraries.add(verdict.library)
         if verdict.prompt:
             prompts.add(f"{verdict.prompt.name} {verdict.prompt.version} (sha {verdict.prompt.sha256[:12]})")
-        if verdict.model:
-            models.add(verdict.model)
+        models.update(one.model for one in (verdict.votes or (verdict,)) if one.model)
     return Provenance(
         prompts=tuple(sorted(prompts)), models=tuple(sorted(models)), libraries=tuple(sorted(libraries))
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite, nan
@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from groundjudge.analysis.words import Words, words_of
 from groundjudge.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
@@ -39,14 +40,39 @@ class Labels:
 
     Attributes:
         by_case: the label as it stands in the file. 1, true or yes: grounded; 0, false or no: not
-            grounded; any other finite number: a grade, higher is better; None or "": no label; a
-            mapping: one label per judge name, for built-in judges on the judge's own scale.
+            grounded; any other finite number: a grade, higher is better; one of the judge's own
+            labels (see `labels_for`); None or "": no label; a mapping: one label per judge name, for
+            built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
+        words: what labels in words mean; None: as the verdicts show (see `words_of`).
     """
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: Words | None = None
+
+
+@dataclass(frozen=True)
+class HumanLabel:
+    """A label as people gave it.
+
+    Attributes:
+        number: 0 or 1, a grade, or a score, 0..1; None for "not applicable", and where there is no label.
+        word: the judge's label that it is; None if people's labels are numbers or booleans.
+    """
+
+    number: float | None
+    word: str | None = None
+
+
+@dataclass(frozen=True)
+class PairedLabel:
+    """The label that people gave a case, and the judge's; None for the judge: a panel without a majority."""
+
+    people: str
+    judge: str | None
+    group: str
 
 
 @dataclass(frozen=True)
@@ -57,12 +83,14 @@ class LabelledVerdict:
         score: the judge's score, 0..1.
         label: 0 or 1, a grade, or a value on the judge's own scale converted to 0..1.
         group: rows with the same group are not independent.
+        word: the label in words, if people's labels are words.
     """
 
     verdict: Verdict
     score: float
     label: float
     group: str
+    word: str | None = None
 
     @property
     def case_id(self) -> str:
@@ -80,10 +108,14 @@ class Joined:
         n_not_applicable: verdicts on cases with nothing to judge.
         n_missing: verdicts on cases without an input that the judge needs.
         n_unlabelled: verdicts with a score whose case has no label.
+        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
         n_unjudged: labelled cases without a verdict of this judge.
         n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
         default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
-            on the scale of a built-in judge (the judge's own threshold); otherwise None.
+            on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
+        paired: the labels of people and judge, for rows where both gave one in words, "not applicable"
+            included; () if people's labels are numbers or booleans.
+        words: what these labels mean.
     """
 
     judge: str
@@ -92,9 +124,12 @@ class Joined:
     n_not_applicable: int
     n_missing: int
     n_unlabelled: int
+    n_label_not_applicable: int
     n_unjudged: int
     n_repeated: int
     default_label_threshold: float | None
+    paired: tuple[PairedLabel, ...] = ()
+    words: Words = field(default_factory=Words)
 
 
 def read_labels(
@@ -142,13 +177,35 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
     Verdicts without a judge (rows that could not be read) are left out.
 
     Raises:
-        LabelError: `unreadable_label` (see `label_of`).
+        LabelError: `unreadable_label` (see `labels_for`).
     """
-    by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        if verdict.judge:
-            by_judge.setdefault(verdict.judge, []).append(verdict)
-    return [_joined(judge, by_judge[judge], labels) for judge in sorted(by_judge)]
+    last, n_repeated = _by_judge(verdicts)
+    everything = [verdict for judge in last.values() for verdict in judge]
+    return [
+        _joined(judge, own, n_repeated[judge], labels, labels.words or words_of(own, everything))
+        for judge, own in sorted(last.items())
+    ]
+
+
+def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel]:
+    """The labels for one judge by case id.
+
+    If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
+    what is not grounded. Otherwise see `label_of`.
+
+    Raises:
+        LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
+    """
+    texts = {case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge))}
+    if not words.scores or not _are_words(texts.values(), words):
+        texts = {}
+    named = {case_id: _named(text, judge, case_id, words) for case_id, text in texts.items()}
+    return {
+        case_id: HumanLabel(words.scores[named[case_id]], named[case_id])
+        if case_id in named
+        else HumanLabel(label_of(value, judge, case_id))
+        for case_id, value in labels.by_case.items()
+    }
 
 
 def number_of(value: object, source: str) -> float | None:
@@ -191,11 +248,21 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
-    last, n_repeated = last_of_each(verdicts)
-    label_by_case = {case_id: label_of(value, judge, case_id) for case_id, value in labels.by_case.items()}
-    labelled, excluded = _labelled(last, label_by_case, labels.groups)
+def _by_judge(verdicts: Iterable[Verdict]) -> tuple[dict[str, list[Verdict]], dict[str, int]]:
+    """The last verdicts on each case by judge, and how many earlier ones there are."""
+    by_judge: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.judge:
+            by_judge.setdefault(verdict.judge, []).append(verdict)
+    found = {judge: last_of_each(own) for judge, own in by_judge.items()}
+    return {judge: last for judge, (last, _) in found.items()}, {judge: n for judge, (_, n) in found.items()}
+
+
+def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
+    people = labels_for(judge, labels, words)
+    labelled, excluded = _labelled(last, people, labels.groups)
     judged = {verdict.case_id for verdict in last}
+    paired = _paired(last, people, labels.groups, words)
     return Joined(
         judge=judge,
         labelled=labelled,
@@ -203,42 +270,97 @@ def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
         n_not_applicable=excluded["not_applicable"],
         n_missing=excluded["missing"],
         n_unlabelled=excluded["unlabelled"],
+        n_label_not_applicable=excluded["label_not_applicable"],
         n_unjudged=sum(
-            label is not None and case_id not in judged for case_id, label in label_by_case.items()
+            label != HumanLabel(None) and case_id not in judged for case_id, label in people.items()
         ),
         n_repeated=n_repeated,
-        default_label_threshold=_default_label_threshold(judge, labels),
+        default_label_threshold=_default_label_threshold(judge, labels, people, words),
+        paired=paired if any(pair.judge for pair in paired) else (),
+        words=words,
     )
 
 
 def _labelled(
-    verdicts: Iterable[Verdict], label_by_case: Mapping[str, float | None], groups: Mapping[str, str]
+    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str]
 ) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
     """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
     labelled: list[LabelledVerdict] = []
     excluded: Counter[str] = Counter()
     for verdict in verdicts:
-        case_id = verdict.case_id or ""
-        label = label_by_case.get(case_id)
-        if verdict.score is None or label is None or verdict.error:
-            excluded[_reason_to_exclude(verdict)] += 1
+        label = people.get(verdict.case_id or "", HumanLabel(None))
+        if verdict.score is None or label.number is None or verdict.error:
+            excluded[_reason_to_exclude(verdict, label)] += 1
         else:
-            group = groups.get(case_id, f"case {verdict.case_id}")
-            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
+            group = _group(verdict, groups)
+            labelled.append(LabelledVerdict(verdict, verdict.score, label.number, group, label.word))
     return tuple(labelled), excluded
 
 
-def _reason_to_exclude(verdict: Verdict) -> str:
+def _paired(
+    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str], words: Words
+) -> tuple[PairedLabel, ...]:
+    """The labels of people and judge, where both have one, or the votes of a panel have no common one."""
+    return tuple(
+        PairedLabel(word, words.named(verdict.label or ""), _group(verdict, groups))
+        for verdict in verdicts
+        if (word := people.get(verdict.case_id or "", HumanLabel(None)).word)
+        and verdict.status != "error"
+        and (verdict.label is None or words.named(verdict.label))
+    )
+
+
+def _group(verdict: Verdict, groups: Mapping[str, str]) -> str:
+    return groups.get(verdict.case_id or "", f"case {verdict.case_id}")
+
+
+def _reason_to_exclude(verdict: Verdict, label: HumanLabel) -> str:
     """Why a verdict is not compared with a label."""
     if verdict.error:
         return "missing" if verdict.error.code == MISSING else "error"
-    return "not_applicable" if verdict.score is None else "unlabelled"
+    if verdict.score is None:
+        return "not_applicable"
+    return "label_not_applicable" if label.word else "unlabelled"
 
 
-def _default_label_threshold(judge: str, labels: Labels) -> float | None:
+def _default_label_threshold(
+    judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: Words
+) -> float | None:
+    if any(label.word for label in people.values()):
+        return words.threshold
     rubric = _built_in(judge)
     per_judge = any(is_mapping(value) for value in labels.by_case.values())
     return rubric.threshold if rubric and per_judge else None
+
+
+def _text(value: object, judge: str) -> str:
+    """An entry of `Labels.by_case` as text, "" if it is none."""
+    own = value.get(judge) if is_mapping(value) else value
+    return own.strip() if isinstance(own, str) else ""
+
+
+def _are_words(texts: Collection[str], words: Words) -> bool:
+    """Whether texts are meant as the judge's labels: one of them is, or cannot be anything else."""
+    return any(map(words.named, texts)) or not all(map(_is_number, texts))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number_of(text, "")
+    except LabelError:
+        return False
+    return True
+
+
+def _named(text: str, judge: str, source: str, words: Words) -> str:
+    found = words.named(text)
+    if found is None:
+        message = (
+            f"{source}: {text!r} is not among the known labels of {judge}: "
+            f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
+        )
+        raise LabelError("unreadable_label", message, source)
+    return found
 
 
 def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
