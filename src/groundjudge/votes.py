@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from groundjudge.errors import GroundjudgeError, PanelError
+from groundjudge.scale import DIGITS
 from groundjudge.verdict import Part, Usage, Verdict, Vote
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
@@ -58,7 +59,7 @@ def concluded(verdict: Verdict, votes: Sequence[Verdict], winner: Said, rule: Ru
     """The verdict of the majority."""
     scored = [vote for vote in votes if vote.score is not None]
     is_scored = winner != "not_applicable"
-    score = round(RULES[rule]([vote.score or 0.0 for vote in scored]), 12) if is_scored else None
+    score = round(RULES[rule]([vote.score or 0.0 for vote in scored]), DIGITS) if is_scored else None
     speaker = _speaker([vote for vote in votes if _said(vote) == winner], score)
     return verdict.model_copy(
         update={
@@ -134,7 +135,9 @@ def _part(part: Part, votes: Sequence[Verdict], rule: Rule) -> Part:
     score = RULES[rule]([each.score or 0.0 for each in same])
     labels = {each.label for each in same}
     label = labels.pop() if len(labels) == 1 else None
-    return part.model_copy(update={"score": round(score, 12), "value": _value(rule, same), "label": label})
+    return part.model_copy(
+        update={"score": round(score, DIGITS), "value": _value(rule, same), "label": label}
+    )
 
 
 def no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:

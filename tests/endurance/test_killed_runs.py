@@ -141,6 +141,7 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.soak
 def test_killed_and_resumed_run_with_votes_has_every_row_once(tmp_path: Path) -> None:
     size, concurrency = 20, 8
     cases, out, endpoint = tmp_path / "cases.jsonl", tmp_path / "out.jsonl", FailingEndpoint(seed=40)
