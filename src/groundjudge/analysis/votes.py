@@ -8,7 +8,7 @@ from math import nan
 from typing import Literal, TypeAlias
 
 from groundjudge.analysis.figures import RESAMPLES, Bools, Figure, Sample, intervals, paired_differences
-from groundjudge.analysis.labels import Joined
+from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.libraries import np, stats
 from groundjudge.verdict import Frozen, Score, Verdict, Vote, passes
 
