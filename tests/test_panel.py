@@ -50,12 +50,14 @@ def tag(score: object) -> str:
     return f"<S1>reason {score}</S1><S2>{score}</S2>"
 
 
+RUBRIC = load_rubric("groundedness")
+
+
 def voter(*replies: object, name: str = "scripted", **options: Any) -> Judge:
     """A judge that passes from a score of 0.5: 5 passes, 1 fails, 3 is not applicable."""
     model = ScriptedModel(*(reply if isinstance(reply, Exception) else tag(reply) for reply in replies))
     model.name = name
-    judge: Judge = load("groundedness", model=model, max_reasks=0, **options)
-    return judge
+    return Judge(RUBRIC.with_options(**options) if options else RUBRIC, model, max_reasks=0)
 
 
 def of(*votes: object, **options: Any) -> Panel:
