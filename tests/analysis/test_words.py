@@ -9,7 +9,8 @@ import pytest
 from make_verdicts import error, labelled, verdict, vote
 
 from groundjudge import Choices, Scale, Verdict, load_rubric
-from groundjudge.analysis.labels import HumanLabel, LabelError, Labels, join, labels_for
+from groundjudge.analysis.joined import join
+from groundjudge.analysis.labels import HumanLabel, LabelError, Labels, labels_for
 from groundjudge.analysis.words import Words, words_in, words_of
 
 YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)

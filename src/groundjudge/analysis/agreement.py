@@ -22,7 +22,8 @@ from groundjudge.analysis.figures import (
     intervals,
     numbered,
 )
-from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
+from groundjudge.analysis.joined import Joined, LabelledVerdict, join
+from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.libraries import metrics, np, stats
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes

@@ -22,7 +22,8 @@ from groundjudge.analysis.figures import (
     intervals,
     paired_differences,
 )
-from groundjudge.analysis.labels import Joined, LabelError
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.labels import LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
 

@@ -17,7 +17,8 @@ from groundjudge.analysis.figures import (
     paired_differences,
     point_estimates,
 )
-from groundjudge.analysis.labels import Joined, LabelError, Labels, join
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import LabelError, Labels
 from groundjudge.analysis.libraries import np
 from groundjudge.analysis.words import words_of
 from groundjudge.runs.verdict_file import last_of_each

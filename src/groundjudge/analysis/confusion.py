@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import nan
 
 from groundjudge.analysis.figures import RESAMPLES, Bools, Figure, Floats, numbered, with_intervals
-from groundjudge.analysis.labels import Joined, PairedLabel
+from groundjudge.analysis.joined import Joined, PairedLabel
 from groundjudge.analysis.libraries import np
 from groundjudge.verdict import Frozen, Score
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import nan
 from typing import Literal, TypeAlias
 
-from groundjudge.analysis.figures import RESAMPLES, Bools, Figure, Sample, intervals, paired_differences
-from groundjudge.analysis.labels import Joined
-from groundjudge.analysis.libraries import np, stats
+from groundjudge.analysis.figures import RESAMPLES, Bools, Figure, Floats, Sample, numbered, with_intervals
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.libraries import NDArray, np, stats
 from groundjudge.verdict import Frozen, Score, Verdict, Vote, passes
 
 SINGLE_VOTE = "a single vote"
@@ -73,17 +73,37 @@ class VoteAgreement(Frozen):
 
 @dataclass(frozen=True)
 class _Panel:
-    """The labelled verdicts of a panel, the same as columns, and how they are measured."""
+    """The labelled verdicts of a panel, and how they are measured.
+
+    Attributes:
+        verdicts: those with votes.
+        positive: whether the label calls the response grounded, shape (rows,).
+        right: whether the panel agrees with it, shape (rows,).
+        groups: the group of each row, numbered from 0, shape (rows,).
+    """
 
     verdicts: Sequence[Verdict]
-    sample: Sample
+    positive: Bools
+    right: Bools
+    groups: NDArray[np.int64]
     threshold: float | None
     resamples: int
     seed: int
 
-    def accuracy(self, sample: Sample) -> Accuracy:
-        figure = intervals(sample, resamples=self.resamples, seed=self.seed)["accuracy"]
-        return Accuracy(n=sample.passed.size, accuracy=figure)
+    def mean(self, values: Floats, rows: Bools) -> Figure:
+        """The mean of values, one for each of the chosen rows, with its interval."""
+
+        def resampled(weights: Floats) -> dict[str, Floats]:
+            return {"mean": weights @ values / weights.sum(axis=1)}
+
+        estimate = {"mean": float(values.mean()) if values.size else nan}
+        groups = numbered(self.groups[rows])
+        return with_intervals(estimate, groups, self.resamples, self.seed, resampled)["mean"]
+
+    def accuracy(self, rows: Bools) -> Accuracy:
+        """The panel's accuracy on the chosen rows."""
+        right = self.right[rows].astype(np.float64)
+        return Accuracy(n=right.size, accuracy=self.mean(right, rows))
 
 
 def measure_votes(
@@ -110,15 +130,18 @@ def measure_votes(
     if sample.positive is None or not voted.any():
         return None
     verdicts = [row.verdict for row in joined.labelled if row.verdict.votes]
-    panel = _Panel(verdicts, sample.rows(voted), threshold, resamples, seed)
+    rows = sample.rows(voted)
+    positive = sample.positive[voted]
+    right = rows.passed == positive
+    panel = _Panel(verdicts, positive, right, rows.groups, threshold, resamples, seed)
     agreed = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
     members = tuple(_member(panel, key, name) for key, name in _names(verdicts).items())
     compared = [one for one in members if not one.is_selected] or members
     best = max(compared, key=lambda one: one.difference.value or 0.0)
     return VoteAgreement(
-        whole=panel.accuracy(panel.sample),
-        unanimous=panel.accuracy(panel.sample.rows(agreed)),
-        split=panel.accuracy(panel.sample.rows(~agreed)),
+        whole=panel.accuracy(np.ones_like(agreed)),
+        unanimous=panel.accuracy(agreed),
+        split=panel.accuracy(~agreed),
         members=members,
         best=best,
         finding=_finding(best, len(compared)),
@@ -127,17 +150,16 @@ def measure_votes(
 
 def _member(panel: _Panel, key: MemberKey, name: str) -> Member:
     votes = [_first_vote(verdict, key) for verdict in panel.verdicts]
-    same_rows = panel.sample.rows(np.array([vote is not None for vote in votes], dtype=np.bool_))
+    rows = np.array([vote is not None for vote in votes], dtype=np.bool_)
     passed = np.array([_passes(vote, panel.threshold) for vote in votes if vote], dtype=np.bool_)
-    own = replace(same_rows, passed=passed)
-    found = panel.accuracy(own)
-    difference = paired_differences(same_rows, own, resamples=panel.resamples, seed=panel.seed)["accuracy"]
+    own, others = passed == panel.positive[rows], panel.right[rows]
+    right = own.astype(np.float64)
     return Member(
         name=name,
-        n=found.n,
-        accuracy=found.accuracy,
-        difference=difference,
-        p=_mcnemar(same_rows, own),
+        n=right.size,
+        accuracy=panel.mean(right, rows),
+        difference=panel.mean(right - others, rows),
+        p=_mcnemar(own & ~others, others & ~own),
         is_selected=_is_selected(key, panel.verdicts),
     )
 
@@ -182,21 +204,10 @@ def _is_selected(key: MemberKey, verdicts: Sequence[Verdict]) -> bool:
     return any(len(verdict.votes) <= min(places) for verdict in verdicts)
 
 
-def _mcnemar(panel: Sample, member: Sample) -> float:
+def _mcnemar(only_one: Bools, only_other: Bools) -> float:
     """The exact McNemar test (1947): a two-sided binomial test on the rows where only one of two is right."""
-    if panel.positive is None:
-        return nan
-    panel_right, member_right = panel.passed == panel.positive, member.passed == panel.positive
-    only_member, only_panel = (
-        _count(member_right & ~panel_right),
-        _count(panel_right & ~member_right),
-    )
-    differing = only_member + only_panel
-    return float(stats.binomtest(only_member, differing).pvalue) if differing else 1.0
-
-
-def _count(rows: Bools) -> int:
-    return int(rows.sum())
+    first, second = int(only_one.sum()), int(only_other.sum())
+    return float(stats.binomtest(first, first + second).pvalue) if first + second else 1.0
 
 
 def _finding(best: Member, n_compared: int) -> Finding:

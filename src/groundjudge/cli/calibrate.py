@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundjudge.analysis.labels import Joined, LabelError, read_labels
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.labels import LabelError, read_labels
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
 from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels

@@ -8,7 +8,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.words import words_in
 from groundjudge.cli.screen import fail
 from groundjudge.cli.verdicts import VerdictFile

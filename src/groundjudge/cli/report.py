@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, read_labels
+from groundjudge.analysis.joined import join
+from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
 from groundjudge.analysis.words import words_of
 from groundjudge.case import Case
 from groundjudge.cli.figures import print_notes

@@ -293,15 +293,16 @@ function voteFigures(votes) {
     h("td", { class: "number quiet" }, part.accuracy.low === null ? "" : `${decimals(part.accuracy.low)} to ${decimals(part.accuracy.high)}`),
     h("td", { class: "number" }, difference && difference.value !== null ? decimals(difference.value) : ""));
   const { best, finding } = votes;
-  const against = `its best member${votes.members.some((member) => member.is_selected) ? " of those always asked" : ""}, ${best.name}`;
+  const selected = votes.members.some((member) => member.is_selected);
+  const against = votes.members.length === 1 ? best.name : `its best member${selected ? " of those always asked" : ""} (${best.name})`;
   return h("div", null, h("h4", null, "Votes"), h("div", { class: "wide" },
     h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Accuracy of the votes with 95 % confidence intervals"),
       h("thead", null, h("tr", null, ["Votes", "n", "Accuracy", "95 % interval", "Minus panel"].map((name, index) => h("th", { scope: "col", class: index ? "number" : "" }, name)))),
       h("tbody", null, row("panel", votes.whole), row("unanimous votes", votes.unanimous), row("split votes", votes.split),
         votes.members.map((member) => row(`${member.name}${member.is_selected ? " *" : ""}`, member, member.difference))))),
-    votes.members.some((member) => member.is_selected) ? h("p", { class: "small" }, "* asked only where earlier votes left the verdict open, which are the harder rows") : null,
+    selected ? h("p", { class: "small" }, "* asked only where earlier votes left the verdict open, which are the harder rows") : null,
     h("p", null, finding === "no_difference" ? `No difference in accuracy was found between the panel and ${against}.`
-      : `The panel is ${finding} than ${against} on the same rows.`));
+      : `The panel is ${finding} than ${against} on the same ${plural(best.n, "row")}.`));
 }
 
 // --- the table of verdicts ----------------------------------------------------------------------
@@ -486,7 +487,7 @@ const CELLS = {
   judge: (row) => h("td", { class: "c-judge" }, breakable(nameOf(judgeOf(row)))),
   score: (row) => h("td", { class: "c-score number" }, row.score === undefined ? "–" : [decimals(row.score), scoreBar(row)]),
   label: (row) => h("td", { class: `c-label ${tone(row)}` }, labelOf(row)),
-  human: (row) => h("td", { class: `c-human number ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [said(row.human, 3), row.disagrees ? " ≠" : ""]),
+  human: (row) => h("td", { class: `c-human ${withWords ? "" : "number"} ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [said(row.human, 3), row.disagrees ? " ≠" : ""]),
   votes: (row) => h("td", { class: `c-votes number ${row.agreement < 1 ? "is-fair" : ""}` }, row.votes ? percent(row.agreement) : ""),
   warnings: (row) => h("td", { class: "c-warnings" }, warningsOf(row).map(readable).join(", ")),
   reason: (row) => h("td", { class: "c-reason" }, h("span", { class: "clip", dir: "auto" }, reasonOf(row).slice(0, 400))),
