@@ -187,7 +187,7 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
         (0.0, False, tag(1), "m-2024"),
         (1.0, True, tag(5), "m-2024"),
     ]
-    assert {vote.prompt for vote in verdict.votes} == {verdict.prompt}
+    assert [vote.prompt for vote in verdict.votes] == [verdict.prompt] * 3
     assert (verdict.usage, verdict.attempts) == (Usage(prompt_tokens=30, completion_tokens=3), 3)
     assert (verdict.model, verdict.reply, verdict.reason) == ("m-2024", tag(5), "reason 5")
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
@@ -380,7 +380,11 @@ def rows(n: int) -> list[Case]:
 
 def noisy(scores: Iterable[object]) -> Any:
     script = cycle(scores)
-    return lambda _: tag(next(script))
+
+    def model(_: Request) -> str:
+        return tag(next(script))
+
+    return model
 
 
 def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from any_options import load_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -259,8 +260,7 @@ OWN = [
 def own(tmp_path: Any, reply: Tags | Json | Banded | Scorecard, scale: Scale, **more: Any) -> Judge:
     file = tmp_path / "own.md"
     file.write_text("Is {response} backed by {context}?", encoding="utf-8")
-    judge: Judge = load(file, model="offline", reply=reply, scale=scale, **more)
-    return judge
+    return load_one(file, model="offline", reply=reply, scale=scale, **more)
 
 
 @pytest.mark.parametrize(("reply", "scale"), OWN)
