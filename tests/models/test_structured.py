@@ -22,6 +22,7 @@ from groundjudge import (
     PromptError,
     Reading,
     ReplyError,
+    Request,
     Scale,
     Tags,
     Usage,
@@ -362,3 +363,24 @@ def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
     for exchange in (second, late):
         exchange.reply(completion)
         assert "response_format" not in first.body()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [None, None]),
+        ({"structured": "always"}, [SCHEMA, "json_object"]),
+        ({"parameters": {"response_format": {"type": "text"}}}, ["text", "text"]),
+    ],
+)
+def test_function_gets_no_response_format_that_only_a_reask_would_add(
+    options: dict[str, Any], expected: list[str | None]
+) -> None:
+    sent: list[Mapping[str, Any]] = []
+
+    def model(request: Request) -> str:
+        sent.append(request.parameters)
+        return PROSE if len(sent) == 1 else GOOD
+
+    assert judge_of("confidence_grounding", model=model, **options).judge(ROW).attempts == 2
+    assert kinds(sent) == expected
