@@ -83,7 +83,7 @@ class FunctionModel:
 
 
 def _for_any_endpoint(request: Request) -> Request:
-    """The request without the response format of a re-ask: nobody would notice that the endpoint refuses it."""
+    """The request without the response format of a re-ask, whose refusal nobody would notice."""
     added = {"response_format"} & request.parameters.keys() - request.rubric.prompt.parameters.keys()
     if not added or request.rubric.structured == "always":
         return request
