@@ -216,6 +216,7 @@ def test_case_that_no_judge_can_read_raises_the_judges_own_error() -> None:
     assert verdict.error
     assert verdict.error.code == "no_response"
     assert verdict.attempts == 0
+    assert verdict.agreement is None
 
 
 def test_async_and_sync_agree() -> None:

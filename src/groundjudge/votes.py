@@ -86,7 +86,7 @@ def with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Ve
         update={
             "votes": tuple(map(_vote, votes)),
             "spread": pstdev(scores) if scores else None,
-            "agreement": max(counts.values(), default=0) / len(votes),
+            "agreement": max(counts.values()) / len(votes) if counts else None,
             "decided_after": len(votes),
             "usage": reduce(add, usages, Usage()) if usages else None,
             "attempts": sum(vote.attempts for vote in votes),

@@ -228,6 +228,8 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
             "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
         )
     counts = outcome.tally.summaries()
+    if not any(one.n for one in counts):
+        fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
     if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
         fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
 
