@@ -43,8 +43,9 @@ from groundjudge.judge import Step, aperform, perform
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.options import PromptOptions
-from groundjudge.panel import Rule, Stop
+from groundjudge.panel import Stop
 from groundjudge.verdict import passes
+from groundjudge.votes import Rule
 
 try:
     from deepeval.errors import MissingTestCaseParamsError

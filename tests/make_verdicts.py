@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundjudge import Failure, PromptId, Verdict
-from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import Labels
+from groundjudge.verdict import Vote
 
 PROMPT = PromptId(name="one", version="1.0.0", sha256="a" * 64)
 
@@ -38,3 +40,25 @@ def joined(scores: Sequence[float], labels: Sequence[Any], groups: Sequence[Any]
     grouped = {} if groups is None else dict(zip(ids, map(str, groups), strict=True))
     (found,) = join(verdicts, Labels(dict(zip(ids, labels, strict=True)), grouped))
     return found
+
+
+def labelled(case_id: str, label: str, score: float | None, *, judge: str = "one", **more: Any) -> Verdict:
+    """The verdict of a judge that answers with a label; a label without a score is not applicable."""
+    return verdict(case_id, score, judge=judge, label=label, value=score, **more)
+
+
+def vote(model: str, score: float | None, **more: Any) -> Vote:
+    """A vote that passes from 0.5 on; without a score it is an error."""
+    said = {"status": "error" if score is None else "ok", "score": score, "model": model, "prompt": PROMPT}
+    passed = None if score is None else score >= 0.5
+    return Vote.model_validate({"judge": "one", "passed": passed} | said | more)
+
+
+def panel_verdict(case_id: str, *votes: Vote, **more: Any) -> Verdict:
+    """The verdict of a panel with these votes, by their majority."""
+    outcomes = [one.passed for one in votes]
+    passed = outcomes.count(True) > outcomes.count(False)
+    scores = [one.score for one in votes if one.score is not None]
+    most = max(outcomes.count(one) for one in (True, False))
+    told: dict[str, Any] = {"passed": passed, "votes": votes, "agreement": most / len(votes)}
+    return verdict(case_id, sum(scores) / len(scores), **(told | more))

@@ -86,7 +86,7 @@ def refuses(parameter: str, instead: str = "") -> Status:
     return Status(400, message, "unsupported_parameter", parameter, "invalid_request_error")
 
 
-def refusing(refusals: Mapping[str, Status], answer: Answer) -> Script:
+def refusing(refusals: Mapping[str, Status], answer: Answer) -> Callable[[dict[str, Any]], Answer]:
     """A script for an endpoint that refuses some parameters, or types of response_format, by their names."""
 
     def answered(body: dict[str, Any]) -> Answer:

@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from syntax_tree import tree_of
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src" / "groundjudge"
@@ -32,6 +33,7 @@ ROOMS = (
     "offline",
     "models",
     "judge",
+    "votes",
     "panel",
     "loading",
     "runs",
@@ -65,7 +67,7 @@ def room_of(module: str) -> str:
 
 def imports_of(file: Path) -> Iterator[str]:
     """The modules of the package that a file imports, anywhere in it and also for types only."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (found for alias in node.names for found in _modules(alias.name))
         elif isinstance(node, ast.ImportFrom):
@@ -120,6 +122,6 @@ def test_no_format_is_told_from_another_outside_its_room() -> None:
     """Outside `replies` no format is named: so none can be matched or asked for its class."""
     for module, file in FILES.items():
         if room_of(module) not in {"replies", ""}:
-            tree = ast.parse(file.read_text(encoding="utf-8"))
+            tree = tree_of(file.read_text(encoding="utf-8"))
             named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
             assert not named & FORMAT_NAMES, module

@@ -171,7 +171,7 @@ KNOWN: list[Any] = [
         "plain", FIVE, [{"2": 0.0, "4": 0.6, "5": 0.4}], {"4": 0.6, "5": 0.4}, id="sampled with -9999.0"
     ),
     pytest.param(
-        "plain", FIVE, [{"4": 0.97, "4.5": 0.01, "6": 0.01, "-1": 0.01}], {"4": 1.0}, id="off the scale"
+        "plain", FIVE, [{"4": 0.97, "5.5": 0.01, "6": 0.01, "-1": 0.01}], {"4": 1.0}, id="off the scale"
     ),
 ]
 
@@ -188,6 +188,12 @@ def test_distribution_comes_from_the_token_that_decided(
 
 
 UNKNOWABLE: list[Any] = [
+    pytest.param(
+        "tags",
+        FIVE,
+        ["<S2", {">4": 0.8, "5": 0.2}, CLOSE],
+        id="a candidate without the >",
+    ),
     pytest.param("plain", TEN, [{"1": 0.8, "9": 0.2}, "0"], id="10 as two tokens"),
     pytest.param("plain", TEN, [{"1": 0.8, "9": 0.2}], id="1, where 10 may be two tokens"),
     pytest.param("plain", TEN, [{"1": 0.05, "9": 0.95}, "0"], id="10 as two tokens, improbable"),
@@ -272,7 +278,8 @@ def test_fewer_candidates_than_asked_for_serve_if_they_have_the_mass() -> None:
     assert verdict_of("plain", FIVE, pieces, most=1).warnings == (UNKNOWN,)
 
 
-ENTRY = {"token": "4", "logprob": -0.01, "bytes": [52], "top_logprobs": []}
+NOTHING: dict[str, Any] = {}
+ENTRY: dict[str, Any] = {"token": "4", "logprob": -0.01, "bytes": [52], "top_logprobs": []}
 
 
 @pytest.mark.parametrize(
@@ -285,7 +292,8 @@ ENTRY = {"token": "4", "logprob": -0.01, "bytes": [52], "top_logprobs": []}
         pytest.param({"content": [{**ENTRY, "bytes": [-1, 4000]}]}, id="no bytes"),
         pytest.param({"content": [{**ENTRY, "bytes": ["4"]}]}, id="bytes of text"),
         pytest.param({"content": [{**ENTRY, "top_logprobs": {"4": -0.1}}]}, id="candidates as a mapping"),
-        pytest.param({"content": [{**ENTRY, "top_logprobs": [None, "4", {}]}]}, id="other candidates"),
+        pytest.param({"content": [{**ENTRY, "top_logprobs": 20}]}, id="a number of candidates"),
+        pytest.param({"content": [{**ENTRY, "top_logprobs": [None, "4", NOTHING]}]}, id="other candidates"),
         pytest.param(
             {"content": [{**ENTRY, "top_logprobs": [{"token": "5", "logprob": float("nan")}]}]}, id="NaN"
         ),

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from syntax_tree import tree_of
 
 import groundjudge
 
@@ -83,7 +84,7 @@ def _core(file: Path) -> bool:
 
 
 def _modules(file: Path) -> list[str]:
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = tree_of(file.read_text(encoding="utf-8"))
     return [
         name
         for node in ast.walk(tree)

@@ -28,6 +28,7 @@ from groundjudge import (
     Reply,
     ReplyError,
     Request,
+    Scale,
     Usage,
     Verdict,
     as_judge,
@@ -49,12 +50,14 @@ def tag(score: object) -> str:
     return f"<S1>reason {score}</S1><S2>{score}</S2>"
 
 
+RUBRIC = load_rubric("groundedness")
+
+
 def voter(*replies: object, name: str = "scripted", **options: Any) -> Judge:
     """A judge that passes from a score of 0.5: 5 passes, 1 fails, 3 is not applicable."""
     model = ScriptedModel(*(reply if isinstance(reply, Exception) else tag(reply) for reply in replies))
     model.name = name
-    judge: Judge = load("groundedness", model=model, max_reasks=0, **options)
-    return judge
+    return Judge(RUBRIC.with_options(**options) if options else RUBRIC, model, max_reasks=0)
 
 
 def of(*votes: object, **options: Any) -> Panel:
@@ -163,6 +166,16 @@ def test_rule_makes_one_score_of_all_votes(rule: Any, score: float, value: float
     assert verdict.agreement == 0.75
 
 
+def test_lowest_score_has_its_own_value_on_a_falling_scale() -> None:
+    falling = Scale(worst=10, best=0)
+    judges: list[Judge] = [
+        load(*("groundedness",), model=ScriptedModel(tag(value)), scale=falling, levels={}, not_applicable=())
+        for value in (2, 4)
+    ]
+    verdict = panel(judges, rule="min").judge(CASE)
+    assert (verdict.score, verdict.value) == (0.6, 4)
+
+
 def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
     def model(request: Request) -> Reply:
         text = tag([5, 1, 5][request.repeat])
@@ -174,7 +187,7 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
         (0.0, False, tag(1), "m-2024"),
         (1.0, True, tag(5), "m-2024"),
     ]
-    assert {vote.prompt for vote in verdict.votes} == {verdict.prompt}
+    assert [vote.prompt for vote in verdict.votes] == [verdict.prompt] * 3
     assert (verdict.usage, verdict.attempts) == (Usage(prompt_tokens=30, completion_tokens=3), 3)
     assert (verdict.model, verdict.reply, verdict.reason) == ("m-2024", tag(5), "reason 5")
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
@@ -203,6 +216,7 @@ def test_case_that_no_judge_can_read_raises_the_judges_own_error() -> None:
     assert verdict.error
     assert verdict.error.code == "no_response"
     assert verdict.attempts == 0
+    assert verdict.agreement is None
 
 
 def test_async_and_sync_agree() -> None:
@@ -367,7 +381,11 @@ def rows(n: int) -> list[Case]:
 
 def noisy(scores: Iterable[object]) -> Any:
     script = cycle(scores)
-    return lambda _: tag(next(script))
+
+    def model(_: Request) -> str:
+        return tag(next(script))
+
+    return model
 
 
 def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import as_one, load_one
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_model import ScriptedModel
@@ -406,7 +407,7 @@ def test_file_of_another_tool_is_a_judge(
     tmp_path: Path, text: str, arguments: dict[str, Any], reply: str, expected: dict[str, Any]
 ) -> None:
     model = ScriptedModel(reply)
-    judge = load(file_of(tmp_path, text), model=model, **arguments)
+    judge = load_one(file_of(tmp_path, text), model=model, **arguments)
     verdict = judge.judge(ROW)
     assert (verdict.judge, verdict.score, verdict.reason) == (expected["name"], expected["score"], "w")
     assert verdict.label == expected.get("label")
@@ -530,16 +531,16 @@ def test_case_without_context_is_judged_if_options_allow_it(
     tmp_path: Path, allowed: dict[str, Any], context: dict[str, Any]
 ) -> None:
     path, model = file_of(tmp_path, PEOPLES), ScriptedModel("<S1>w</S1><S2>5</S2>")
-    strict = load(path, model=model, **OPTIONS)
+    strict = load_one(path, model=model, **OPTIONS)
     with pytest.raises(CaseError, match="missing_field"):
         strict.judge({"query": "q", "response": "r", **context})
     for judge in (
-        load(path, model=model, **OPTIONS, **allowed),
-        as_judge(path, model, **OPTIONS, **allowed),
-        as_judge(strict, **allowed),
+        load_one(path, model=model, **OPTIONS, **allowed),
+        as_one(path, model, **OPTIONS, **allowed),
+        as_one(strict, **allowed),
         as_judge(load_rubric(path, **OPTIONS, **allowed), model),
         as_judge(strict.rubric.with_options(**allowed), model),
-        as_judge(strict.rubric, model, **allowed),
+        as_one(strict.rubric, model, **allowed),
     ):
         assert judge.judge({"query": "q", "response": "r", **context}).score == 1
         assert "<data-documents>\n</data-documents>" in model.asked[-1].messages[1]["content"]
@@ -550,7 +551,9 @@ def test_case_without_context_is_judged_if_options_allow_it(
 
 
 def test_option_may_be_empty_still_needs_the_field(tmp_path: Path) -> None:
-    judge = load(file_of(tmp_path, PEOPLES), model=ScriptedModel("x"), **OPTIONS, may_be_empty=["context"])
+    judge = load_one(
+        file_of(tmp_path, PEOPLES), model=ScriptedModel("x"), **OPTIONS, may_be_empty=["context"]
+    )
     with pytest.raises(CaseError, match="needs context, which is not given"):
         judge.judge({"query": "q", "response": "r"})
 
@@ -585,8 +588,8 @@ def test_option_with_an_unknown_input_is_an_error_that_names_it(
     path, model = file_of(tmp_path, PEOPLES), ScriptedModel("x")
     options: dict[str, Any] = {option: given}
     for make in (
-        lambda: load(path, model=model, **OPTIONS, **options),
-        lambda: as_judge(load(path, model=model, **OPTIONS), **options),
+        lambda: load_one(path, model=model, **OPTIONS, **options),
+        lambda: as_one(load_one(path, model=model, **OPTIONS), **options),
         lambda: load_rubric(path, **OPTIONS).with_options(**options),
     ):
         with pytest.raises(PromptError) as raised:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from make_verdicts import verdict
+from make_verdicts import labelled, panel_verdict, verdict, vote
 
 from groundjudge import Verdict
+from groundjudge.verdict import Vote
 
 
 def write_verdicts(path: str, verdicts: Iterable[Verdict]) -> None:
@@ -32,3 +33,31 @@ def some_verdicts(n: int = 40, **more: Any) -> list[Verdict]:
 
 def some_labels(n: int = 40) -> list[dict[str, Any]]:
     return [{"id": place, "label": place % 2, "claim": place // 4} for place in range(n)]
+
+
+WORDS = ("not supported", "partly supported", "supported", "cannot tell")
+
+
+def some_labelled(n: int = 40) -> list[Verdict]:
+    """The verdicts of a judge that answers with `WORDS` in turn."""
+    scores = (0.0, 0.5, 1.0, None)
+    return [labelled(str(place), WORDS[place % 4], scores[place % 4]) for place in range(n)]
+
+
+def some_words(n: int = 40) -> list[dict[str, Any]]:
+    """People's labels in other spellings; every tenth is another one than the judge's."""
+    return [
+        {"id": place, "label": WORDS[(place + (place % 10 == 0)) % 4].upper().replace(" ", "_")}
+        for place in range(n)
+    ]
+
+
+def biased_panel(n: int = 60) -> list[Verdict]:
+    """Three members; two of them call every fifth ungrounded response grounded."""
+
+    def votes(place: int) -> Iterator[Vote]:
+        for name, is_biased in (("ant", True), ("bee", True), ("cat", False)):
+            passed = bool(place % 2 or (is_biased and place % 5 == 0))
+            yield vote(name, float(passed), reply=f"{name} says")
+
+    return [panel_verdict(str(place), *votes(place), reason=f"because {place}") for place in range(n)]

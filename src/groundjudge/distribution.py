@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from groundjudge.replies.folded import fold
+from groundjudge.replies.place import Mark
 from groundjudge.replies.reading import PartReading, Reading, Span
 from groundjudge.reply import Reply, Token
 from groundjudge.scale import SPACES, Scale, folded
@@ -56,7 +57,7 @@ class Weighed:
 def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()) -> Weighed:
     """Weigh the value of a reading or, if it has parts, theirs.
 
-    Values that mean "not applicable" have no part in a mean, and stay as they are.
+    Values that mean "not applicable" have no part in a mean.
     """
     verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
     found = [distribution(reply, verdict, scale) for verdict in verdicts]
@@ -90,7 +91,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = found
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != (verdict.label or f"{verdict.value:g}"):
+    if names[token.text] != str(Mark(verdict.value, verdict.label)):
         return None
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:
@@ -103,7 +104,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
 def _mean(
     shares: Mapping[str, float], value: float | None, scale: Scale, not_applicable: Collection[float]
 ) -> float | None:
-    """The mean of the values by their probabilities; the value itself if it is not applicable or has none."""
+    """The mean of the values by their probabilities; the value itself where there are none, or it is None."""
     values = scale.choices or {name: float(name) for name in shares}
     weights = [
         (own, share)
@@ -111,9 +112,7 @@ def _mean(
         if (own := values[name]) is not None and own not in not_applicable
     ]
     total = sum(share for _, share in weights)
-    if value is None or value in not_applicable or not total:
-        return value
-    return sum(own * share for own, share in weights) / total
+    return value if value is None or not total else sum(own * share for own, share in weights) / total
 
 
 def _deciding(reply: Reply, span: Span | None, scale: Scale) -> tuple[Token, bytes] | None:

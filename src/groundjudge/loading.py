@@ -10,8 +10,9 @@ from groundjudge.errors import PromptError
 from groundjudge.judge import Judge
 from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.options import RubricOptions, check_options
-from groundjudge.panel import AnyJudge, Panel, Rule, Stop, repeated
+from groundjudge.panel import AnyJudge, Panel, Stop, repeated
 from groundjudge.rubric import Rubric, load_rubric
+from groundjudge.votes import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
-from operator import add
-from statistics import fmean, median, pstdev
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from groundjudge.case import Case
-from groundjudge.errors import GroundjudgeError, PanelError, PromptError
+from groundjudge.errors import GroundjudgeError, PromptError
 from groundjudge.judge import (
     Conversation,
     Judge,
@@ -36,33 +33,20 @@ from groundjudge.judge import (
 from groundjudge.prompt import Input
 from groundjudge.rubric import Rubric
 from groundjudge.scale import Scale
-from groundjudge.verdict import (
-    Failure,
-    NamedScore,
-    Part,
-    PromptId,
-    Usage,
-    Verdict,
-    Vote,
-    named_scores,
-    score_names,
+from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+from groundjudge.votes import (
+    FIRST_VOTES,
+    RULES,
+    Rule,
+    concluded,
+    is_decided,
+    majority,
+    no_majority,
+    with_votes,
 )
-
-Rule: TypeAlias = Literal["mean", "median", "min"]
-"""How the scores of the votes become one."""
 
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
-
-Said: TypeAlias = Literal["passed", "failed", "not_applicable"]
-"""What a vote counts for."""
-
-RULES: Mapping[Rule, Callable[[Sequence[float]], float]] = MappingProxyType(
-    {"mean": fmean, "median": median, "min": min}
-)
-
-FIRST_VOTES = 2
-"""Votes that are always asked for; if they agree, they decide."""
 
 WARM = 0.7
 """The temperature of repeats: at 0 a model repeats its reply, and nothing is learned."""
@@ -211,13 +195,13 @@ class Panel:
                     errors.append(error)
                     vote = judge.failed(error, case)
                 votes.append(vote)
-                if self.stop == "decided" and _is_decided(votes, len(self.judges)):
+                if self.stop == "decided" and is_decided(votes, len(self.judges)):
                     break
-            verdict = _with_votes(verdict, votes, perf_counter() - started)
+            verdict = with_votes(verdict, votes, perf_counter() - started)
             winner = majority(votes)
             if winner is None:
-                raise _no_majority(self.name, votes, errors)
-            return _concluded(verdict, votes, winner, self.rule)
+                raise no_majority(self.name, votes, errors)
+            return concluded(verdict, votes, winner, self.rule)
         except GroundjudgeError as error:
             failure = Failure(code=error.code, message=error.message)
             error.verdict = verdict.model_copy(update={"error": failure})
@@ -266,121 +250,6 @@ def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "d
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
     return Panel(tuple(_repeat(judge, index) for index in range(repeats)), rule, stop)
-
-
-def majority(votes: Sequence[Verdict]) -> Said | None:
-    """What more than half of the votes say: passed, not passed, or "not_applicable"; None if nothing is.
-
-    A vote with status "error" counts among the votes and says nothing.
-    """
-    counts: Counter[Said] = Counter(said for vote in votes if (said := _said(vote)))
-    return next((said for said, count in counts.items() if 2 * count > len(votes)), None)
-
-
-def _is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
-    """Whether the first two agree, or no further vote can overturn the majority."""
-    counts = Counter(said for vote in votes if (said := _said(vote)))
-    most = max(counts.values(), default=0)
-    return 2 * most > asked_for or most == len(votes) == FIRST_VOTES
-
-
-def _said(vote: Verdict) -> Said | None:
-    """What a vote counts for; None for an error, which counts for nothing."""
-    match vote.status:
-        case "ok":
-            return "passed" if vote.passed else "failed"
-        case "not_applicable":
-            return "not_applicable"
-        case "error":
-            return None
-
-
-def _concluded(verdict: Verdict, votes: Sequence[Verdict], winner: Said, rule: Rule) -> Verdict:
-    """The verdict of the majority."""
-    scored = [vote for vote in votes if vote.score is not None]
-    is_scored = winner != "not_applicable"
-    score = round(RULES[rule]([vote.score or 0.0 for vote in scored]), 12) if is_scored else None
-    speaker = _speaker([vote for vote in votes if _said(vote) == winner], score)
-    values = [vote.value for vote in scored if vote.value is not None]
-    return verdict.model_copy(
-        update={
-            "status": "ok" if is_scored else "not_applicable",
-            "score": score,
-            "value": RULES[rule](values) if values and is_scored else speaker.value,
-            "label": _label(votes),
-            "passed": winner != "failed",
-            "reason": speaker.reason,
-            "parts": tuple(_part(part, scored, rule) for part in speaker.parts),
-            "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
-            "reply": speaker.reply,
-            "error": None,
-        }
-    )
-
-
-def _with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Verdict:
-    """A verdict with what the votes cost, and how far they agree."""
-    usages = [vote.usage for vote in votes if vote.usage]
-    scores = [vote.score for vote in votes if vote.score is not None]
-    counts = Counter(said for vote in votes if (said := _said(vote)))
-    return verdict.model_copy(
-        update={
-            "votes": tuple(map(_vote, votes)),
-            "spread": pstdev(scores) if scores else None,
-            "agreement": max(counts.values(), default=0) / len(votes),
-            "decided_after": len(votes),
-            "usage": reduce(add, usages, Usage()) if usages else None,
-            "attempts": sum(vote.attempts for vote in votes),
-            "retries": sum(vote.retries for vote in votes),
-            "latency_s": latency,
-            "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
-        }
-    )
-
-
-def _vote(verdict: Verdict) -> Vote:
-    return Vote.model_validate(verdict, from_attributes=True)
-
-
-def _speaker(votes: Sequence[Verdict], score: float | None) -> Verdict:
-    """The vote of the majority that is nearest to the score: its reason and its reply are the panel's."""
-
-    def rank(vote: Verdict) -> tuple[float, float, str, str]:
-        own = vote.score or 0.0
-        return abs(own - (score or 0.0)), own, vote.reply or "", vote.model or ""
-
-    return min(votes, key=rank)
-
-
-def _label(votes: Sequence[Verdict]) -> str | None:
-    """The label of more than half of the votes; None if there is none."""
-    counts = Counter(vote.label for vote in votes if vote.label is not None)
-    return next((label for label, count in counts.items() if 2 * count > len(votes)), None)
-
-
-def _part(part: Part, votes: Sequence[Verdict], rule: Rule) -> Part:
-    """A part of the speaker's verdict with the score and value of all votes that have it."""
-    same = [
-        each for vote in votes for each in vote.parts if each.name == part.name and each.score is not None
-    ]
-    if part.score is None or not same:
-        return part
-    score = RULES[rule]([each.score or 0.0 for each in same])
-    value = RULES[rule]([each.value or 0.0 for each in same])
-    labels = {each.label for each in same}
-    label = labels.pop() if len(labels) == 1 else None
-    return part.model_copy(update={"score": round(score, 12), "value": value, "label": label})
-
-
-def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:
-    """Why there is no verdict: the reason of all votes if they failed alike, otherwise that they differ."""
-    codes = {error.code for error in errors}
-    if len(errors) == len(votes) and len(codes) == 1:
-        return errors[-1]
-    counts = Counter(_said(vote) or (vote.error.code if vote.error else "error") for vote in votes)
-    listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    message = f"{name}: no outcome has more than half of the {len(votes)} votes: {listed}"
-    return PanelError("no_majority", message, name)
 
 
 def _single(judge: object) -> Judge:

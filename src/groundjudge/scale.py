@@ -76,6 +76,16 @@ class Scale(Frozen):
         """The choice that a text is, all of it; None if it is none."""
         return {folded(name): name for name in self.choices}.get(folded(text))
 
+    def nearest(self, score: float) -> str:
+        """The choice whose score is nearest, the lower one of two; "" on a scale of numbers."""
+        scored = {name: own for name, own in self.choices.items() if own is not None}
+        return min(scored, key=lambda name: (abs(scored[name] - score), scored[name])) if scored else ""
+
+    @property
+    def without_score(self) -> str | None:
+        """The first choice that means "not applicable"; None if there is none."""
+        return next((name for name, own in self.choices.items() if own is None), None)
+
     @property
     def whole_numbers(self) -> range:
         """The values of a scale of whole numbers; empty for any other scale."""

@@ -140,7 +140,8 @@ class Verdict(Frozen):
         distribution: with `weighted`, the probability of each value or label; None where it is not known.
         votes: of a panel, in the order in which they were asked for; () for a single judge.
         spread: the standard deviation of the votes' scores; None without votes.
-        agreement: the share of the votes that the largest group of them has, 0..1; None without votes.
+        agreement: the share of the votes that the largest group of them has, 0..1; None if no vote
+            says anything.
         decided_after: how many votes were asked for; None without votes.
     """
 

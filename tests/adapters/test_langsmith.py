@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 from uuid import uuid4
 
 import pytest
+from any_options import load_one
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import ToolCall
@@ -162,7 +163,7 @@ def returning(outputs: Any) -> Target:
 
 def judged(run: Callable[..., Any], name: str, reply: Any, **options: Any) -> dict[str, EvaluationResult]:
     """The feedback on one run, by its keys."""
-    judge = load(name, model=ScriptedModel(reply), **options)
+    judge = load_one(name, model=ScriptedModel(reply), **options)
     (row,) = run(returning(ANSWERED), (ASKED, EXPECTED), evaluators=[evaluator(judge)])
     return {result.key: result for result in results(row)}
 

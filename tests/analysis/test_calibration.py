@@ -25,7 +25,8 @@ from groundjudge.analysis.calibration import (
     save_calibrations,
     splits,
 )
-from groundjudge.analysis.labels import Joined, LabelError
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.labels import LabelError
 
 CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
 

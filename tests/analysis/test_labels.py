@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make_verdicts import error, verdict
 
-from groundjudge.analysis.labels import LabelError, Labels, join, label_of, number_of, read_labels
+from groundjudge.analysis.joined import join
+from groundjudge.analysis.labels import LabelError, Labels, label_of, number_of, read_labels
 from groundjudge.errors import CaseError
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 from groundjudge.verdict import Verdict

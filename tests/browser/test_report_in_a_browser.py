@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from make_verdicts import error, verdict
+from make_verdicts import error, panel_verdict, verdict, vote
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
@@ -120,7 +120,16 @@ def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
         )
     verdicts.append(verdict("marked", 0.6, judge="parts", parts=tuple(parts())))
     verdicts.append(verdict("marked", None, judge="whole"))
-    fields = {"reason": hostile, "label": hostile, "warnings": (hostile,), "model": hostile}
+    fields = {
+        "reason": hostile,
+        "label": hostile,
+        "warnings": (hostile,),
+        "model": hostile,
+        "votes": (vote(hostile, 1.0, label=hostile, reply=hostile), vote("m", 0.0, reply=hostile)),
+        "agreement": 0.5,
+        "expected": 0.5,
+        "distribution": {hostile: 1.0},
+    }
     verdicts.append(verdict(hostile, 0.5, judge="whole", **fields))
     verdicts.append(
         error(hostile, hostile, judge="parts").model_copy(update={"reply": hostile, "reason": hostile})
@@ -425,3 +434,80 @@ def test_charts_and_fields_have_accessible_names(browser: webdriver.Chrome, find
     assert unnamed[0] == 2 + 2 * 2  # scores of two judges; ROC and reliability of both
     assert unnamed[1:] == [0, 0]
     assert find("#agreement .confusion td.right")
+
+
+N_PANEL = 2000
+"""Verdicts of a panel of five, of which every tenth is split."""
+
+
+@pytest.fixture(scope="module")
+def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of a panel's verdicts with replies of realistic length, and people's labels in words."""
+    words, scores = ("no", "partly", "yes"), (0.0, 0.5, 1.0)
+    said = "The context gives the hours, and the response repeats them. " * 12
+
+    def row(index: int) -> Verdict:
+        last = (index + (index % 10 == 0)) % 3
+        votes = [
+            vote(
+                f"provider/model-{number}", scores[place], label=words[place], value=scores[place], reply=said
+            )
+            for number, place in enumerate([index % 3] * 4 + [last])
+        ]
+        agreement = 1.0 if last == index % 3 else 0.8
+        part = Part(name="recall", value=None, score=None, label="cannot tell")
+        more: dict[str, Any] = {"agreement": agreement, "spread": 0.2, "parts": (part,), "expected": 0.7}
+        shares = {"yes": 0.7, "partly": 0.2, "no": 0.1}
+        return panel_verdict(
+            f"case-{index:04}", *votes, label=words[index % 3], value=0.5, distribution=shares, **more
+        )
+
+    verdicts = [row(index) for index in range(N_PANEL)]
+    labels = Labels({f"case-{index:04}": words[(index + (index % 7 == 0)) % 3] for index in range(N_PANEL)})
+    path = tmp_path_factory.mktemp("panel") / "report.html"
+    agreements = agree(verdicts, labels, worst=9999, resamples=100)
+    path.write_text(report(verdicts, labels=labels, agreements=agreements), encoding="utf-8")
+    return path
+
+
+def test_page_of_a_panel_is_small_and_shows_its_votes(
+    browser: webdriver.Chrome, find: Find, panel_page: Path
+) -> None:
+    assert panel_page.stat().st_size < 5_000_000
+    logged(browser, "browser")
+    browser.get(panel_page.as_uri())
+    assert len(find("#agreement .confusion")) == 2
+    labels = find("#agreement .confusion")[1].find_elements(By.CSS_SELECTOR, "thead th, tbody th")
+    assert [one.text for one in labels] == ["no", "partly", "yes"] * 2
+    assert "No difference in accuracy was found" in find("#agreement")[0].text
+    Select(find("#by-votes")[0]).select_by_visible_text("split (200)")
+    assert count(find) == "200 of 2,000 verdicts"
+    assert set(column(find, "votes")) == {"80 %"}
+    find(".rows th.c-votes button")[0].click()
+    assert set(column(find, "human")) <= {"no", "partly", "yes", "no ≠", "partly ≠", "yes ≠"}
+    find("#body .open")[0].click()
+    votes = find("dialog .votes > li")
+    assert [one.text.split("\n")[1].split(" · ")[0] for one in votes] == [
+        f"provider/model-{number}" for number in range(5)
+    ]
+    assert not find("dialog .votes .raw")[0].is_displayed()
+    find("dialog .votes summary")[0].click()
+    assert find("dialog .votes .raw")[0].text.startswith("The context gives the hours")
+    assert find("dialog .probabilities li")[0].text.split("\n") == ["yes", "70 %"]
+    shown = find("dialog")[0].text
+    for text in ("Agreement of the votes", "Spread of their scores", "Expected value, weighted"):
+        assert text in shown
+    assert "recall — cannot tell, not applicable" in shown
+    assert "NaN" not in shown
+    assert logged(browser, "browser") == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_a_panels_page_does_not_overflow_the_screen(
+    browser: webdriver.Chrome, find: Find, panel_page: Path, width: int
+) -> None:
+    screen(browser, width, 900)
+    browser.get(panel_page.as_uri())
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    find("#body .open")[0].click()
+    assert browser.execute_script("return document.querySelector('dialog').scrollWidth") <= width

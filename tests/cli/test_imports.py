@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syntax_tree import tree_of
 
 import groundjudge
 
@@ -20,7 +21,7 @@ MODULES = [path for path in FILES if not any(path.is_relative_to(each) for each 
 
 def imported(source: str, package: str) -> Iterator[str]:
     """The full names of all imports, those inside functions and relative ones included."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -120,7 +120,7 @@ def test_a_judge_named_twice_is_asked_once(invoke: Invoke, file_of: Callable[...
         pytest.param(
             [ROW, {**ROW, "judges": "groundednes"}], [GOOD], [], 1, id="a judge that does not exist"
         ),
-        pytest.param([{**ROW, "judges": ["passage_quality"]}], [GOOD], [], 0, id="no judge applies"),
+        pytest.param([{**ROW, "judges": ["passage_quality"]}], [GOOD], [], 2, id="no judge applies"),
         pytest.param([{**ROW, "query": None}], [GOOD], [], 2, id="every row lacks something"),
         pytest.param([ROW, {**ROW, "query": None}], [GOOD], [], 0, id="a row lacks something"),
         pytest.param(["{", "[]"], [GOOD], [], 2, id="no row can be read"),
@@ -179,6 +179,13 @@ def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
     assert message.startswith(
         f"groundjudge: {path}: no row could be read; the file must hold one JSON object per line"
     )
+
+
+def test_rows_that_all_name_other_judges_are_no_success(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+    path = file_of({**ROW, "judges": "passage_quality"})
+    result = invoke("run", path, "--judge", "groundedness", "--model", "m", model=ScriptedModel(GOOD))
+    assert result.exit_code == 2
+    assert "nothing was judged, because every row names other judges under `judges`" in result.stderr
 
 
 def test_errors_are_counted_by_code_with_the_first_of_each(

@@ -27,11 +27,11 @@ VARYING = {"attempts", "retries", "usage", "latency_s"}
 """The fields of a verdict that depend on what the endpoint answered before the right reply."""
 
 
-def start(cases: Path, out: Path, url: str, concurrency: int) -> subprocess.Popen[bytes]:
+def start(cases: Path, out: Path, url: str, concurrency: int, *votes: str) -> subprocess.Popen[bytes]:
     judges = (option for name in RIGHT for option in ("--judge", name))
     options = ["--model", "m", "--concurrency", str(concurrency), "--out", str(out), "--resume"]
     return subprocess.Popen(  # noqa: S603  this very Python
-        [*COMMAND, "run", str(cases), *judges, *options],
+        [*COMMAND, "run", str(cases), *judges, *options, *votes],
         env={**os.environ, "OPENAI_BASE_URL": url},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -138,3 +138,27 @@ def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     failed = [job for job in jobs if not endpoint.was_right(job)]
     assert 0 < len(failed) < 0.2 * len(jobs)
     assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * concurrency
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.soak
+def test_killed_and_resumed_run_with_votes_has_every_row_once(tmp_path: Path) -> None:
+    size, concurrency = 20, 8
+    cases, out, endpoint = tmp_path / "cases.jsonl", tmp_path / "out.jsonl", FailingEndpoint(seed=40)
+    cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
+    jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
+    with StandIn(endpoint, latency=LATENCY) as server:
+        begin = partial(start, cases, out, server.url, concurrency, "--repeats", "3")
+        judged: set[Job] = set()
+        for judged, asked in kill_repeatedly(begin, out, endpoint, 1, 2 * len(jobs)):
+            assert not judged.intersection(asked)
+    assert judged  # the last run had verdicts to reuse
+    found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
+    assert len(out.read_text().splitlines()) == len(found)
+    assert found.keys() == {*jobs}
+    for job, verdict in found.items():
+        if verdict.error:
+            assert verdict.error.code in {*CODES, "no_majority"}, job
+        else:
+            assert verdict.score == pytest.approx(expected_verdict(job).score), job
+            assert sum(vote.status == "ok" for vote in verdict.votes) == 2, job

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_one
 from command_line import ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
@@ -36,8 +37,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def judge_on(model: ScriptedModel, path: Path, **options: Any) -> Judge:
-    judge: Judge = load("groundedness", model=CachedModel(model, path), **options)
-    return judge
+    return load_one("groundedness", model=CachedModel(model, path), **options)
 
 
 @pytest.mark.parametrize("asked_async", [False, True])

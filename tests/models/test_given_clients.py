@@ -197,7 +197,9 @@ def test_a_refused_parameter_is_left_out(ask: Callable[..., Reply], kind: Any, f
 
 
 @pytest.mark.parametrize("max_retries", [0, 1, 3])
-@pytest.mark.parametrize("status", [429, 500, 408])
+@pytest.mark.parametrize(
+    "status", [429, *(pytest.param(each, marks=pytest.mark.soak) for each in (500, 408))]
+)
 def test_retries_do_not_multiply(ask: Callable[..., Reply], kind: Any, max_retries: int, status: int) -> None:
     with StandIn([Status(status, retry_after=SOON)]) as server, pytest.raises(ModelError) as caught:
         ask(OpenAIModel("m", client=client_of(kind, server, max_retries=max_retries), max_retries=7))

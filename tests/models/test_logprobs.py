@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,16 +33,19 @@ FEW = Text(text_of(PIECES), logprobs=logprobs_of(PIECES, most=1))
 FORBIDDEN = Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error")
 
 
+judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
+
+
 def judge_at(server: StandIn, **options: Any) -> Judge:
     settings: dict[str, Any] = {"weighted": True, "model": OpenAIModel("m", base_url=server.url), **options}
-    judge: Judge = load("groundedness", **settings)
-    return judge
+    return judge_of("groundedness", **settings)
 
 
 def assert_weighted(verdict: Verdict) -> None:
     assert verdict.distribution == pytest.approx(SHARES)
     assert verdict.expected == pytest.approx(3.5)
-    assert (verdict.value, verdict.score) == (4, pytest.approx(0.625))
+    assert verdict.score == pytest.approx(0.625)
+    assert verdict.value == 4
     assert UNKNOWN not in verdict.warnings
 
 
@@ -170,9 +173,7 @@ def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
     [
         pytest.param(Status(401, "Incorrect API key provided"), id="401"),
         pytest.param(Status(403, "Your organisation may not use this model"), id="403 about the model"),
-        pytest.param(
-            Status(403, "temperature is not allowed on your plan"), id="403 about another parameter"
-        ),
+        pytest.param(Status(403, "temperature is not allowed on your plan"), id="403 about temperature"),
     ],
 )
 def test_other_rejection_stays_an_error(answer: Answer) -> None:
@@ -241,14 +242,14 @@ class Settings(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002
         self.calls.append((self.logprobs, self.top_logprobs))
         if self.refuses and self.logprobs:
-            raise Refused
+            raise RefusedError
         told = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
         return ChatResult(
             generations=[ChatGeneration(message=AIMessage(FOUR.text or "", response_metadata=told))]
         )
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     status_code = 400
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from groundjudge import (
     PromptError,
     Reading,
     ReplyError,
+    Request,
     Scale,
     Tags,
     Usage,
@@ -29,6 +30,7 @@ from groundjudge import (
     load_rubric,
     run,
 )
+from groundjudge.models.exchange import Exchange
 from groundjudge.models.openai import OpenAIModel
 
 PROSE = "It looks fine to me."
@@ -39,10 +41,12 @@ NO_SCHEMA = Status(400, "Invalid parameter: 'response_format' of type 'json_sche
 NO_JSON = Status(400, "This response_format type is unavailable now")
 
 
+judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
+
+
 def judge_at(server: StandIn, **options: Any) -> Judge:
     model = OpenAIModel("m", base_url=server.url)
-    judge: Judge = load("confidence_grounding", **{"model": model, **options})
-    return judge
+    return judge_of("confidence_grounding", **{"model": model, **options})
 
 
 def kinds(sent: Sequence[Mapping[str, Any]]) -> list[str | None]:
@@ -176,7 +180,7 @@ def test_schema_allows_what_the_format_writes_and_nothing_off_the_scale(
 def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expected: list[str | None]) -> None:
     model = ScriptedModel(PROSE)
     with pytest.raises(ReplyError):
-        load("confidence_grounding", model=model, **options).judge(ROW)
+        judge_of("confidence_grounding", model=model, **options).judge(ROW)
     assert kinds([request.parameters for request in model.asked]) == expected
 
 
@@ -214,8 +218,8 @@ def refusing_after_prose(refusals: Mapping[str, Status]) -> Any:
 
     def answered(body: dict[str, Any]) -> Answer:
         is_reask = len(body["messages"]) > 2
-        script: Any = refusing(refusals, GOOD if is_reask else PROSE)
-        return script(body)
+        answer: Answer = refusing(refusals, GOOD if is_reask else PROSE)(body)
+        return answer
 
     return answered
 
@@ -245,10 +249,10 @@ REFUSED_JSON = [None, SCHEMA, OBJECT, None, None, None]
             id="a keyword of the schema",
         ),
         pytest.param(
-            {SCHEMA: Status(400, "failed to parse grammar")},
+            {SCHEMA: Status(400, "Unable to generate parser: JSON schema error at #: unrecognized type x")},
             REFUSED_SCHEMA,
             ["sent as json_object"],
-            id="the grammar that is made of it",
+            id="of llama.cpp",
         ),
     ],
 )
@@ -345,3 +349,38 @@ def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
         judge = judge_at(server)
         assert [judge.judge(ROW).score for _ in range(2)] == [0.5, 0.5]
     assert kinds(server.bodies) == [None, SCHEMA, None]
+
+
+def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
+    rubric = load_rubric("confidence_grounding", structured="always")
+    known: dict[str, str] = {}
+    late, first, second = (Exchange("m", "h", 0, rubric.ask(ROW), known) for _ in range(3))
+    for exchange in (late, first):
+        assert exchange.body()["response_format"]["type"] == SCHEMA
+    completion = {"choices": [{"message": {"content": PROSE}}]}
+    first.reply(completion)
+    assert second.body()["response_format"]["type"] == OBJECT
+    for exchange in (second, late):
+        exchange.reply(completion)
+        assert "response_format" not in first.body()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [None, None]),
+        ({"structured": "always"}, [SCHEMA, "json_object"]),
+        ({"parameters": {"response_format": {"type": "text"}}}, ["text", "text"]),
+    ],
+)
+def test_function_gets_no_response_format_that_only_a_reask_would_add(
+    options: dict[str, Any], expected: list[str | None]
+) -> None:
+    sent: list[Mapping[str, Any]] = []
+
+    def model(request: Request) -> str:
+        sent.append(request.parameters)
+        return PROSE if len(sent) == 1 else GOOD
+
+    assert judge_of("confidence_grounding", model=model, **options).judge(ROW).attempts == 2
+    assert kinds(sent) == expected

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundjudge import Banded, Case, Json, Judge, Scale, Scorecard, Tags, Verdict, load, names
+from groundjudge import (
+    Banded,
+    Case,
+    Choices,
+    Format,
+    Json,
+    Judge,
+    Plain,
+    Scale,
+    Scorecard,
+    Tags,
+    Verdict,
+    load,
+    names,
+)
 from groundjudge.offline.readings import reader
 from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import index, support
@@ -256,11 +272,10 @@ OWN = [
 ]
 
 
-def own(tmp_path: Any, reply: Tags | Json | Banded | Scorecard, scale: Scale, **more: Any) -> Judge:
+def own(tmp_path: Any, reply: Format, scale: Scale, **more: Any) -> Judge:
     file = tmp_path / "own.md"
     file.write_text("Is {response} backed by {context}?", encoding="utf-8")
-    judge: Judge = load(file, model="offline", reply=reply, scale=scale, **more)
-    return judge
+    return load_one(file, model="offline", reply=reply, scale=scale, **more)
 
 
 @pytest.mark.parametrize(("reply", "scale"), OWN)
@@ -484,3 +499,26 @@ def test_json_reply_is_valid_json() -> None:
     case = case_of("confidence_grounding", MUSEUM, 'He said "12 euros" \\ and {more}\x01.')
     reply = judged("confidence_grounding", **case).reply
     assert json.loads(reply or "").keys() == {"reasoning", "score"}
+
+
+LABELS = Choices({"yes": 1, "partly": 0.5, "no": 0, "unclear": None})
+OPENING = "The library opens at 9:00 on weekdays."
+
+
+@pytest.mark.parametrize("reply", [Tags(), Json(), Banded(), Plain()])
+@pytest.mark.parametrize(
+    ("response", "label"),
+    [(OPENING, "yes"), ("Penguins eat fish.", "no"), ("Hello!", "unclear")],
+)
+def test_label_is_the_one_with_the_nearest_score(
+    tmp_path: Path, reply: Format, response: str, label: str
+) -> None:
+    verdict = own(tmp_path, reply, LABELS).judge({"response": response, "context": OPENING})
+    assert (verdict.label, verdict.score) == (label, LABELS.choices[label])
+
+
+def test_each_sentence_has_a_label(tmp_path: Path) -> None:
+    response = f"{OPENING} Penguins eat fish."
+    verdict = own(tmp_path, Scorecard(), LABELS).judge({"response": response, "context": OPENING})
+    assert [part.label for part in verdict.parts] == ["yes", "no"]
+    assert verdict.score == 0.5

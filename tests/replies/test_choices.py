@@ -224,8 +224,9 @@ def test_label_with_other_words_beside_it_is_never_that_label(
 ) -> None:
     place = f"{marks[0]}{letters(said)}{marks[1]}"
     assert outcome(kind, PLACES[kind] % place, FOUR) == said
-    assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) == "unknown_label"
-    assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
+    other = {"unknown_label", "refused"}  # "I cannot tell"
+    assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) in other
+    assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) in other
 
 
 @pytest.mark.parametrize("kind", FORMATS)

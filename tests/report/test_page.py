@@ -13,7 +13,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
-from make_verdicts import error, verdict
+from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
 from groundjudge import Case, Evidence, Part
 from groundjudge.analysis.agreement import agree
@@ -103,6 +103,68 @@ def test_human_labels_and_disagreements_are_in_the_data() -> None:
     }
 
 
+def test_peoples_words_are_shown_as_the_judge_writes_them() -> None:
+    said = {"a": ("supported", 1.0), "b": ("not supported", 0.0), "c": ("n/a", None)}
+    verdicts = [labelled(case_id, *one) for case_id, one in said.items()]
+    labels = Labels({"a": "Not_Supported.", "b": "not supported", "c": "N/A"})
+    data = data_of(report(verdicts, labels=labels, agreements=agree(verdicts, labels, worst=9)))
+    assert [(row["human"], row["label"], row.get("disagrees", False)) for row in data["verdicts"]] == [
+        ("not supported", "supported", True),
+        ("not supported", "not supported", False),
+        ("n/a", "n/a", False),
+    ]
+    matrix = data["judges"][0]["agreement"]["labels"]
+    assert (matrix["columns"], matrix["counts"]) == (
+        ["not supported", "supported", "n/a"],
+        [[1, 1, 0], [0, 0, 0], [0, 0, 1]],
+    )
+
+
+def test_votes_are_in_the_data_with_their_replies_where_they_differ() -> None:
+    failed = vote("m3", None, error={"code": "timeout", "message": "slow"})
+    votes = [vote("m1", 1.0, label="yes", reply="Yes."), vote("m2", 0.0, reply="No."), failed]
+    same = [vote("m1", 1.0, reply="Yes."), vote("m2", 1.0, reply="Yes.")]
+    verdicts = [
+        panel_verdict("a", *votes, agreement=1 / 3, spread=0.5),
+        panel_verdict("b", *same, spread=0.0),
+    ]
+    data = data_of(report(verdicts))
+    split, unanimous = data["verdicts"]
+    assert split["votes"] == [
+        {
+            "judge": "one",
+            "model": "m1",
+            "status": "ok",
+            "score": 1.0,
+            "label": "yes",
+            "passed": True,
+            "reply": "Yes.",
+        },
+        {"judge": "one", "model": "m2", "status": "ok", "score": 0.0, "reply": "No."},
+        {"judge": "one", "model": "m3", "status": "error", "error": ["timeout", "slow"]},
+    ]
+    assert (split["agreement"], split["spread"]) == (1 / 3, 0.5)
+    assert (unanimous["agreement"], unanimous["spread"]) == (1.0, 0.0)
+    assert [one.get("reply") for one in unanimous["votes"]] == [None, None]
+    (judge,) = data["judges"]
+    assert judge["split_rate"] == 0.5
+    assert judge["vote_agreement"] == pytest.approx(2 / 3)
+
+
+def test_weighted_verdicts_have_their_probabilities_and_parts_their_labels() -> None:
+    parts = (
+        Part(name="recall", value=None, score=None, label="n/a"),
+        Part(name="tone", value=0, score=0.0, label="no"),
+    )
+    weighted = verdict("a", 0.9, value=1, expected=0.9, distribution={"yes": 0.9, "no": 0.1}, parts=parts)
+    (row,) = data_of(report([weighted]))["verdicts"]
+    assert (row["expected"], row["distribution"]) == (0.9, [["yes", 0.9], ["no", 0.1]])
+    assert row["parts"] == [
+        {"name": "recall", "label": "n/a"},
+        {"name": "tone", "score": 0.0, "value": 0, "label": "no"},
+    ]
+
+
 def test_last_of_several_verdicts_on_a_case_is_shown() -> None:
     data = data_of(report([error("a", "timeout"), verdict("a", 1.0)]))
     assert ([row["status"] for row in data["verdicts"]], data["n_repeated"]) == (["ok"], 1)
@@ -116,7 +178,13 @@ def test_no_verdicts_make_an_empty_page() -> None:
 def test_hostile_text_adds_no_markup(text: str) -> None:
     plain, page = (
         report(
-            [verdict("a", 1.0, judge=content, reason=content, label=content, reply=content)],
+            [
+                verdict("a", 1.0, judge=content, reason=content, label=content, reply=content),
+                panel_verdict(
+                    "b", vote(content, 1.0, label=content, reply=content), vote(content, 0.0), agreement=0.5
+                ),
+                verdict("c", 1.0, distribution={content: 1.0}, expected=1.0),
+            ],
             title=content,
             cases=[
                 Case(

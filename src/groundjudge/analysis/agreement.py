@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from groundjudge.analysis.confusion import LabelAgreement, measure_labels
 from groundjudge.analysis.figures import (
     AGREEMENT_FIGURES,
     RESAMPLES,
@@ -21,8 +22,10 @@ from groundjudge.analysis.figures import (
     intervals,
     numbered,
 )
-from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
+from groundjudge.analysis.joined import Joined, LabelledVerdict, join
+from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.libraries import metrics, np, stats
+from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
 
 RELIABILITY_BINS = 10
@@ -53,6 +56,8 @@ class Disagreement(Frozen):
     passed: bool
     label: Finite
     reason: str
+    word: str | None = None
+    """The label in words, if people's labels are words."""
 
 
 class ReliabilityBin(Frozen):
@@ -93,6 +98,8 @@ class Agreement(Frozen):
         undefined: the reason for each figure without a value, by name.
         worst: the disagreements, the widest gap between score and label first.
         curves: what a report draws.
+        labels: agreement label by label; None if people's labels are not in words.
+        votes: the votes of a panel; None if there are none, or `confusion` is None.
     """
 
     judge: str
@@ -103,6 +110,7 @@ class Agreement(Frozen):
     n_not_applicable: int
     n_missing: int
     n_unlabelled: int
+    n_label_not_applicable: int
     n_unjudged: int
     n_repeated: int
     base_rate: Score | None
@@ -112,6 +120,8 @@ class Agreement(Frozen):
     undefined: Mapping[str, str]
     worst: tuple[Disagreement, ...]
     curves: Curves
+    labels: LabelAgreement | None = None
+    votes: VoteAgreement | None = None
 
 
 def agree(  # noqa: PLR0913  each option changes the figures
@@ -175,6 +185,7 @@ def measure_agreement(  # noqa: PLR0913  as for agree
         n_not_applicable=joined.n_not_applicable,
         n_missing=joined.n_missing,
         n_unlabelled=joined.n_unlabelled,
+        n_label_not_applicable=joined.n_label_not_applicable,
         n_unjudged=joined.n_unjudged,
         n_repeated=joined.n_repeated,
         base_rate=None if positive is None else float(positive.mean()),
@@ -186,6 +197,8 @@ def measure_agreement(  # noqa: PLR0913  as for agree
         },
         worst=_disagreements(joined.labelled, sample)[:worst],
         curves=Curves() if positive is None else _curves(positive, sample.scores),
+        labels=measure_labels(joined, resamples=resamples, seed=seed),
+        votes=measure_votes(joined, sample, threshold=threshold, resamples=resamples, seed=seed),
     )
 
 
@@ -267,7 +280,12 @@ def _disagreements(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple
 
 def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
     return Disagreement(
-        case_id=row.case_id, score=row.score, passed=passed, label=row.label, reason=reason_of(row.verdict)
+        case_id=row.case_id,
+        score=row.score,
+        passed=passed,
+        label=row.label,
+        word=row.word,
+        reason=reason_of(row.verdict),
     )
 
 

@@ -22,7 +22,8 @@ from groundjudge.analysis.figures import (
     intervals,
     paired_differences,
 )
-from groundjudge.analysis.labels import Joined, LabelError
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.labels import LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
 
@@ -209,8 +210,7 @@ def provenance(verdicts: Iterable[Verdict]) -> Provenance:
         libraries.add(verdict.library)
         if verdict.prompt:
             prompts.add(f"{verdict.prompt.name} {verdict.prompt.version} (sha {verdict.prompt.sha256[:12]})")
-        if verdict.model:
-            models.add(verdict.model)
+        models.update(one.model for one in (verdict.votes or (verdict,)) if one.model)
     return Provenance(
         prompts=tuple(sorted(prompts)), models=tuple(sorted(models)), libraries=tuple(sorted(libraries))
     )

@@ -17,8 +17,10 @@ from groundjudge.analysis.figures import (
     paired_differences,
     point_estimates,
 )
-from groundjudge.analysis.labels import Joined, LabelError, Labels, join
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import LabelError, Labels
 from groundjudge.analysis.libraries import np
+from groundjudge.analysis.words import words_of
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -86,6 +88,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
     labels = labels or Labels({})
     sides = tuple(_side(verdicts) for verdicts in (first, second))
     one, other = sides
+    labels = replace(labels, words=labels.words or words_of([*one.verdicts, *other.verdicts]))
     in_both = [case_id for case_id in one.scored if case_id in other.scored]
     both = [case_id for case_id in in_both if _same_case(one.scored[case_id], other.scored[case_id])]
     samples = [

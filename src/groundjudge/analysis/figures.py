@@ -152,7 +152,32 @@ def intervals(sample: Sample, *, resamples: int = RESAMPLES, seed: int = 0) -> d
         resamples: how many bootstrap resamples are drawn.
         seed: of the random generator; the same seed gives the same intervals.
     """
-    return _with_intervals(point_estimates(sample), sample, resamples, seed, weighted_figures(sample))
+    return with_intervals(point_estimates(sample), sample.groups, resamples, seed, weighted_figures(sample))
+
+
+def with_intervals(
+    estimates: Mapping[str, float],
+    groups: NDArray[np.int64],
+    resamples: int,
+    seed: int,
+    statistics: Callable[[Floats], Mapping[str, Floats]],
+) -> dict[str, Figure]:
+    """Add to each point estimate the interval of its statistic over the resamples (see `intervals`).
+
+    Args:
+        estimates: by name; NaN where one is undefined.
+        groups: the group of each row, numbered from 0 without gaps, shape (rows,).
+        resamples: how many bootstrap resamples are drawn.
+        seed: of the random generator.
+        statistics: computes the figures from weights of the shape (resamples, rows), as
+            `weighted_figures` does.
+    """
+    batches = [statistics(weights) for weights in _bootstrap_weights(groups, resamples, seed)]
+    nothing = np.empty(0)
+    return {
+        name: _percentile_interval(value, np.concatenate([nothing, *(batch[name] for batch in batches)]))
+        for name, value in estimates.items()
+    }
 
 
 def paired_differences(
@@ -171,9 +196,8 @@ def paired_differences(
         one, other = resampled_before(weights), resampled_after(weights)
         return {name: other[name] - one[name] for name in ALL_FIGURES}
 
-    return _with_intervals(
-        {name: after[name] - before[name] for name in ALL_FIGURES}, first, resamples, seed, resampled
-    )
+    estimates = {name: after[name] - before[name] for name in ALL_FIGURES}
+    return with_intervals(estimates, first.groups, resamples, seed, resampled)
 
 
 def weighted_figures(sample: Sample) -> Callable[[Floats], dict[str, Floats]]:
@@ -250,34 +274,18 @@ def _confusion_cells(positive: Bools, passed: Bools) -> Floats:
     return np.stack(masks, axis=1).astype(np.float64)
 
 
-def _with_intervals(
-    estimates: Mapping[str, float],
-    sample: Sample,
-    resamples: int,
-    seed: int,
-    statistics: Callable[[Floats], Mapping[str, Floats]],
-) -> dict[str, Figure]:
-    """Add to each point estimate the interval of its statistic over the resamples."""
-    batches = [statistics(weights) for weights in _bootstrap_weights(sample, resamples, seed)]
-    nothing = np.empty(0)
-    return {
-        name: _percentile_interval(value, np.concatenate([nothing, *(batch[name] for batch in batches)]))
-        for name, value in estimates.items()
-    }
-
-
-def _bootstrap_weights(sample: Sample, resamples: int, seed: int) -> Iterator[Floats]:
+def _bootstrap_weights(groups: NDArray[np.int64], resamples: int, seed: int) -> Iterator[Floats]:
     """Draw resamples of groups; yields how often each row was drawn, in batches (resamples, rows)."""
-    n_groups = sample.n_groups
+    n_groups = int(groups.max()) + 1 if groups.size else 0
     if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
         return
     generator = np.random.default_rng(seed)
-    batch = max(1, MAX_WEIGHTS // max(n_groups, sample.groups.size))
+    batch = max(1, MAX_WEIGHTS // max(n_groups, groups.size))
     for start in range(0, resamples, batch):
         size = min(batch, resamples - start)
         drawn = generator.integers(n_groups, size=(size, n_groups)) + n_groups * np.arange(size)[:, None]
         counts = np.bincount(drawn.ravel(), minlength=size * n_groups).reshape(size, n_groups)
-        yield counts[:, sample.groups].astype(np.float64)
+        yield counts[:, groups].astype(np.float64)
 
 
 @dataclass(frozen=True)

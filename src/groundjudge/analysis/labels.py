@@ -1,9 +1,8 @@
-"""Human labels: read from a file and joined with the verdicts on the same cases."""
+"""Human labels: read from a file, and in the terms of a judge."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite, nan
@@ -11,15 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from groundjudge.analysis.words import Words
 from groundjudge.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
-from groundjudge.runs.summary import MISSING
-from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Verdict
 
 BOOLEAN_WORDS: Mapping[str, float] = MappingProxyType({"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0})
 """Words that CSV files use for 1 and 0, in lower case."""
@@ -39,62 +36,30 @@ class Labels:
 
     Attributes:
         by_case: the label as it stands in the file. 1, true or yes: grounded; 0, false or no: not
-            grounded; any other finite number: a grade, higher is better; None or "": no label; a
-            mapping: one label per judge name, for built-in judges on the judge's own scale.
+            grounded; any other finite number: a grade, higher is better; one of the judge's own
+            labels (see `labels_for`); None or "": no label; a mapping: one label per judge name, for
+            built-in judges on the judge's own scale.
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
+        words: what labels in words mean; None: as the verdicts show (see `words_of`).
     """
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: Words | None = None
 
 
 @dataclass(frozen=True)
-class LabelledVerdict:
-    """A verdict with a score, and the label of its case.
+class HumanLabel:
+    """A label as people gave it.
 
     Attributes:
-        score: the judge's score, 0..1.
-        label: 0 or 1, a grade, or a value on the judge's own scale converted to 0..1.
-        group: rows with the same group are not independent.
+        number: 0 or 1, a grade, or a score, 0..1; None for "not applicable", and where there is no label.
+        word: the judge's label that it is; None if people's labels are numbers or booleans.
     """
 
-    verdict: Verdict
-    score: float
-    label: float
-    group: str
-
-    @property
-    def case_id(self) -> str:
-        """The id of the case, "" if it has none."""
-        return self.verdict.case_id or ""
-
-
-@dataclass(frozen=True)
-class Joined:
-    """The verdicts of one judge joined with the labels. Every verdict is counted exactly once.
-
-    Attributes:
-        labelled: verdicts with a score and a label.
-        n_error: verdicts that should have a score but failed.
-        n_not_applicable: verdicts on cases with nothing to judge.
-        n_missing: verdicts on cases without an input that the judge needs.
-        n_unlabelled: verdicts with a score whose case has no label.
-        n_unjudged: labelled cases without a verdict of this judge.
-        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
-        default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
-            on the scale of a built-in judge (the judge's own threshold); otherwise None.
-    """
-
-    judge: str
-    labelled: tuple[LabelledVerdict, ...]
-    n_error: int
-    n_not_applicable: int
-    n_missing: int
-    n_unlabelled: int
-    n_unjudged: int
-    n_repeated: int
-    default_label_threshold: float | None
+    number: float | None
+    word: str | None = None
 
 
 def read_labels(
@@ -136,19 +101,25 @@ def read_labels(
     return Labels(by_case, groups)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
-    """Join verdicts with labels: one result per judge, sorted by judge name.
+def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel]:
+    """The labels for one judge by case id.
 
-    Verdicts without a judge (rows that could not be read) are left out.
+    If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
+    what is not grounded. Otherwise see `label_of`.
 
     Raises:
-        LabelError: `unreadable_label` (see `label_of`).
+        LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
-    by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        if verdict.judge:
-            by_judge.setdefault(verdict.judge, []).append(verdict)
-    return [_joined(judge, by_judge[judge], labels) for judge in sorted(by_judge)]
+    texts = {case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge))}
+    if not words.scores or not _are_words(texts.values(), words):
+        texts = {}
+    named = {case_id: _named(text, judge, case_id, words) for case_id, text in texts.items()}
+    return {
+        case_id: HumanLabel(words.scores[named[case_id]], named[case_id])
+        if case_id in named
+        else HumanLabel(label_of(value, judge, case_id))
+        for case_id, value in labels.by_case.items()
+    }
 
 
 def number_of(value: object, source: str) -> float | None:
@@ -191,54 +162,45 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def _joined(judge: str, verdicts: Sequence[Verdict], labels: Labels) -> Joined:
-    last, n_repeated = last_of_each(verdicts)
-    label_by_case = {case_id: label_of(value, judge, case_id) for case_id, value in labels.by_case.items()}
-    labelled, excluded = _labelled(last, label_by_case, labels.groups)
-    judged = {verdict.case_id for verdict in last}
-    return Joined(
-        judge=judge,
-        labelled=labelled,
-        n_error=excluded["error"],
-        n_not_applicable=excluded["not_applicable"],
-        n_missing=excluded["missing"],
-        n_unlabelled=excluded["unlabelled"],
-        n_unjudged=sum(
-            label is not None and case_id not in judged for case_id, label in label_by_case.items()
-        ),
-        n_repeated=n_repeated,
-        default_label_threshold=_default_label_threshold(judge, labels),
-    )
-
-
-def _labelled(
-    verdicts: Iterable[Verdict], label_by_case: Mapping[str, float | None], groups: Mapping[str, str]
-) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
-    """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
-    labelled: list[LabelledVerdict] = []
-    excluded: Counter[str] = Counter()
-    for verdict in verdicts:
-        case_id = verdict.case_id or ""
-        label = label_by_case.get(case_id)
-        if verdict.score is None or label is None or verdict.error:
-            excluded[_reason_to_exclude(verdict)] += 1
-        else:
-            group = groups.get(case_id, f"case {verdict.case_id}")
-            labelled.append(LabelledVerdict(verdict, verdict.score, label, group))
-    return tuple(labelled), excluded
-
-
-def _reason_to_exclude(verdict: Verdict) -> str:
-    """Why a verdict is not compared with a label."""
-    if verdict.error:
-        return "missing" if verdict.error.code == MISSING else "error"
-    return "not_applicable" if verdict.score is None else "unlabelled"
-
-
-def _default_label_threshold(judge: str, labels: Labels) -> float | None:
+def default_label_threshold(
+    judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: Words
+) -> float | None:
+    """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
+    if any(label.word for label in people.values()):
+        return words.threshold
     rubric = _built_in(judge)
     per_judge = any(is_mapping(value) for value in labels.by_case.values())
     return rubric.threshold if rubric and per_judge else None
+
+
+def _text(value: object, judge: str) -> str:
+    """An entry of `Labels.by_case` as text, "" if it is none."""
+    own = value.get(judge) if is_mapping(value) else value
+    return own.strip() if isinstance(own, str) else ""
+
+
+def _are_words(texts: Collection[str], words: Words) -> bool:
+    """Whether texts are meant as the judge's labels: one of them is, or cannot be anything else."""
+    return any(map(words.named, texts)) or not all(map(_is_number, texts))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number_of(text, "")
+    except LabelError:
+        return False
+    return True
+
+
+def _named(text: str, judge: str, source: str, words: Words) -> str:
+    found = words.named(text)
+    if found is None:
+        message = (
+            f"{source}: {text!r} is not among the known labels of {judge}: "
+            f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
+        )
+        raise LabelError("unreadable_label", message, source)
+    return found
 
 
 def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:

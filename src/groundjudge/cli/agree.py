@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from groundjudge.analysis.labels import read_labels
+from groundjudge.cli.agree_details import show_labels, show_votes
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -18,7 +19,7 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import join_labels
+from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
 from groundjudge.cli.options import (
     GroupKey,
     JudgeFilter,
@@ -45,6 +46,7 @@ APART = (
     ("error", "n_error"),
     ("not applicable", "n_not_applicable"),
     ("without a label", "n_unlabelled"),
+    ("label: not applicable", "n_label_not_applicable"),
     ("missing input", "n_missing"),
     ("labelled, not judged", "n_unjudged"),
     ("judged again (last counts)", "n_repeated"),
@@ -70,6 +72,7 @@ def agree(  # noqa: PLR0913  one per option
     group: GroupKey = None,
     label_threshold: LabelThreshold = None,
     judge: JudgeFilter = None,
+    judge_file: JudgeFile = None,
     threshold: Threshold = None,
     worst: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many disagreements to show for each judge.")
@@ -85,7 +88,7 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        people = read_labels(labels, label, group)
+        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
         joined = join_labels(file, people, labels, judge)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
@@ -100,6 +103,10 @@ def agree(  # noqa: PLR0913  one per option
     print_interval_note(console, group)
     print_notes(console, [*_undefined(found), *mixed_signatures(file.verdicts), *warnings])
     for one in found:
+        if one.labels:
+            show_labels(console, one.judge, one.labels)
+        if one.votes:
+            show_votes(console, one.judge, one.votes)
         _show_worst(console, one)
     exit_after(console, file)
 
@@ -173,8 +180,7 @@ def _show_worst(console: Console, one: Agreement) -> None:
         print_text(console, f"\n{one.judge}, largest disagreements", style="bold")
     for row in one.worst:
         passed = "passed" if row.passed else "not passed"
-        print_text(
-            console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {row.label:.3g}", margin=2
-        )
+        label = row.word or f"{row.label:.3g}"
+        print_text(console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {label}", margin=2)
         if row.reason:
             print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)

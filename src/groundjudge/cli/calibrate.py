@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundjudge.analysis.labels import Joined, LabelError, read_labels
+from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.labels import LabelError, read_labels
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
 from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import join_labels
+from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
 from groundjudge.cli.options import (
     GroupKey,
     JudgeFilter,
@@ -47,6 +48,7 @@ def calibrate(  # noqa: PLR0913  one per option
     group: GroupKey = None,
     label_threshold: LabelThreshold = None,
     judge: JudgeFilter = None,
+    judge_file: JudgeFile = None,
     by: Annotated[
         str, typer.Option(metavar="FIGURE", help=f"The figure to maximise: {', '.join(CRITERIA)}.")
     ] = "balanced-accuracy",
@@ -74,7 +76,7 @@ def calibrate(  # noqa: PLR0913  one per option
             fail(f"--by can be {', '.join(CRITERIA)}, not {by}")
         inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
         refuse_to_overwrite("--out", out, inputs)
-        people = read_labels(labels, label, group)
+        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
         joined = join_labels(file, people, labels, judge)
         fit = partial(
@@ -87,6 +89,7 @@ def calibrate(  # noqa: PLR0913  one per option
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
         if out:
             calibration.save_calibrations(out, found)
+        notes += _without_choice(joined)
     console = open_console()
     for one in found:
         _show(console, one)
@@ -116,6 +119,15 @@ def _calibrations(
     if errors and not found:
         raise errors[0]
     return found, [error.message for error in errors]
+
+
+def _without_choice(joined: Iterable[Joined]) -> list[str]:
+    """A note for each judge whose scores leave a threshold nothing to choose."""
+    return [
+        f"{one.judge}: its scores take only two values, so all thresholds between them give the same verdicts"
+        for one in joined
+        if len({row.score for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
+    ]
 
 
 def _show(console: Console, one: Calibration) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -16,6 +16,7 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
+from groundjudge.cli.labelled import JudgeFile, in_words_of
 from groundjudge.cli.options import (
     GroupKey,
     LabelKey,
@@ -26,7 +27,7 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
 from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
+from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts, signatures_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
@@ -56,6 +57,7 @@ def compare(  # noqa: PLR0913  one per option
             help="Only this judge; given twice: the judge in the first file and the one in the second.",
         ),
     ] = None,
+    judge_file: JudgeFile = None,
     labels: OptionalLabelsFile = None,
     label: LabelKey = "label",
     group: GroupKey = None,
@@ -68,7 +70,7 @@ def compare(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        people = read_labels(labels, label, group) if labels else None
+        people = in_words_of(read_labels(labels, label, group), judge_file) if labels else None
         files = load_verdicts(first), load_verdicts(second)
         pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
         found = [_compared(pair, people, threshold, label_threshold, seed) for pair in pairs]
@@ -131,15 +133,11 @@ def _compared(
 def _show(console: Console, one: Comparison, sides: Sides) -> None:
     print_text(console, f"{one.first} (first) and {one.second} (second)", style="bold")
     for name, verdicts in zip(("first", "second"), sides, strict=True):
-        print_text(console, f"{name}: {_signatures(verdicts)}", margin=2)
+        print_text(console, f"{name}: {', '.join(signatures_of(verdicts))}", margin=2)
     print_text(console, _counts(one), margin=2)
     if one.n:
         console.print(_table(console, one))
         print_text(console, f"passed with both or with neither: {as_text(one.same_outcome)}\n")
-
-
-def _signatures(verdicts: Iterable[Verdict]) -> str:
-    return ", ".join(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
 
 
 def _counts(one: Comparison) -> str:

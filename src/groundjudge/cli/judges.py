@@ -1,15 +1,29 @@
-"""`groundjudge judges`: the built-in judges."""
+"""`groundjudge judges`: the built-in judges, or those that are named."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
+from groundjudge.cli.options import judge_names
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.rubric import Rubric, load_rubric, names
 
 
-def judges() -> None:
-    """List the built-in judges with their scales and inputs."""
+def judges(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Judges' names or prompt files. Default: all built-in judges.",
+            autocompletion=judge_names,
+        ),
+    ] = None,
+) -> None:
+    """List judges with their scales and inputs."""
     with report_errors():
-        rubrics = [load_rubric(name) for name in names()]
+        rubrics = [load_rubric(each) for each in name or names()]
     console = open_console()
     for rubric in rubrics:
         print_text(console, rubric.name, style="bold")

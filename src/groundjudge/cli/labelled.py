@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, TypeAlias
 
-from groundjudge.analysis.labels import Joined, Labels, join
+import typer
+
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import Labels
+from groundjudge.analysis.words import words_in
 from groundjudge.cli.screen import fail
 from groundjudge.cli.verdicts import VerdictFile
+from groundjudge.rubric import load_rubric
+
+JudgeFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--judge-file",
+        metavar="FILE",
+        help="The judge's prompt file, where people use labels that no verdict has.",
+    ),
+]
+
+
+def in_words_of(labels: Labels, judge_file: str | None) -> Labels:
+    """People's labels in the words of a prompt file, if there is one. A file without labels is an error."""
+    if judge_file is None:
+        return labels
+    rubric = load_rubric(judge_file)
+    if not rubric.scale.choices:
+        fail(f"--judge-file {judge_file}: its judge answers with numbers on {rubric.scale}, not with labels")
+    return replace(labels, words=words_in(rubric))
 
 
 def join_labels(
@@ -14,7 +40,7 @@ def join_labels(
 ) -> list[Joined]:
     """Join verdicts and labels, judge by judge. No case with both is an error, and so is an unknown judge."""
     joined = join(file.verdicts, labels)
-    if not any(one.labelled for one in joined):
+    if not any(one.labelled or one.paired for one in joined):
         fail(_nothing_in_common(file, labels, labels_path))
     for name in judges or ():
         file.require_judge(name)

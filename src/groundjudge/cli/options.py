@@ -6,9 +6,18 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from groundjudge.options import EmptyResponse
+from groundjudge.options import EmptyResponse, Structured
+from groundjudge.panel import Stop
 from groundjudge.rubric import names
 from groundjudge.runs.rows import FileFormat
+from groundjudge.votes import Rule
+
+MODELS = (
+    '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
+    "OPENAI_BASE_URL unless it is OpenAI's), "
+    '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
+    'or "offline" for the lexical baseline (no language model, no key)'
+)
 
 
 def judge_names(incomplete: str) -> list[str]:
@@ -42,6 +51,50 @@ JudgeNames: TypeAlias = Annotated[
         metavar="NAME",
         help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
         autocompletion=judge_names,
+    ),
+]
+ModelNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--model", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS}."),
+]
+RepeatsCount: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--repeats", metavar="N", min=2, help="Ask each judge for up to N votes; the majority decides."
+    ),
+]
+PanelFlag: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--panel",
+        help="Let several --model vote, for each judge; with one --model, let several --judge vote.",
+    ),
+]
+RuleChoice: TypeAlias = Annotated[
+    Rule | None,
+    typer.Option("--rule", help="How the scores of the votes become one. Default: mean."),
+]
+StopChoice: TypeAlias = Annotated[
+    Stop | None,
+    typer.Option(
+        "--stop",
+        help="When to stop asking for votes: once the majority is decided, which is the default, or never, "
+        "which makes the mean score more precise.",
+    ),
+]
+WeightedFlag: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--weighted",
+        help="Score the mean over the probabilities of the values; the endpoint must return logprobs.",
+    ),
+]
+StructuredChoice: TypeAlias = Annotated[
+    Structured | None,
+    typer.Option(
+        "--structured",
+        help="When to send the schema of a JSON format: after an unreadable reply, which is the default, "
+        "always, or never.",
     ),
 ]
 EmptyResponseChoice: TypeAlias = Annotated[

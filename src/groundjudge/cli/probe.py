@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,13 @@ import typer
 from groundjudge.case import Case
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
+from groundjudge.cli.judging import Wanted, judges_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import FieldPaths, FormatChoice, PriceIn, PriceOut, judge_names
+from groundjudge.cli.options import MODELS, FieldPaths, FormatChoice, PriceIn, PriceOut, judge_names
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run import MODELS, fail_if_stopped, load_judges, previous_verdicts, report_connection
+from groundjudge.cli.run import cached_model, fail_if_stopped, previous_verdicts, report_connection
 from groundjudge.cli.run_summary import show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
 from groundjudge.probe.compared import compare as compare_cards
@@ -130,7 +132,8 @@ def probe(  # noqa: PLR0913  one per option
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
         _check_outputs({"--out": out, "--card": card, "--cache": cache}, judge, cases)
-        (loaded,) = load_judges([judge], model, cache)
+        wanted = Wanted([judge], [model] if model else None)
+        (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally([loaded.name]), previous=previous)
             progress = ProgressLine(to_judge, outcome, prices, out)

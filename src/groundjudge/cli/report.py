@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundjudge.analysis.labels import LabelError, Labels, join, label_of, read_labels
+from groundjudge.analysis.joined import join
+from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
+from groundjudge.analysis.words import words_of
 from groundjudge.case import Case
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.inputs import refuse_to_overwrite
+from groundjudge.cli.labelled import JudgeFile, in_words_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     FieldPaths,
@@ -54,6 +57,7 @@ def report(  # noqa: PLR0913  one per option
     label: LabelKey = "label",
     group: GroupKey = None,
     label_threshold: LabelThreshold = None,
+    judge_file: JudgeFile = None,
     threshold: Threshold = None,
     probe: Annotated[
         str | None, typer.Option(metavar="CARD", help="Show the figures of a card written by `probe --card`.")
@@ -79,7 +83,13 @@ def report(  # noqa: PLR0913  one per option
         refuse_to_overwrite("--out", str(out), inputs)
         file = load_verdicts(verdicts)
         rows = partial(read_rows, cases or "", file_format, where_of(paths))
-        people, label_notes = _labels(labels, cases, label, group, rows)
+        people: Labels | None = None
+        label_notes: list[str] = []
+        if labels:
+            people = in_words_of(read_labels(labels, label, group), judge_file)
+        elif cases:
+            read = partial(read_labels, cases, label, group)
+            people, label_notes = _labels_of_cases(lambda: in_words_of(read(rows()), judge_file), file)
         shown, unreadable = _cases(cases, rows()) if cases else ([], [])
         agreements, warnings = _agreements(
             file, people, threshold, label_threshold, required=labels is not None
@@ -99,16 +109,11 @@ def report(  # noqa: PLR0913  one per option
     exit_after(console, file)
 
 
-def _labels(
-    labels: str | None, cases: str | None, key: str, group: str | None, rows: Callable[[], Iterable[FileRow]]
-) -> tuple[Labels | None, list[str]]:
-    """The labels of the file --labels, or else those in the file of cases, and notes about them."""
-    if labels or not cases:
-        return (read_labels(labels, key, group) if labels else None), []
+def _labels_of_cases(read: Callable[[], Labels], file: VerdictFile) -> tuple[Labels | None, list[str]]:
+    """The labels in the file of cases, and notes about them: their key may mean something else there."""
     try:
-        found = read_labels(cases, key, group, rows())
-        for case_id, label in found.by_case.items():
-            label_of(label, "", case_id)  # the key may mean something else in a file of cases
+        found = read()
+        labels_for("", found, found.words or words_of(file.verdicts))
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
     return found, []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
+from groundjudge.cli.judging import Wanted, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -19,8 +19,15 @@ from groundjudge.cli.options import (
     FieldPaths,
     FormatChoice,
     JudgeNames,
+    ModelNames,
+    PanelFlag,
     PriceIn,
     PriceOut,
+    RepeatsCount,
+    RuleChoice,
+    StopChoice,
+    StructuredChoice,
+    WeightedFlag,
 )
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
@@ -28,11 +35,11 @@ from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, s
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.errors import ModelError
-from groundjudge.judge import Judge
-from groundjudge.loading import load
+from groundjudge.model import Model
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
-from groundjudge.options import EmptyResponse
+from groundjudge.options import RubricOptions
+from groundjudge.panel import AnyJudge
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
@@ -41,13 +48,6 @@ from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
 
-MODELS = (
-    '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
-    "OPENAI_BASE_URL unless it is OpenAI's), "
-    '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
-    'or "offline" for the lexical baseline (no language model, no key)'
-)
-
 
 def run(  # noqa: PLR0913  one per option
     cases: CasesFile,
@@ -55,7 +55,13 @@ def run(  # noqa: PLR0913  one per option
     judge: JudgeNames = None,
     file_format: FormatChoice = None,
     paths: FieldPaths = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
+    model: ModelNames = None,
+    repeats: RepeatsCount = None,
+    panel: PanelFlag = False,
+    rule: RuleChoice = None,
+    stop: StopChoice = None,
+    weighted: WeightedFlag = False,
+    structured: StructuredChoice = None,
     out: Annotated[
         str,
         typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
@@ -112,6 +118,9 @@ def run(  # noqa: PLR0913  one per option
     as missing, not as an error; a missing or blank response is an error, unless --empty-response says
     otherwise.
 
+    With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
+    and a row without a majority is an error.
+
     Interrupted runs, and runs stopped by a quota or a budget, can be resumed with --resume.
 
     If the endpoint stops answering, the run waits for it, up to 5 minutes. If it never answered, the run
@@ -123,9 +132,15 @@ def run(  # noqa: PLR0913  one per option
     with report_errors():
         prices = prices_of(price_in, price_out)
         _check_outputs(cases, judge or names(), out, cache)
-        judges = load_judges(judge or names(), model, cache, empty_response)
+        options: RubricOptions = {
+            "empty_response": empty_response,
+            "weighted": weighted or None,
+            "structured": structured,
+        }
+        wanted = Wanted(judge, model, panel, repeats, rule, stop, options)
+        judges = judges_of(wanted, partial(cached_model, cache=cache))
         _check_paths(cases, out)
-        where = where_of(paths, [judge.rubric for judge in judges])
+        where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
         rows = Rows(cases, frozenset(full or ()), file_format, where)
         with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
@@ -156,18 +171,10 @@ def run(  # noqa: PLR0913  one per option
         raise typer.Exit(_status(outcome, min_coverage))
 
 
-def load_judges(
-    wanted: Sequence[str], model: str | None, cache: str | None, empty_response: EmptyResponse = "error"
-) -> list[Judge]:
-    """The judges, with one model that they share. No model, or two judges of one name, is an error."""
-    if not model:
-        fail(f"no model given: add --model, which can be {MODELS}")
-    shared = CachedModel(as_model(model), cache) if cache else as_model(model)
-    judges = [load(name, model=shared, empty_response=empty_response) for name in dict.fromkeys(wanted)]
-    repeated = [name for name, count in Counter(judge.name for judge in judges).items() if count > 1]
-    if repeated:
-        fail(f"--judge: two judges have the name {repeated[0]!r}: change `name` in one of the prompt files")
-    return judges
+def cached_model(name: str, cache: str | None) -> Model:
+    """The model of a name, with a file that keeps its replies if one is given."""
+    model = as_model(name)
+    return CachedModel(model, cache) if cache else model
 
 
 def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
@@ -193,7 +200,7 @@ def _check_paths(cases: str, out: str) -> None:
 
 
 def previous_verdicts(
-    out: str, judges: Sequence[Judge], *, resume: bool, overwrite: bool
+    out: str, judges: Sequence[AnyJudge], *, resume: bool, overwrite: bool
 ) -> AbstractContextManager[PreviousVerdicts | None]:
     """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
     if resume and overwrite:
@@ -225,6 +232,8 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
             "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
         )
     counts = outcome.tally.summaries()
+    if not any(one.n for one in counts):
+        fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
     if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
         fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
 
@@ -232,9 +241,8 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
 def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
     """Exit if the run ended early."""
     if outcome.stopped:
-        remedy = (
-            "" if out in {None, STDIO} else f"; the finished verdicts are in {out}, continue with --resume"
-        )
+        kept = f"; the finished verdicts are in {out}, continue with --resume"
+        remedy = "" if out in {None, STDIO} else kept
         fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
 
 

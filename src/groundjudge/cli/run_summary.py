@@ -8,7 +8,7 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from groundjudge.cli.screen import PIPED_WIDTH, as_options, print_text
-from groundjudge.judge import Judge
+from groundjudge.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
@@ -19,6 +19,9 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.table import Table
 
 COLUMNS = ("mean", "ok", "error", "n/a", "missing", "coverage", "bounds")
+
+VOTE_COLUMNS = ("agreement", "calls/row")
+"""More columns, where verdicts come from votes."""
 
 MAX_KEYS = 20
 """How many keys of the rows are listed."""
@@ -36,7 +39,7 @@ def show_summaries(console: Console, summaries: Sequence[Summary]) -> None:
         console.print(table)
     else:
         for one in summaries:
-            named = (f"{name} {cell}" for name, cell in zip(COLUMNS, _cells(one), strict=True))
+            named = (f"{name} {cell}" for name, cell in _cells(one, summaries).items())
             print_text(console, f"{one.judge}: {', '.join(named)}")
     for one in summaries:
         if one.labels and not wide:
@@ -58,7 +61,7 @@ def show_errors(console: Console, outcome: Outcome) -> None:
         print_text(console, "...", margin=2)
 
 
-def show_absent(console: Console, judges: Sequence[Judge], outcome: Outcome, rows: Rows) -> None:
+def show_absent(console: Console, judges: Sequence[AnyJudge], outcome: Outcome, rows: Rows) -> None:
     """Print which inputs no row has, for each judge that could not judge anything."""
     counts = {one.judge: one for one in outcome.tally.summaries()}
     shown = ", ".join(islice(sorted(rows.keys), MAX_KEYS)) or "nothing"
@@ -97,31 +100,45 @@ def show_usage(console: Console, outcome: Outcome, prices: Prices | None) -> Non
     print_text(console, f"{tokens}, {a_verdict}{cost}")
 
 
-def _table(summaries: Iterable[Summary], *, with_labels: bool) -> Table:
+def _table(summaries: Sequence[Summary], *, with_labels: bool) -> Table:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table("judge", box=None, padding=(0, 1, 0, 0))
-    for name in COLUMNS:
+    for name in _columns(summaries):
         table.add_column(name, justify="right", no_wrap=True)
     if with_labels:
         table.add_column("labels")
     for one in summaries:
-        table.add_row(one.judge, *_cells(one), *([_listed(one.labels)] if with_labels else []))
+        labels = [_listed(one.labels)] if with_labels else []
+        table.add_row(one.judge, *_cells(one, summaries).values(), *labels)
     return table
 
 
-def _cells(summary: Summary) -> tuple[str, ...]:
-    """A judge's cells, one per column."""
-    mean, bounds = summary.mean, summary.bounds
-    return (
-        "-" if mean is None else f"{mean:.3f}",
-        str(summary.n_ok),
-        str(summary.n_error),
-        str(summary.n_not_applicable),
-        str(summary.n_missing),
-        f"{floor(summary.coverage * 1000) / 1000:.3f}",  # rounded down: 1.000 means every row
-        "-" if bounds is None else f"{bounds[0]:.3f}..{bounds[1]:.3f}",
-    )
+def _columns(summaries: Iterable[Summary]) -> tuple[str, ...]:
+    has_votes = any(one.agreement is not None for one in summaries)
+    return (*COLUMNS, *VOTE_COLUMNS) if has_votes else COLUMNS
+
+
+def _cells(summary: Summary, summaries: Iterable[Summary]) -> dict[str, str]:
+    """A judge's cells by the columns of the table of all judges."""
+    bounds, calls = summary.bounds, summary.calls_per_row
+    cells = {
+        "mean": "-" if summary.mean is None else f"{summary.mean:.3f}",
+        "ok": str(summary.n_ok),
+        "error": str(summary.n_error),
+        "n/a": str(summary.n_not_applicable),
+        "missing": str(summary.n_missing),
+        "coverage": _rounded_down(summary.coverage),
+        "bounds": "-" if bounds is None else f"{bounds[0]:.3f}..{bounds[1]:.3f}",
+        "agreement": "-" if summary.agreement is None else _rounded_down(summary.agreement),
+        "calls/row": "-" if calls is None else f"{calls:.2f}",
+    }
+    return {name: cells[name] for name in _columns(summaries)}
+
+
+def _rounded_down(share: float) -> str:
+    """A share with three decimals: 1.000 means every row, or every vote."""
+    return f"{floor(share * 1000) / 1000:.3f}"
 
 
 def _listed(counts: Mapping[str, int]) -> str:

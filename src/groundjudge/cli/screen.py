@@ -54,13 +54,21 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-OPTIONS = ("concurrency", "deadline", "empty_response", "max_calls", "max_tokens", "model", "threshold")
+OPTIONS = (
+    *("concurrency", "deadline", "empty_response", "max_calls", "max_tokens", "model", "repeats"),
+    *("threshold", "weighted"),
+)
 """The arguments in Python that error messages name and that are options of a command too."""
 
 ARGUMENT = re.compile(
-    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)|(?<=_calls|tokens)\b)"""
+    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)"""
+    r"|(?<=_calls|tokens)\b|(?<=weighted)(?= needs))"
 )
-"""An argument in a message: `model="offline"`, `model=`, or max_calls, which is no ordinary word."""
+"""An argument in a message: `model="offline"`, `model=`, max_calls, which is no ordinary word, or "weighted
+needs"."""
+
+CALL = re.compile(r"\bload\((\w+=)\)")
+"""An option of `load` in a message: `load(repeats=)`."""
 
 ONLY_IN_PYTHON = re.compile(
     rf",? or (?:pass )?(?!{'|'.join(OPTIONS)})\w+=(?:[A-Z]\w*\([^)]*\)|(?=\W|$))"
@@ -88,7 +96,7 @@ def report_errors() -> Generator[None, None, None]:
 
 def as_options(message: str) -> str:
     """An error message of the library in the words of the command line: options, not arguments in Python."""
-    return ARGUMENT.sub(_option, ONLY_IN_PYTHON.sub("", message))
+    return ARGUMENT.sub(_option, ONLY_IN_PYTHON.sub("", CALL.sub(r"\1", message)))
 
 
 def _option(found: re.Match[str]) -> str:

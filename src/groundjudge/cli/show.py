@@ -53,7 +53,7 @@ def show(
     file_format: FormatChoice = None,
     paths: FieldPaths = None,
 ) -> None:
-    """Print what a judge sends to a model for a case.
+    """Print what a judge sends to a model for a case, and the scale on which it answers.
 
     The case is a built-in example, or one from a file.
     """
@@ -69,6 +69,7 @@ def show(
     for message in request.messages:
         content = message["content"]
         typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
+    typer.echo(f"scale: {rubric.scale}")
     typer.echo(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
 
 

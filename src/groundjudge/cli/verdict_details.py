@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from groundjudge.case import Document
 from groundjudge.cli.screen import as_options, print_text
-from groundjudge.verdict import Evidence, Part, Verdict
+from groundjudge.verdict import Evidence, Part, Verdict, Vote
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -38,10 +38,42 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, object]]:
         yield "value", f"{verdict.value:g}"
     if verdict.label:
         yield "label", verdict.label
+    if verdict.expected is not None:
+        yield "expected", f"{verdict.expected:.4g}"
+    if verdict.distribution:
+        yield "distribution", ", ".join(f"{name} {share:.3g}" for name, share in verdict.distribution.items())
+    yield from _votes(verdict)
     if verdict.reason:
         yield "reason", verdict.reason
     if verdict.warnings:
         yield "warnings", ", ".join(verdict.warnings)
+
+
+def _votes(verdict: Verdict) -> Iterator[tuple[str, object]]:
+    """Each vote, and how far the votes agree; nothing for a single judge."""
+    for number, vote in enumerate(verdict.votes, 1):
+        yield f"vote {number}", f"{_voter(vote)}: {', '.join(_vote(vote))}"
+    if verdict.spread is not None:
+        yield "spread", f"{verdict.spread:.3f}"
+    if verdict.agreement is not None:
+        yield "agreement", f"{verdict.agreement:.3f}, after {verdict.decided_after} votes"
+
+
+def _voter(vote: Vote) -> str:
+    version = f"@{vote.prompt.version}" if vote.prompt else ""
+    return f"{vote.judge}{version}, {vote.model or 'no model'}"
+
+
+def _vote(vote: Vote) -> Iterator[str]:
+    """What a vote says."""
+    if vote.error:
+        yield f"error {vote.error.code}: {as_options(vote.error.message)}"
+        return
+    yield "not applicable" if vote.score is None else f"score {vote.score:.4g}"
+    if vote.label:
+        yield f"label {vote.label}"
+    if vote.score is not None:
+        yield "passed" if vote.passed else "not passed"
 
 
 def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:

@@ -58,15 +58,22 @@ def load_verdicts(path: str) -> VerdictFile:
 
 def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
     """A note for each judge whose verdicts come from several prompts, models or versions."""
-    signatures: dict[str, set[str]] = {}
+    by_judge: dict[str, list[Verdict]] = {}
     for verdict in last_of_each(verdicts)[0]:
-        if verdict.score is not None:
-            signatures.setdefault(verdict.judge, set()).add(verdict.signature)
+        by_judge.setdefault(verdict.judge, []).append(verdict)
+    signatures = {judge: signatures_of(own) for judge, own in by_judge.items()}
     return [
-        f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(sorted(found))}"
+        f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(found)}"
         for judge, found in signatures.items()
         if len(found) > 1
     ]
+
+
+def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """The signatures of one judge's scores, sorted; of a panel, those of the verdicts with the most votes."""
+    scored = [verdict for verdict in verdicts if verdict.score is not None]
+    most = max((len(verdict.votes) for verdict in scored), default=0)
+    return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
 
 
 def exit_after(console: Console, *files: VerdictFile) -> NoReturn:

@@ -7,7 +7,7 @@ import inspect
 import marshal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -58,7 +58,7 @@ class FunctionModel:
             ModelError: the function raised an exception, or its result cannot be read as a reply.
         """
         try:
-            answer = self.function(request)
+            answer = self.function(_for_any_endpoint(request))
             return reply_of(_finished(answer) if inspect.isawaitable(answer) else answer)
         except Exception as error:
             raise _failed(self.name, error) from error
@@ -69,6 +69,7 @@ class FunctionModel:
         Raises:
             ModelError: as for `complete`.
         """
+        request = _for_any_endpoint(request)
         try:
             if _is_async(self.function):
                 answer = await self.function(request)
@@ -79,6 +80,15 @@ class FunctionModel:
             return reply_of(answer)
         except Exception as error:
             raise _failed(self.name, error) from error
+
+
+def _for_any_endpoint(request: Request) -> Request:
+    """The request without the response format of a re-ask, whose refusal nobody would notice."""
+    added = {"response_format"} & request.parameters.keys() - request.rubric.prompt.parameters.keys()
+    if not added or request.rubric.structured == "always":
+        return request
+    kept = {name: value for name, value in request.parameters.items() if name not in added}
+    return replace(request, parameters=kept)
 
 
 def _is_async(function: object) -> bool:

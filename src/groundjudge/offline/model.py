@@ -81,10 +81,11 @@ def _reading(rubric: Rubric, case: Case) -> Reading:
     parts = [_named(name, rubric, case, sources) for name in names] or [
         _sentence(rubric, each) for each in said
     ]
-    return Reading(value, f"{why} {SIGNED}", tuple(parts), label_of(value, rubric.levels) or "")
+    level = label_of(value, rubric.levels) or ""
+    return Reading(value, f"{why} {SIGNED}", tuple(parts), level, label=_label(rubric, value))
 
 
-def _valued(rubric: Rubric, said: Sequence[Claim]) -> tuple[float, str]:
+def _valued(rubric: Rubric, said: Sequence[Claim]) -> tuple[float | None, str]:
     """The value of the whole response on the judge's scale, and the reason."""
     stated = [claim for claim in said if claim.states]
     if _is_graded(rubric):
@@ -93,7 +94,8 @@ def _valued(rubric: Rubric, said: Sequence[Claim]) -> tuple[float, str]:
     if not stated and rubric.not_applicable:
         return rubric.not_applicable[0], reason(stated)
     if not stated:
-        return _on(rubric, STATES_NOTHING), reason(stated)
+        applies = rubric.scale.without_score is None
+        return (_on(rubric, STATES_NOTHING) if applies else None), reason(stated)
     score = _shared(stated) if "profile" in _shown(rubric) else _confidence(stated)
     return _on(rubric, score), reason(stated)
 
@@ -126,12 +128,20 @@ def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
     """A sentence of the response with its value and its evidence."""
     found = claim.support
     is_backed = bool(claim.states and found.quote and found.score >= NOTHING_FOUND)
+    value = _on(rubric, found.score if is_backed else 0.0)
     return PartReading(
         name=claim.text,
-        value=_on(rubric, found.score if is_backed else 0.0),
+        value=value,
         reason=f"offline baseline, no language model was called: {reason([claim] if claim.states else [])}",
         quotes=(found.quote,) if is_backed else (),
+        label=_label(rubric, value),
     )
+
+
+def _label(rubric: Rubric, value: float | None) -> str:
+    """The label of a value, on a scale of labels; otherwise ""."""
+    scale = rubric.scale
+    return (scale.without_score or "") if value is None else scale.nearest(value)
 
 
 def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
@@ -161,6 +171,8 @@ def _share(found: Support) -> float:
 def _on(rubric: Rubric, score: float) -> float:
     """The place of a score on the judge's scale, beside the values that mean "nothing to judge"."""
     scale, taken = rubric.scale, rubric.not_applicable
+    if scale.choices:
+        return scale.choices[scale.nearest(score)] or 0.0
     lowest, highest = sorted((scale.worst, scale.best))
     digits = max(0, DIGITS - math.floor(math.log10(highest - lowest or 1)))
     if scale.integer:

@@ -56,6 +56,7 @@ const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 const readable = (code) => code.replaceAll("_", " ");
 const breakable = (name) => name.split("_").flatMap((word, index) => (index ? ["_", h("wbr"), word] : [word]));
+const said = (value, digits) => (value === undefined || value === null ? "not applicable" : typeof value === "string" ? readable(value) : short(value, digits));
 const nameOf = (judge) => judge.judge || "unreadable rows";
 
 // --- header and footer --------------------------------------------------------------------------
@@ -153,7 +154,8 @@ function facts(judge) {
   const entries = [
     ["Tokens", tokens ? `${whole(tokens[0])} in, ${whole(tokens[1])} out` : "not reported"],
     ...(tokens ? [["Tokens per verdict", whole(Math.round((tokens[0] + tokens[1]) / judge.n_with_tokens))]] : []),
-    ["Calls", whole(judge.calls)],
+    ["Calls", `${whole(judge.calls)}${judge.calls_per_row > 1 ? `, ${short(judge.calls_per_row, 2)} per row` : ""}`],
+    ...(judge.split_rate === null ? [] : [["Votes", `mean agreement ${percent(judge.vote_agreement)}, ${percent(judge.split_rate)} of the rows split`]]),
     ["Latency", latency ? `median ${seconds(latency[0])}, 95th percentile ${seconds(latency[1])}` : "no calls"],
     ["Model", judge.models.join(", ") || "–"],
     ["Prompt", judge.prompts.join(", ") || "–"],
@@ -171,7 +173,7 @@ function agreements() {
     const agreement = judge.agreement;
     section.append(h("article", { class: "agreement" }, h("h3", null, breakable(nameOf(judge))),
       h("p", { class: "lede" }, basis(agreement)),
-      h("div", null, figures(agreement), confusion(agreement)),
+      h("div", null, figures(agreement), confusion(agreement), labelMatrix(agreement.labels), voteFigures(agreement.votes)),
       h("div", { class: "charts" }, roc(judge), reliability(judge))));
   }
 }
@@ -179,7 +181,7 @@ function agreements() {
 // The rows that the figures are computed from, and what counts as positive and as passed.
 function basis(agreement) {
   const excluded = [
-    [agreement.n_unlabelled, "without a label"], [agreement.n_error, "with an error"],
+    [agreement.n_unlabelled, "without a label"], [agreement.n_label_not_applicable, "labelled not applicable"], [agreement.n_error, "with an error"],
     [agreement.n_not_applicable, "with nothing to judge"], [agreement.n_missing, "with a missing input"],
     [agreement.n_unjudged, "labelled but not judged"],
   ].filter(([n]) => n).map(([n, what]) => `${whole(n)} ${what}`);
@@ -306,10 +308,45 @@ function confusion(agreement) {
         h("tr", null, h("th", { scope: "row" }, "not grounded"), cell(cells.false_positives, false), cell(cells.true_negatives, true)))));
 }
 
+// People's labels in rows and the judge's in columns, where both are words.
+function labelMatrix(labels) {
+  if (!labels) return null;
+  const figure = ({ value, low, high }) => `${value === null ? "undefined" : decimals(value)}${low === null ? "" : ` (${decimals(low)} to ${decimals(high)})`}`;
+  return h("div", null, h("h4", null, "Label by label"),
+    h("div", { class: "wide" }, h("table", { class: "confusion" }, h("caption", { class: "unseen" }, "Rows by people’s label and by the judge’s label"),
+      h("thead", null, h("tr", null, h("td"), labels.columns.map((name) => h("th", { scope: "col" }, readable(name))))),
+      h("tbody", null, labels.counts.map((counts, row) => h("tr", null, h("th", { scope: "row" }, readable(labels.labels[row])),
+        counts.map((n, column) => h("td", { class: row === column ? "right" : "wrong" }, whole(n)))))))),
+    h("p", { class: "small" }, `Rows: people; columns: the judge. Same label ${figure(labels.same)} of ${plural(labels.n, "row")}; always “${readable(labels.majority)}” ${decimals(labels.majority_share)}. `,
+      `Kappa weighted by the squared differences of the labels’ scores: ${figure(labels.weighted_kappa)}, ${plural(labels.n_scored, "row")}.`));
+}
+
+// How accurate a panel is where its votes agree, and beside its members.
+function voteFigures(votes) {
+  if (!votes) return null;
+  const row = (name, part, difference) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "number" }, whole(part.n)),
+    h("td", { class: "number" }, decimals(part.accuracy.value)),
+    h("td", { class: "number quiet" }, part.accuracy.low === null ? "" : `${decimals(part.accuracy.low)} to ${decimals(part.accuracy.high)}`),
+    h("td", { class: "number" }, difference && difference.value !== null ? decimals(difference.value) : ""));
+  const { best, finding } = votes;
+  const selected = votes.members.some((member) => member.is_selected);
+  const against = votes.members.length === 1 ? best.name : `its best member${selected ? " of those always asked" : ""} (${best.name})`;
+  return h("div", null, h("h4", null, "Votes"), h("div", { class: "wide" },
+    h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Accuracy of the votes with 95 % confidence intervals"),
+      h("thead", null, h("tr", null, ["Votes", "n", "Accuracy", "95 % interval", "Minus panel"].map((name, index) => h("th", { scope: "col", class: index ? "number" : "" }, name)))),
+      h("tbody", null, row("panel", votes.whole), row("unanimous votes", votes.unanimous), row("split votes", votes.split),
+        votes.members.map((member) => row(`${member.name}${member.is_selected ? " *" : ""}`, member, member.difference))))),
+    selected ? h("p", { class: "small" }, "* asked only where earlier votes left the verdict open, which are the harder rows") : null,
+    h("p", null, finding === "no_difference" ? `No difference in accuracy was found between the panel and ${against}.`
+      : `The panel is ${finding} than ${against} on the same ${plural(best.n, "row")}.`));
+}
+
 // --- the table of verdicts ----------------------------------------------------------------------
 
 const rows = data.verdicts;
 const withHumanLabels = rows.some((row) => row.human !== undefined);
+const withWords = rows.some((row) => typeof row.human === "string");
+const withVotes = rows.some((row) => row.votes);
 const withTokens = rows.some((row) => row.tokens);
 const judgeOf = (row) => data.judges[row.judge];
 const caseOf = (row) => (row.case === undefined ? undefined : data.cases[row.case]);
@@ -324,14 +361,15 @@ const COLUMNS = [
   { key: "judge", name: "Judge", of: (row) => nameOf(judgeOf(row)) },
   { key: "score", name: "Score", of: (row) => row.score, number: true },
   { key: "label", name: "Label", of: labelOf },
-  ...(withHumanLabels ? [{ key: "human", name: "Human", of: (row) => row.human, number: true }] : []),
+  ...(withHumanLabels ? [{ key: "human", name: "Human", of: (row) => row.human, number: !withWords }] : []),
+  ...(withVotes ? [{ key: "votes", name: "Agreement", of: (row) => row.agreement, number: true }] : []),
   { key: "warnings", name: "Warnings", of: (row) => warningsOf(row).join(" ") || null },
   { key: "reason", name: "Reason", of: reasonOf },
   ...(withTokens ? [{ key: "tokens", name: "Tokens", of: (row) => (row.tokens ? row.tokens[0] + row.tokens[1] : null), number: true }] : []),
   { key: "seconds", name: "Time", of: (row) => (row.attempts ? row.latency : null), number: true },
 ];
 
-const state = { text: "", judge: "", label: "", warning: "", human: "", sort: null, descending: false, page: 0 };
+const state = { text: "", judge: "", label: "", warning: "", human: "", votes: "", sort: null, descending: false, page: 0 };
 let found = rows.map((_, index) => index); // indices of the rows that pass the filters, in the order shown
 let texts = null; // the searchable text of each row, made at the first search
 
@@ -344,6 +382,7 @@ function textOf(row) {
 }
 
 const FILTERS = {
+  votes: (row, wanted) => row.votes !== undefined && (row.agreement === 1) === (wanted === "unanimous"),
   judge: (row, wanted) => row.judge === Number(wanted),
   label: (row, wanted) => [`o:${outcomeOf(row)}`, `l:${row.label}`, `e:${row.error?.[0]}`].includes(wanted),
   warning: (row, wanted) => (wanted === "any" ? Boolean(row.warnings) : warningsOf(row).includes(wanted)),
@@ -412,6 +451,8 @@ function filters() {
     select("Judge", "judge", judgeOptions),
     select("Label", "label", labelOptions()),
     select("Warning", "warning", warningOptions),
+    withVotes ? select("Votes", "votes", option("split", "split", rows.filter((row) => row.votes && row.agreement !== 1).length),
+      option("unanimous", "unanimous", rows.filter((row) => row.agreement === 1).length)) : null,
     withHumanLabels ? select("Human label", "human", option("disagrees", "disagrees with judge", rows.filter((row) => row.disagrees).length),
       option("agrees", "agrees with judge"), option("none", "none")) : null);
 }
@@ -432,7 +473,7 @@ function table() {
 }
 
 function clear() {
-  Object.assign(state, { text: "", judge: "", label: "", warning: "", human: "" });
+  Object.assign(state, { text: "", judge: "", label: "", warning: "", human: "", votes: "" });
   for (const field of document.querySelectorAll(".filters input, .filters select")) field.value = "";
   update();
 }
@@ -482,7 +523,8 @@ const CELLS = {
   judge: (row) => h("td", { class: "c-judge" }, breakable(nameOf(judgeOf(row)))),
   score: (row) => h("td", { class: "c-score number" }, row.score === undefined ? "–" : [decimals(row.score), scoreBar(row)]),
   label: (row) => h("td", { class: `c-label ${tone(row)}` }, labelOf(row)),
-  human: (row) => h("td", { class: `c-human number ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [short(row.human, 3), row.disagrees ? " ≠" : ""]),
+  human: (row) => h("td", { class: `c-human ${withWords ? "" : "number"} ${row.disagrees ? "is-bad" : ""}` }, row.human === undefined ? "" : [said(row.human, 3), row.disagrees ? " ≠" : ""]),
+  votes: (row) => h("td", { class: `c-votes number ${row.agreement < 1 ? "is-fair" : ""}` }, row.votes ? percent(row.agreement) : ""),
   warnings: (row) => h("td", { class: "c-warnings" }, warningsOf(row).map(readable).join(", ")),
   reason: (row) => h("td", { class: "c-reason" }, h("span", { class: "clip", dir: "auto" }, reasonOf(row).slice(0, 400))),
   tokens: (row) => h("td", { class: "c-tokens number" }, row.tokens ? whole(row.tokens[0] + row.tokens[1]) : ""),
@@ -525,6 +567,8 @@ function details(row, index) {
     row.error ? [h("h4", null, `Error: ${readable(row.error[0])}`), h("p", { class: "text" }, row.error[1])] : null,
     row.warnings ? [h("h4", null, "Warnings"), row.warnings.map((code) => h("p", null, h("b", null, readable(code)), WARNINGS[code] ? ` — ${WARNINGS[code]}` : ""))] : null,
     row.reason ? [h("h4", null, "Reason"), h("p", { class: "text", dir: "auto", id: "reason" }, row.reason)] : null,
+    row.distribution ? [h("h4", null, "Probabilities"), shares(row.distribution)] : null,
+    row.votes ? [h("h4", null, `Votes, ${whole(row.votes.length)} asked`), h("ul", { class: "parts votes" }, row.votes.map(voteItem))] : null,
     row.parts ? [h("h4", null, "Parts"), h("ul", { class: "parts" }, row.parts.map((part, number) => partItem(part, number, shown)))] : null,
     row.reply ? [h("h4", null, "Raw reply"), h("p", { class: "text raw", dir: "auto" }, row.reply)] : null,
     otherVerdicts(row, index),
@@ -538,8 +582,27 @@ function outcome(row) {
   const entries = [["Score", decimals(row.score), "mean"], ["Outcome", outcomeOf(row), tone(row)]];
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
-  if (row.human !== undefined) entries.push(["Human label", `${short(row.human, 3)}${row.disagrees ? " ≠ judge" : ""}`, row.disagrees ? "is-bad" : ""]);
+  if (row.expected !== undefined) entries.push(["Expected value, weighted", short(row.expected, 4), ""]);
+  if (row.votes) entries.push(["Agreement of the votes", percent(row.agreement), row.agreement < 1 ? "is-fair" : ""]);
+  if (row.spread !== undefined) entries.push(["Spread of their scores", short(row.spread, 3), ""]);
+  if (row.human !== undefined) entries.push(["Human label", `${said(row.human, 3)}${row.disagrees ? " ≠ judge" : ""}`, row.disagrees ? "is-bad" : ""]);
   return entries;
+}
+
+function shares(distribution) {
+  return h("ul", { class: "probabilities" }, distribution.map(([name, share]) => {
+    const inside = h("i");
+    inside.style.width = `${100 * share}%`;
+    return h("li", null, h("span", null, readable(name)), h("b", null, percent(share)), h("span", { class: "bar", "aria-hidden": "true" }, inside));
+  }));
+}
+
+function voteItem(vote) {
+  return h("li", null, h("span", { class: `score ${tone(vote)}` }, vote.score === undefined ? "–" : short(vote.score, 3)),
+    h("p", null, [vote.model ?? vote.judge, ...(vote.label ? [readable(vote.label)] : []), outcomeOf(vote)].join(" · ")),
+    h("span", { class: "small quiet" }, vote.model ? vote.judge : ""),
+    vote.error ? h("p", { class: "why" }, `${readable(vote.error[0])}: ${vote.error[1]}`) : null,
+    vote.reply ? h("details", { class: "why" }, h("summary", null, "Reply"), h("p", { class: "text raw", dir: "auto" }, vote.reply)) : null);
 }
 
 function usage(row) {
@@ -565,14 +628,14 @@ function partItem(part, number, shown) {
     ? h("button", { type: "button", class: "plain small", onclick: scroll }, count) : h("span", { class: "small quiet" }, count);
   const quoted = quotes.filter((quote) => quote.quote).map((quote) => `${quote.near ? "near match: " : ""}“${quote.quote}”`);
   const why = [part.reason, ...quoted].filter(Boolean).join("\n");
-  const look = part.score < UNSUPPORTED ? "is-bad" : part.score < SUPPORTED ? "is-fair" : "is-good";
+  const look = part.score === undefined ? "quiet" : part.score < UNSUPPORTED ? "is-bad" : part.score < SUPPORTED ? "is-fair" : "is-good";
   return h("li", { onmouseenter: () => highlight(true), onmouseleave: () => highlight(false), onfocusin: () => highlight(true), onfocusout: () => highlight(false) },
-    h("span", { class: `score ${look}` }, short(part.value, 2)),
-    h("p", { dir: "auto" }, part.name), link, why ? h("p", { class: "why", dir: "auto" }, why) : null);
+    h("span", { class: `score ${look}` }, part.score === undefined ? "n/a" : short(part.value, 2)),
+    h("p", { dir: "auto" }, part.name, h("span", { class: "quiet" }, part.label ? ` — ${readable(part.label)}` : "", part.score === undefined ? ", not applicable" : "")), link, why ? h("p", { class: "why", dir: "auto" }, why) : null);
 }
 
 const sentenceSpans = (row) => partsOf(row).flatMap((part, number) => (part.at ?? []).map(([start, end]) => ({
-  start, end, number, title: `value ${short(part.value, 2)}`,
+  start, end, number, title: part.score === undefined ? "not applicable" : part.label ? readable(part.label) : `value ${short(part.value, 2)}`,
   look: part.score < UNSUPPORTED ? "unsupported" : part.score < SUPPORTED ? "partly" : "supported",
 })));
 

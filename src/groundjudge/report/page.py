@@ -12,12 +12,13 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
-from groundjudge.analysis.labels import Labels, label_of
+from groundjudge.analysis.labels import Labels, labels_for
+from groundjudge.analysis.words import words_of
 from groundjudge.case import Case, Document, Message, is_list, well_formed
 from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict
+from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote
 from groundjudge.version import __version__
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
@@ -130,6 +131,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """The data of each verdict; judge, case and signature are positions in the lists of these."""
     judges = _positions(sorted(verdict.judge for verdict in verdicts))
+    human = _human_labels(verdicts, labels) if labels else {}
     positions = _positions(cases)
     disagreements = {(one.judge, row.case_id) for one in agreements for row in one.worst}
     return [
@@ -139,7 +141,7 @@ def _rows(
                 "judge": judges[verdict.judge],
                 "case": positions.get(verdict.case_id or ""),
                 "signature": signatures[verdict.signature],
-                "human": _human_label(labels, verdict),
+                "human": human.get((verdict.judge, verdict.case_id or "")),
                 "disagrees": (verdict.judge, verdict.case_id) in disagreements,
             }
         )
@@ -163,7 +165,8 @@ def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> lis
 def _judge(summary: Summary, verdicts: Sequence[Verdict], agreement: Agreement | None) -> dict[str, Any]:
     usage = [verdict.usage for verdict in verdicts if verdict.usage]
     return {
-        **summary.model_dump(exclude={"labels"}),
+        **summary.model_dump(exclude={"labels", "agreement", "usage"}),
+        "vote_agreement": summary.agreement,
         "passed": sum(verdict.score is not None and bool(verdict.passed) for verdict in verdicts),
         "histogram": _histogram(verdicts),
         "labels": _level_counts(summary, verdicts),
@@ -223,10 +226,31 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "error": [verdict.error.code, verdict.error.message] if verdict.error else None,
         "reply": verdict.reply if verdict.error else None,  # otherwise reason and parts hold its content
         "tokens": _tokens(verdict.usage) if verdict.usage else None,
+        "expected": verdict.expected,
+        "distribution": verdict.distribution and [[*one] for one in verdict.distribution.items()],
+        "votes": [_vote(vote, with_reply=verdict.agreement != 1) for vote in verdict.votes],
+        "spread": verdict.spread,
+        "agreement": verdict.agreement,
         "attempts": verdict.attempts,
         "latency": round(verdict.latency_s, 4),
         "parts": [_part(part, response, with_quotes=case is None) for part in verdict.parts],
     }
+
+
+def _vote(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
+    """A vote; its reply is left out where the votes agree, which keeps the page small."""
+    return _without_empty(
+        {
+            "judge": vote.judge,
+            "model": vote.model,
+            "status": vote.status,
+            "score": vote.score,
+            "label": vote.label,
+            "passed": vote.passed,
+            "error": [vote.error.code, vote.error.message] if vote.error else None,
+            "reply": vote.reply if with_reply else None,
+        }
+    )
 
 
 def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[str, Any]:
@@ -237,6 +261,7 @@ def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[
             "name": part.name,
             "score": part.score,
             "value": part.value,
+            "label": part.label,
             "reason": part.reason,
             "at": [[one.start, one.end] for one in found],
             "evidence": [_quote(one, with_text=with_quotes or not one.exact) for one in part.evidence],
@@ -291,10 +316,16 @@ def _tokens(usage: Usage) -> list[int]:
     return [usage.prompt_tokens, usage.completion_tokens]
 
 
-def _human_label(labels: Labels | None, verdict: Verdict) -> float | None:
-    if labels is None or not verdict.case_id:
-        return None
-    return label_of(labels.by_case.get(verdict.case_id), verdict.judge, verdict.case_id)
+def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str, str], str | float | None]:
+    """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
+    by_judge: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_judge.setdefault(verdict.judge, []).append(verdict)
+    return {
+        (judge, case_id): label.word or label.number
+        for judge, own in by_judge.items()
+        for case_id, label in labels_for(judge, labels, labels.words or words_of(own, verdicts)).items()
+    }
 
 
 def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from groundjudge.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.panel import AnyJudge
+from groundjudge.panel import AnyJudge, Panel
 from groundjudge.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
+from groundjudge.votes import FIRST_VOTES
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -24,15 +25,18 @@ class Estimate(Frozen):
 
     Attributes:
         judge: the judge's name.
-        n_calls: how many calls it would make; a panel that stops once it is decided makes fewer.
+        n_calls: the most calls that it would make.
+        calls_per_row: the fewest and the most calls for a case; they differ for a panel that stops once it
+            is decided.
         n_free: cases with nothing to judge, which cost no call.
         n_error: rows that would get an error without a call.
-        prompt_tokens: of all prompts together, see `prompt_tokens`.
+        prompt_tokens: of the prompts of all these calls together, see `prompt_tokens`.
         completion_tokens: the most that all replies together can have; None where nothing limits them.
     """
 
     judge: str
     n_calls: int
+    calls_per_row: tuple[int, int]
     n_free: int
     n_error: int
     prompt_tokens: int
@@ -58,7 +62,7 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         Exception: whatever reading `cases` raises.
     """
     listed = judges if isinstance(judges, Sequence) else (judges,)
-    counts = {judge.name: _Count(judge.name, judge.rubrics) for judge in listed}
+    counts = {judge.name: _Count(judge.name, judge.rubrics, _fewest(judge)) for judge in listed}
     for number, row in enumerate(cases, 1):
         for job in jobs_of(row, number, listed):
             if not isinstance(job, Verdict):
@@ -84,6 +88,7 @@ class _Count:
 
     name: str
     rubrics: tuple[Rubric, ...]
+    fewest: int
     n_calls: int = 0
     n_free: int = 0
     n_error: int = 0
@@ -105,11 +110,18 @@ class _Count:
         return Estimate(
             judge=self.name,
             n_calls=self.n_calls,
+            calls_per_row=(self.fewest, len(self.rubrics)),
             n_free=self.n_free,
             n_error=self.n_error,
             prompt_tokens=self.tokens,
             completion_tokens=None if largest is None else largest * self.n_calls,
         )
+
+
+def _fewest(judge: AnyJudge | Rubric) -> int:
+    """The fewest calls for a case."""
+    is_brief = isinstance(judge, Panel) and judge.stop == "decided"
+    return FIRST_VOTES if is_brief else len(judge.rubrics)
 
 
 def _limit(rubric: Rubric) -> int | None:

@@ -31,7 +31,8 @@ class Summary(Frozen):
             has a score.
         labels: label -> number of verdicts, the most frequent first.
         errors: error code -> number of verdicts, the most frequent first, without `missing_field`.
-        calls_per_row: how many calls a row took on average, re-asks included; None if no row took one.
+        calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
+            row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
         split_rate: the share, 0..1, of the rows with votes whose votes differ; None if there are none.
         usage: the total tokens of all verdicts, including re-asks, excluding replies from a cache; None if

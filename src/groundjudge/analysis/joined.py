@@ -1,0 +1,170 @@
+"""Human labels joined with the verdicts on the same cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from groundjudge.analysis.labels import HumanLabel, Labels, default_label_threshold, labels_for
+from groundjudge.analysis.words import Words, words_of
+from groundjudge.runs.summary import MISSING
+from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class PairedLabel:
+    """The label that people gave a case, and the judge's; None for the judge: a panel without a majority."""
+
+    people: str
+    judge: str | None
+    group: str
+
+
+@dataclass(frozen=True)
+class LabelledVerdict:
+    """A verdict with a score, and the label of its case.
+
+    Attributes:
+        score: the judge's score, 0..1.
+        label: 0 or 1, a grade, or a value on the judge's own scale converted to 0..1.
+        group: rows with the same group are not independent.
+        word: the label in words, if people's labels are words.
+    """
+
+    verdict: Verdict
+    score: float
+    label: float
+    group: str
+    word: str | None = None
+
+    @property
+    def case_id(self) -> str:
+        """The id of the case, "" if it has none."""
+        return self.verdict.case_id or ""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The verdicts of one judge joined with the labels. Every verdict is counted exactly once.
+
+    Attributes:
+        labelled: verdicts with a score and a label.
+        n_error: verdicts that should have a score but failed.
+        n_not_applicable: verdicts on cases with nothing to judge.
+        n_missing: verdicts on cases without an input that the judge needs.
+        n_unlabelled: verdicts with a score whose case has no label.
+        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
+        n_unjudged: labelled cases without a verdict of this judge.
+        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
+        default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
+            on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
+        paired: the labels of people and judge, for rows where both gave one in words, "not applicable"
+            included; () if people's labels are numbers or booleans.
+        words: what these labels mean.
+    """
+
+    judge: str
+    labelled: tuple[LabelledVerdict, ...]
+    n_error: int
+    n_not_applicable: int
+    n_missing: int
+    n_unlabelled: int
+    n_label_not_applicable: int
+    n_unjudged: int
+    n_repeated: int
+    default_label_threshold: float | None
+    paired: tuple[PairedLabel, ...] = ()
+    words: Words = field(default_factory=Words)
+
+
+def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
+    """Join verdicts with labels: one result per judge, sorted by judge name.
+
+    Verdicts without a judge (rows that could not be read) are left out.
+
+    Raises:
+        LabelError: `unreadable_label` (see `labels_for`).
+    """
+    last, n_repeated = _by_judge(verdicts)
+    everything = [verdict for judge in last.values() for verdict in judge]
+    return [
+        _joined(judge, own, n_repeated[judge], labels, labels.words or words_of(own, everything))
+        for judge, own in sorted(last.items())
+    ]
+
+
+def _by_judge(verdicts: Iterable[Verdict]) -> tuple[dict[str, list[Verdict]], dict[str, int]]:
+    """The last verdicts on each case by judge, and how many earlier ones there are."""
+    by_judge: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.judge:
+            by_judge.setdefault(verdict.judge, []).append(verdict)
+    found = {judge: last_of_each(own) for judge, own in by_judge.items()}
+    return {judge: last for judge, (last, _) in found.items()}, {judge: n for judge, (_, n) in found.items()}
+
+
+def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
+    people = labels_for(judge, labels, words)
+    labelled, excluded = _labelled(last, people, labels.groups)
+    judged = {verdict.case_id for verdict in last}
+    paired = _paired(last, people, labels.groups, words)
+    return Joined(
+        judge=judge,
+        labelled=labelled,
+        n_error=excluded["error"],
+        n_not_applicable=excluded["not_applicable"],
+        n_missing=excluded["missing"],
+        n_unlabelled=excluded["unlabelled"],
+        n_label_not_applicable=excluded["label_not_applicable"],
+        n_unjudged=sum(
+            label != HumanLabel(None) and case_id not in judged for case_id, label in people.items()
+        ),
+        n_repeated=n_repeated,
+        default_label_threshold=default_label_threshold(judge, labels, people, words),
+        paired=paired if any(pair.judge for pair in paired) else (),
+        words=words,
+    )
+
+
+def _labelled(
+    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str]
+) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
+    """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
+    labelled: list[LabelledVerdict] = []
+    excluded: Counter[str] = Counter()
+    for verdict in verdicts:
+        label = people.get(verdict.case_id or "", HumanLabel(None))
+        if verdict.score is None or label.number is None or verdict.error:
+            excluded[_reason_to_exclude(verdict, label)] += 1
+        else:
+            group = _group(verdict, groups)
+            labelled.append(LabelledVerdict(verdict, verdict.score, label.number, group, label.word))
+    return tuple(labelled), excluded
+
+
+def _paired(
+    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str], words: Words
+) -> tuple[PairedLabel, ...]:
+    """The labels of people and judge, where both have one, or the votes of a panel have no common one."""
+    return tuple(
+        PairedLabel(word, words.named(verdict.label or ""), _group(verdict, groups))
+        for verdict in verdicts
+        if (word := people.get(verdict.case_id or "", HumanLabel(None)).word)
+        and verdict.status != "error"
+        and (verdict.label is None or words.named(verdict.label))
+    )
+
+
+def _group(verdict: Verdict, groups: Mapping[str, str]) -> str:
+    return groups.get(verdict.case_id or "", f"case {verdict.case_id}")
+
+
+def _reason_to_exclude(verdict: Verdict, label: HumanLabel) -> str:
+    """Why a verdict is not compared with a label."""
+    if verdict.error:
+        return "missing" if verdict.error.code == MISSING else "error"
+    if verdict.score is None:
+        return "not_applicable"
+    return "label_not_applicable" if label.word else "unlabelled"

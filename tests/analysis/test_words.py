@@ -1,0 +1,190 @@
+"""Labels in words: what they mean is learnt from verdicts, and people's labels are read in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from make_verdicts import error, labelled, verdict, vote
+
+from groundjudge import Choices, Scale, Verdict, load_rubric
+from groundjudge.analysis.joined import join
+from groundjudge.analysis.labels import HumanLabel, LabelError, Labels, labels_for
+from groundjudge.analysis.words import Words, words_in, words_of
+
+YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
+SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5)
+REVERSED = Words({"Yes": 0.0, "No": 1.0}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("said", "scores"),
+    [
+        ([YES, NO, YES, NA], {"no": 0.0, "yes": 1.0, "cannot tell": None}),
+        ([NA, YES, PARTLY], {"partly": 0.5, "yes": 1.0, "cannot tell": None}),
+        ([("good", 0.8), ("good", 0.7), ("bad", 0.1)], {}),  # bands
+        ([], {}),
+    ],
+)
+def test_labels_are_learnt_from_verdicts_by_rising_score(
+    said: Sequence[tuple[str, float | None]], scores: Mapping[str, float | None]
+) -> None:
+    found = words_of([labelled(str(place), *one) for place, one in enumerate(said)]).scores
+    assert list(found.items()) == list(scores.items())
+
+
+def test_labels_of_levels_have_the_score_and_not_the_value_on_the_judges_scale() -> None:
+    verdicts = [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)]
+    assert words_of(verdicts).scores == {"made up": 0.0, "fine": 1.0}
+
+
+def test_labels_of_weighted_verdicts_have_their_value() -> None:
+    shares = {"yes": 0.9, "no": 0.1}
+    more: Mapping[str, Any] = {"expected": 0.9, "distribution": shares}
+    assert words_of([verdict("a", 0.9, label="yes", value=1.0, **more)]).scores == {"yes": 1.0}
+
+
+def test_labels_of_a_panel_are_those_of_its_votes() -> None:
+    votes = [vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0)]
+    assert words_of([verdict("a", 0.5, label="yes", votes=votes)]).scores == {"no": 0.0, "yes": 1.0}
+
+
+def test_votes_with_weighted_scores_have_the_values_of_their_labels() -> None:
+    votes = [vote("a", 0.9, label="yes", value=1.0), vote("b", 0.8, label="yes", value=1.0)]
+    assert words_of([verdict("a", 0.85, votes=votes)]).scores == {"yes": 1.0}
+
+
+def test_a_blank_response_has_no_label() -> None:
+    verdicts = [verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")]
+    assert words_of(verdicts).scores == {"yes": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "threshold"),
+    [
+        ([(0.5, True), (0.0, False)], 0.5),
+        ([(1.0, True), (0.5, False)], 1.0),
+        ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
+        ([(0.6, True), (0.4, False)], None),
+        ([(0.6, True), (0.5, False)], 0.6),
+        ([(0.0, False)], None),
+        ([(0.5, True), (0.5, False)], None),  # two thresholds
+    ],
+)
+def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
+    outcomes: Sequence[tuple[float, bool]], threshold: float | None
+) -> None:
+    own = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
+    assert words_of(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
+
+
+def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
+    others = [labelled("b", "Yes", 0.0, judge="two"), labelled("c", *NO, judge="two")]
+    assert words_of([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
+
+
+def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
+    scale = Choices({"supported": 1, "cannot tell": None, "not supported": 0})
+    rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
+    assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
+    assert words_in(load_rubric("groundedness", scale=Scale(worst=1, best=5))).scores == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "word"),
+    [
+        ("supported", 1.0, "supported"),
+        ("SUPPORTED.", 1.0, "supported"),
+        (" **Not_Supported** ", 0.0, "not supported"),
+        ("“partly-supported”", 0.5, "partly supported"),
+        ("Cannot tell", None, "cannot tell"),
+        ("", None, None),
+        (None, None, None),
+        ({"one": "Supported"}, 1.0, "supported"),
+        ({"two": "Supported"}, None, None),
+        (True, 1.0, None),
+        (0, 0.0, None),
+        (3, 3.0, None),
+        ("0.5", 0.5, None),
+        ("yes", 1.0, None),
+        ("FALSE", 0.0, None),
+    ],
+)
+def test_people_use_the_judges_labels_booleans_or_numbers(
+    text: object, number: float | None, word: str | None
+) -> None:
+    assert labels_for("one", Labels({"a": text}), SUPPORT) == {"a": HumanLabel(number, word)}
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [(["Yes", "No"], [0.0, 1.0]), ([True, False], [1.0, 0.0]), (["true", "0"], [1.0, 0.0])],
+)
+def test_yes_is_the_judges_label_where_it_has_one(texts: Sequence[object], numbers: Sequence[float]) -> None:
+    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), REVERSED)
+    assert [found[case_id].number for case_id in "ab"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "unknown"),
+    [
+        (["supported", "mostly"], SUPPORT, "b: 'mostly' is not among the known labels of one"),
+        (["mostly"], SUPPORT, "a: 'mostly'"),
+        (["supported", "yes"], SUPPORT, "b: 'yes'"),  # not 1 among labels
+        (["supported", "1"], SUPPORT, "b: '1'"),
+        (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
+        (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
+        (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
+    ],
+)
+def test_an_unknown_word_is_an_error_that_lists_the_labels(
+    texts: Sequence[str], words: Words, unknown: str
+) -> None:
+    with pytest.raises(LabelError) as caught:
+        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
+    assert caught.value.code == "unreadable_label"
+    assert unknown in caught.value.message
+
+
+def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
+    verdicts = [
+        labelled("both", *NA),
+        labelled("judge", *NA),
+        labelled("people", *YES),
+        labelled("none", *YES),
+        labelled("scored", *YES),
+        labelled("no", *NO),
+        error("error", "timeout"),
+    ]
+    people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
+    (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    assert [(row.case_id, row.label, row.word) for row in found.labelled] == [
+        ("scored", 0.0, "no"),
+        ("no", 0.0, "no"),
+    ]
+    counts = (found.n_not_applicable, found.n_label_not_applicable, found.n_unlabelled)
+    assert (counts, found.n_error, found.n_unjudged) == ((2, 1, 1), 1, 1)
+    assert [(pair.people, pair.judge) for pair in found.paired] == [
+        ("cannot tell", "cannot tell"),
+        ("yes", "cannot tell"),
+        ("cannot tell", "yes"),
+        ("no", "yes"),
+        ("no", "no"),
+    ]
+
+
+@pytest.mark.parametrize("people", [{"a": True, "b": 0}, {"a": "1", "b": "false"}, {"a": 0.9, "b": 0.2}])
+def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
+    (found,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
+    assert (len(found.labelled), found.paired, found.default_label_threshold) == (2, (), None)
+
+
+def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
+    verdicts: list[Verdict] = [
+        *(labelled(case_id, *one) for case_id, one in zip("abc", (YES, PARTLY, NO), strict=True)),
+        *(verdict(case_id, 0.8, judge="two") for case_id in "abc"),
+    ]
+    one, two = join(verdicts, Labels({"a": "yes", "b": "partly", "c": "no"}))
+    assert [row.label for row in two.labelled] == [row.label for row in one.labelled] == [1.0, 0.5, 0.0]
+    assert (len(one.paired), two.paired) == (3, ())

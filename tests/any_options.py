@@ -1,0 +1,10 @@
+"""`load` and `as_judge` with options that only the running test knows: no checker can tell the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groundjudge import Judge, as_judge, load
+
+load_one: Callable[..., Judge] = load
+as_one: Callable[..., Judge] = as_judge

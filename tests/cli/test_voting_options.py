@@ -1,0 +1,492 @@
+"""Repeats, panels, weighted scores and structured replies on the command line, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from command_line import GOOD, ROW, Invoke, verdicts_in, words
+from noisy_endpoint import NoisyEndpoint, row
+from scripted_model import ScriptedModel
+from standin_openai import Answer, Hang, Script, StandIn, Status, Text
+
+from groundjudge import Reply, Usage
+from groundjudge.reply import Token
+
+BAD = "<S0>t</S0><S1>none of it</S1><S2>1</S2>"
+JUDGE = ("--judge", "groundedness")
+REPEATED = (*JUDGE, "--model", "m", "--repeats")
+MODELS = ("--model", "good", "--model", "bad", "--model", "well")
+REPLIES = {"good": GOOD, "bad": BAD, "well": GOOD, "m": GOOD}
+
+LABELLED = """---
+name: supported
+inputs: [{name: response, type: text}]
+reply: {format: plain}
+scale: {choices: {"yes": 1, "partly": 0.5, "no": 0, cannot tell: null}}
+---
+user:
+Is {{response}} supported?
+"""
+STRICT = """---
+name: strict
+model: {parameters: {temperature: 0}}
+inputs: [{name: response, type: text}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5, integer: true}
+---
+user:
+Rate {{response}} strictly.
+"""
+"""A prompt on the scale of groundedness."""
+
+
+Serve: TypeAlias = Callable[[Script], StandIn]
+
+
+def by_model(body: dict[str, Any]) -> Answer:
+    return Text(REPLIES[body["model"]], model=body["model"])
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Starts an endpoint with a script, where OPENAI_BASE_URL points to."""
+    servers: list[StandIn] = []
+
+    def start(script: Script) -> StandIn:
+        server = StandIn(script).__enter__()
+        servers.append(server)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        return server
+
+    yield start
+    for server in servers:
+        server.__exit__()
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> dict[str, Path]:
+    """Prompt files, by the words that stand for them in tables."""
+    texts = {"LABELLED": LABELLED, "STRICT": STRICT, "COPY": STRICT}
+    for name, text in texts.items():
+        (tmp_path / f"{name.lower()}.prompty").write_text(text)
+    return {name: tmp_path / f"{name.lower()}.prompty" for name in texts}
+
+
+def cells(shown: str) -> dict[str, str]:
+    """The first row of the table by the names of its columns, up to the labels."""
+    names, values = words(shown)[:2]
+    return dict(zip(names, values, strict=False))
+
+
+def test_noisy_votes_cost_about_two_calls_a_row_and_the_table_shows_agreement(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
+) -> None:
+    """The first two votes agree on about 90 % of the rows."""
+    endpoint, out = NoisyEndpoint(wrong=0.0528), tmp_path / "out.jsonl"
+    server = serve(endpoint)
+    cases = file_of(*map(row, range(120)))
+    result = invoke("run", cases, *JUDGE, "--model", "openai:noisy", "--repeats", "5", "--out", out)
+    assert result.exit_code == 0, result.output
+    found = verdicts_in(out.read_text())
+    assert {len(verdict.votes) for verdict in found} <= {2, 4, 5}
+    assert sum(len(verdict.votes) for verdict in found) == len(server.requests)
+    n_split = sum(len(verdict.votes) > 2 for verdict in found)
+    assert 0.05 < n_split / 120 < 0.15
+    shown = cells(result.stdout)
+    assert shown["calls/row"] == f"{len(server.requests) / 120:.2f}"
+    assert 2.1 < float(shown["calls/row"]) < 2.4
+    assert 0.93 < float(shown["agreement"]) < 0.98
+    assert sum(verdict.passed == (int(verdict.case_id or "") % 2 == 0) for verdict in found) >= 119
+    assert {body["temperature"] for body in server.bodies} == {0.7}
+
+
+@pytest.mark.parametrize(
+    ("options", "judges", "votes", "passed"),
+    [
+        pytest.param([*REPEATED, "5"], ["groundedness"], ["m"] * 2, True, id="repeats"),
+        pytest.param([*REPEATED, "5", "--stop", "never"], ["groundedness"], ["m"] * 5, True, id="all asked"),
+        pytest.param(
+            [*JUDGE, "--panel", *MODELS],
+            *(["groundedness"], ["good", "bad", "well"], True),
+            id="a panel of models",
+        ),
+        pytest.param(
+            [*JUDGE, "--judge", "STRICT", "--panel", "--model", "m"],
+            *(["groundedness+strict"], ["m", "m"], True),
+            id="a panel of prompts",
+        ),
+        pytest.param(
+            [*JUDGE, "--judge", "STRICT", "--panel", *MODELS],
+            *(["groundedness", "strict"], ["good", "bad", "well"], True),
+            id="a panel of models for each judge",
+        ),
+        pytest.param(
+            [*JUDGE, "--judge", "STRICT", "--repeats", "3", "--model", "bad"],
+            *(["groundedness", "strict"], ["bad", "bad"], False),
+            id="repeats of each judge",
+        ),
+        pytest.param(
+            [*JUDGE, *JUDGE, "--model", "m"], ["groundedness"], [], True, id="no votes, one judge named twice"
+        ),
+    ],
+)
+def test_options_say_who_votes(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    serve: Serve,
+    prompts: dict[str, Path],
+    options: Sequence[str],
+    judges: list[str],
+    votes: list[str],
+    passed: object,
+) -> None:
+    server = serve(by_model)
+    result = invoke("run", file_of(ROW), *(prompts.get(option, option) for option in options))
+    assert result.exit_code == 0, result.output
+    found = {verdict.judge: verdict for verdict in verdicts_in(result.stdout)}
+    assert sorted(found) == judges
+    for verdict in found.values():
+        assert [vote.model for vote in verdict.votes] == votes
+        assert verdict.passed is passed
+    assert len(server.requests) == len(judges) * max(1, len(votes))
+
+
+@pytest.mark.parametrize(
+    ("rule", "score"), [([], 2 / 3), (["--rule", "median"], 1.0), (["--rule", "min"], 0.0)]
+)
+def test_rule_makes_the_score(
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    serve: Serve,
+    rule: list[str],
+    score: float,
+) -> None:
+    serve(by_model)
+    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, *rule)
+    (verdict,) = verdicts_in(result.stdout)
+    assert verdict.score == pytest.approx(score)
+
+
+ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+USE_REPEATS = (
+    "--panel needs several --model or several --judge: to ask one judge several times, use --repeats N"
+)
+
+
+NAME_JUDGES = (
+    "--panel with one --model: the judges vote, so name two or more with --judge, or add another --model"
+)
+OTHER_SCALES = (
+    "panel: its judges must answer on one scale, not on several: "
+    "groundedness 1..5 (whole numbers); confidence_grounding 0..1"
+)
+TOO_MANY_VALUES = (
+    "--weighted needs labels or at most 20 whole numbers from 0, because a token must tell the values apart; "
+    "the scale is"
+)
+
+
+@pytest.mark.parametrize("command", ["run", "estimate"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([*JUDGE, "--model", "a", "--model", "b"], ADD_PANEL),
+        ([*JUDGE, "--model", "a", "--model", "b", "--repeats", "3"], ADD_PANEL),
+        ([*JUDGE, "--model", "a", "--panel"], USE_REPEATS),
+        ([*JUDGE, *JUDGE, "--model", "a", "--panel"], USE_REPEATS),
+        (["--model", "a", "--panel"], NAME_JUDGES),
+        (
+            [*JUDGE, "--model", "a", "--model", "b", "--panel", "--repeats", "3"],
+            "--panel and --repeats are two ways to vote: use one of them",
+        ),
+        ([*JUDGE, "--model", "a", "--rule", "min"], ADD_VOTES),
+        ([*JUDGE, "--model", "a", "--stop", "never"], ADD_VOTES),
+        (
+            [*JUDGE, "--model", "a", "--model", "b", "--model", "a", "--panel"],
+            "--model: two models have the name 'a': to ask one model several times, use --repeats",
+        ),
+        ([*JUDGE, "--judge", "confidence_grounding", "--model", "a", "--panel"], OTHER_SCALES),
+        (
+            ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--panel"],
+            "panel: strict is listed twice at temperature 0, where it repeats itself: pass --repeats",
+        ),
+        (
+            ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--repeats", "2"],
+            "--judge: two judges have the name 'strict': change `name` in one of the prompt files",
+        ),
+        (
+            ["--judge", "confidence_grounding", "--model", "a", "--weighted"],
+            f"confidence_grounding: {TOO_MANY_VALUES} 0..1",
+        ),
+        (
+            ["--judge", "knowledge_hallucination", "--model", "a", "--weighted"],
+            f"knowledge_hallucination: {TOO_MANY_VALUES} 0..100",
+        ),
+    ],
+)
+def test_unclear_options_are_refused_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    prompts: dict[str, Path],
+    command: str,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    result = invoke(command, file_of(ROW), *(prompts.get(option, option) for option in options))
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"groundjudge: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (["--repeats", "1"], "--repeats"),
+        (["--repeats", "x"], "--repeats"),
+        (["--repeats", "3", "--rule", "mode"], "--rule"),
+        (["--repeats", "3", "--stop", "early"], "--stop"),
+        (["--structured", "sometimes"], "--structured"),
+    ],
+)
+def test_options_out_of_range_are_named(
+    invoke: Invoke, file_of: Callable[..., Path], options: list[str], shown: str
+) -> None:
+    result = invoke("run", file_of(ROW), *JUDGE, "--model", "offline", *options)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"Invalid value for '{shown}'" in result.stderr
+
+
+# What a run does around its votes.
+
+
+def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
+    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
+) -> None:
+    server, out = serve(by_model), tmp_path / "out.jsonl"
+    options = ("run", file_of(*map(row, range(4))), "--out", out, "--concurrency", "1")
+    stopped = invoke(*options, *REPEATED, "3", "--max-calls", "5")
+    assert stopped.exit_code == 1
+    assert "stopped: 5 calls were made, and --max-calls allows 5" in stopped.stdout + stopped.stderr
+    assert len(verdicts_in(out.read_text())) == 2
+    for others in ([*REPEATED, "5"], [*REPEATED, "3", "--stop", "never"], [*JUDGE, "--model", "m"]):
+        refused = invoke(*options, *others, "--resume")
+        assert refused.exit_code == 2
+        assert "this run uses another model, other settings" in refused.stderr
+    assert len(server.requests) == 5
+    done = invoke(*options, *REPEATED, "3", "--resume")
+    assert "2 verdicts reused, 2 new" in done.stdout
+    assert len(server.requests) == 9
+    assert len(verdicts_in(out.read_text())) == 4
+
+
+@pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS]])
+def test_votes_from_the_cache_cost_nothing(
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    tmp_path: Path,
+    serve: Serve,
+    options: list[str],
+) -> None:
+    server = serve(by_model)
+    again = (
+        "run",
+        file_of(ROW),
+        *options,
+        "--cache",
+        tmp_path / "cache.db",
+        "--price-in",
+        1e5,
+        "--price-out",
+        1e5,
+    )
+    first, second = invoke(*again), invoke(*again)
+    (asked,), (cached,) = verdicts_in(first.stdout), verdicts_in(second.stdout)
+    assert len(server.requests) == len(asked.votes)
+    assert [vote.reply for vote in cached.votes] == [vote.reply for vote in asked.votes]
+    n = len(asked.votes)
+    assert asked.usage == Usage(prompt_tokens=10 * n, completion_tokens=5 * n)
+    assert cached.usage == Usage()
+    assert first.stderr.splitlines()[-1] == (
+        f"tokens: {10 * n} prompt, {5 * n} completion, {15 * n} a verdict, cost: {1.5 * n:.4f}"
+    )
+    assert second.stderr.splitlines()[-1] == ("tokens: 0 prompt, 0 completion, 0 a verdict, cost: 0.0000")
+
+
+def test_token_budget_counts_every_vote(invoke: Invoke, file_of: Callable[..., Path], serve: Serve) -> None:
+    server = serve(by_model)
+    options = [*JUDGE, "--panel", *MODELS, "--concurrency", "1", "--max-tokens", "45"]
+    result = invoke("run", file_of(ROW, ROW), *options)
+    assert "45 tokens were spent, and --max-tokens allows 45" in result.stderr
+    assert (len(verdicts_in(result.stdout)), len(server.requests)) == (1, 3)
+
+
+def test_deadline_holds_for_all_votes_of_a_row_together(
+    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
+) -> None:
+    serve(lambda body: Hang() if body["model"] == "well" else by_model(body))
+    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, "--deadline", "1", "--full", "row 1")
+    (verdict,) = verdicts_in(result.stdout)
+    assert [vote.error and vote.error.code for vote in verdict.votes] == [None, None, "timeout"]
+    assert result.exit_code == 1
+    assert (
+        "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more" in result.stderr
+    )
+    assert (
+        "vote 3: groundedness@1.0.0, well: error timeout: well: no verdict within the row's" in result.stderr
+    )
+
+
+def test_vote_that_is_refused_ends_the_run_with_the_endpoints_message(
+    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
+) -> None:
+    serve(lambda body: Status(404, "no such model") if body["model"] == "bad" else by_model(body))
+    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
+    assert result.exit_code in {1, 2}
+    assert "no such model" in result.stderr
+
+
+# What is shown.
+
+
+def test_table_has_columns_for_votes_only_where_there_are_votes(
+    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
+) -> None:
+    serve(by_model)
+    alone = invoke("run", file_of(ROW), *JUDGE, "--model", "m")
+    assert words(alone.stderr)[0][-2:] == ["bounds", "labels"]
+    voted = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
+    assert words(voted.stderr)[0][-4:] == ["bounds", "agreement", "calls/row", "labels"]
+    assert (cells(voted.stderr)["agreement"], cells(voted.stderr)["calls/row"]) == ("0.666", "3.00")
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80, 109, 110, 200])
+def test_table_with_votes_is_whole_on_any_width(
+    invoke: Invoke, file_of: Callable[..., Path], columns: int
+) -> None:
+    options = ["--model", "offline", *JUDGE, "--judge", "statement_groundedness", "--repeats", "3"]
+    shown = invoke("run", file_of(ROW), *options, columns=columns).stderr
+    assert "…" not in shown
+    for text in ("groundedness", "statement_groundedness", "agreement", "calls/row", "2.00", "1.000..1.000"):
+        assert text in shown
+
+
+def test_full_shows_each_vote(invoke: Invoke, file_of: Callable[..., Path], serve: Serve) -> None:
+    serve(by_model)
+    shown = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, "--full", "row 1").stderr
+    assert shown.split("\n\n", 1)[1].splitlines() == [
+        "row 1, groundedness",
+        "  status: ok",
+        "  score: 0.6667, passed",
+        "  value: 3.66667",
+        "  label: grounded",
+        "  vote 1: groundedness@1.0.0, good: score 1, label grounded, passed",
+        "  vote 2: groundedness@1.0.0, bad: score 0, label ungrounded, not passed",
+        "  vote 3: groundedness@1.0.0, well: score 1, label grounded, passed",
+        "  spread: 0.471",
+        "  agreement: 0.667, after 3 votes",
+        "  reason: all of it",
+    ]
+
+
+def test_full_shows_the_probabilities_of_a_weighted_score(
+    invoke: Invoke, file_of: Callable[..., Path]
+) -> None:
+    tokens = (
+        Token(b"<S1>all of it</S1><S2>", ((b"<", 1.0),)),
+        Token(b"5", ((b"5", 0.75), (b"4", 0.25))),
+        Token(b"</S2>", ((b"<", 1.0),)),
+    )
+    model = ScriptedModel(Reply(b"".join(token.text for token in tokens).decode(), tokens=tokens))
+    options = [*JUDGE, "--model", "m", "--weighted", "--full", "row 1"]
+    result = invoke("run", file_of(ROW), *options, model=model)
+    (verdict,) = verdicts_in(result.stdout)
+    assert (verdict.score, verdict.expected, verdict.distribution) == (0.9375, 4.75, {"5": 0.75, "4": 0.25})
+    assert [dict(request.parameters)["top_logprobs"] for request in model.asked] == [20]
+    assert result.stderr.split("\n\n", 1)[1].splitlines()[2:7] == [
+        "  score: 0.9375, passed",
+        "  value: 5",
+        "  label: grounded",
+        "  expected: 4.75",
+        "  distribution: 4 0.25, 5 0.75",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "formats"),
+    [
+        ([], [None, "json_schema"]),
+        (["--structured", "reask"], [None, "json_schema"]),
+        (["--structured", "always"], ["json_schema", "json_object"]),
+        (["--structured", "never"], [None, None]),
+        (["--structured", "always", "--repeats", "2"], ["json_schema", "json_object", "json_object"]),
+    ],
+)
+def test_structured_says_when_the_schema_is_asked_for(
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    serve: Serve,
+    options: list[str],
+    formats: list[str | None],
+) -> None:
+    server = serve(["I would rather not say.", '{"reasoning": "why", "score": 1}'])
+    result = invoke("run", file_of(ROW), "--judge", "confidence_grounding", "--model", "m", *options)
+    assert result.exit_code == 0, result.output
+    assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
+
+
+@pytest.mark.parametrize(
+    ("options", "calls", "note"),
+    [
+        ([*JUDGE], "2", ""),
+        ([*JUDGE, "--repeats", "5"], "<= 10", "groundedness: 2 to 5 calls a row\n"),
+        ([*JUDGE, "--repeats", "2"], "4", "groundedness: 2 calls a row\n"),
+        ([*JUDGE, "--repeats", "5", "--stop", "never"], "10", "groundedness: 5 calls a row\n"),
+        ([*JUDGE, "--panel", *MODELS], "<= 6", "groundedness: 2 to 3 calls a row\n"),
+        (
+            [*JUDGE, "--judge", "STRICT", "--panel"],
+            "4",
+            "groundedness+strict: 2 calls a row\n",
+        ),
+        ([*JUDGE, "--weighted", "--structured", "always"], "2", ""),
+    ],
+)
+def test_estimate_counts_votes_and_needs_no_key(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
+    invoke: Invoke,
+    file_of: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    prompts: dict[str, Path],
+    options: list[str],
+    calls: str,
+    note: str,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    prices = ["--price-in", "1", "--price-out", "1"]
+    result = invoke("estimate", file_of(ROW, ROW), *(prompts.get(each, each) for each in options), *prices)
+    assert result.exit_code == 0, result.output
+    _, table, *rest = result.stdout.split("\n", 2)
+    assert table.replace("<= ", "<=").split()[1] == calls.replace(" ", "")
+    shown_note, _, cost = "".join(rest).rpartition("cost: ")
+    assert shown_note == note
+    assert cost.startswith("at most about " if "<=" in calls else "about ")
+
+
+def test_labels_are_shown_with_their_scores(
+    invoke: Invoke, file_of: Callable[..., Path], prompts: dict[str, Path]
+) -> None:
+    scale = "scale: yes (1), partly (0.5), no (0), cannot tell (not applicable)"
+    assert scale in invoke("show", prompts["LABELLED"]).stdout.splitlines()
+    assert f"  {scale}" in invoke("judges", prompts["LABELLED"]).stdout.splitlines()
+    model = ScriptedModel("Yes", "No.", "**partly**", "cannot_tell")
+    options = ["--judge", prompts["LABELLED"], "--model", "m", "--concurrency", "1"]
+    result = invoke("run", file_of(*[ROW] * 4), *options, model=model)
+    assert words(result.stderr)[1][:5] == ["supported", "0.500", "3", "0", "1"]
+    assert result.stderr.splitlines()[1].rstrip().endswith("cannot tell 1, no 1, partly 1, yes 1")
+    assert [json.loads(line)["label"] for line in result.stdout.splitlines()] == [
+        *("yes", "no", "partly", "cannot tell")
+    ]

@@ -1,0 +1,21 @@
+"""The syntax tree of a source file."""
+
+from __future__ import annotations
+
+import ast
+import gc
+
+
+def tree_of(source: str) -> ast.Module:
+    """Parse a source without a garbage collection meanwhile.
+
+    If the collector runs finalizers while CPython 3.11 builds the tree, its check of the recursion depth can
+    raise a SystemError.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if was_enabled:
+            gc.enable()
