@@ -62,6 +62,7 @@ UNTOUCHED = [
     ("number", "Go to room 12."),
     ("number", "See document 2."),
     ("number", "A 3D model is shown."),
+    ("number", f"It has {'9' * 400} digits."),
     ("number", "请在7天内更换。"),
     ("number", "如果至少提前3小时请假，可以补课。"),
     ("date", "It is open Monday to Friday."),

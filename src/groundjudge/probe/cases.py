@@ -31,7 +31,8 @@ class ProbeError(GroundjudgeError):
     """A judge cannot be probed.
 
     Codes: no_source (it compares the response with nothing), no_cases, bad_case, nothing_passes,
-    nothing_fails (of the labels), no_verdict (every call failed), bad_card, other_judge (of two cards).
+    nothing_fails (of the labels), no_edit (there is none of a name), no_verdict (every call failed),
+    bad_card, other_judge (of two cards).
     """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from groundjudge.case import Case, Message, text_of
@@ -15,6 +16,9 @@ Function: TypeAlias = Callable[[Case], Case | None]
 """Edits a case; None where the edit does not apply, or might not do what it claims."""
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
+
+MOST_KEPT = 32
+"""Texts whose content words are kept: each sentence of a response is compared with one source."""
 
 
 class Edit(NamedTuple):
@@ -107,8 +111,9 @@ def first_strange(texts: Iterable[str], case: Case) -> str | None:
     return next((text for text in texts if shares_nothing(text, case)), None)
 
 
-def _content(text: str) -> set[str]:
-    return {word.stem for word in words(text) if word.weight == 1}
+@lru_cache(MOST_KEPT)
+def _content(text: str) -> frozenset[str]:
+    return frozenset(word.stem for word in words(text) if word.weight == 1)
 
 
 def _with_text(

@@ -39,6 +39,12 @@ UNITS: Mapping[str, str] = {one: other for one, other in map(str.split, _UNITS.s
 LONGEST_RANGE = 30
 """Signs between the two ends of a range."""
 
+LONGEST_BOUND = 40
+"""Signs before a number that are searched for what makes it elastic."""
+
+LONGEST_NUMBER = 15
+"""Digits of a number that floating point holds exactly."""
+
 _WORDS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = MappingProxyType({word: value for value, word in enumerate(_WORDS.split(), 2)})
 _ANY_WORD = "|".join(_NUMBER_WORDS)
@@ -98,7 +104,7 @@ def number(response: str, backed: str, text: str) -> str | None:
     known, taken = set(numbers(backed)), set(numbers(text))
     for found in _NUMBER.finditer(response):
         value = next(iter(numbers(found[0])), "")
-        is_fixed = value in known and not _is_elastic(found) and not _LABEL.search(response[: found.start()])
+        is_fixed = value in known and not _is_elastic(found) and not _LABEL.search(_before(found))
         new = _other_number(found, taken) if is_fixed and not _YEAR.fullmatch(found[0]) else None
         if new:
             return _spliced(response, found, new)
@@ -186,8 +192,11 @@ def _clock(response: str, backed: str, text: str) -> str | None:
 
 def _is_elastic(found: re.Match[str]) -> bool:
     """Whether what stands around a number makes it a bound or an end of a range."""
-    before, behind = found.string[: found.start()], found.string[found.end() :]
-    return bool(_ELASTIC.search(before) or _GOES_ON.match(behind))
+    return bool(_ELASTIC.search(_before(found)) or _GOES_ON.match(found.string, found.end()))
+
+
+def _before(found: re.Match[str]) -> str:
+    return found.string[max(0, found.start() - LONGEST_BOUND) : found.start()]
 
 
 def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
@@ -196,6 +205,8 @@ def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
         words = (word for word, other in _NUMBER_WORDS.items() if other > value and str(other) not in taken)
         return next(islice(words, 1, None), None)
     digits = found["digits"]
+    if len(digits) > LONGEST_NUMBER:
+        return None
     return next((new for new in _larger(digits) if not set(numbers(new)) & taken), None)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from groundjudge.probe.facts import WEEKDAYS
 from groundjudge.text.words import FUNCTION_SIGNS, MONTHS
+
+MOST_KEPT = 256
+"""Names that are remembered: a long response has the same ones again and again."""
 
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
 FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
@@ -89,6 +93,7 @@ def _is_full_name(signs: str, response: str, backed: str) -> bool:
     return signs in backed and len(set(followers)) > 1 and FUNCTION_SIGNS.isdisjoint(signs[1:])
 
 
+@lru_cache(MOST_KEPT)
 def _is_name(run: str, backed: str) -> bool:
     """Whether a run of words with capitals is a name that the backing has."""
     words = run.split()
