@@ -37,7 +37,9 @@ def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examp
         found = {f"groundjudge/{folder}/{file.name}" for file in (ROOT / folder).glob(pattern)}
         assert found, folder
         expected |= found
-    assert expected <= held
+    cases = {f"groundjudge/probe/cases/{file.name}" for file in (CORE / "probe" / "cases").iterdir()}
+    assert cases
+    assert expected | cases <= held
     assert "groundjudge/py.typed" in held
     assert zipfile.Path(wheel, "groundjudge/cli/cases.jsonl").read_bytes() == CASES.read_bytes()
     assert not [name for name in held if not name.startswith(("groundjudge/", "groundjudge-"))]

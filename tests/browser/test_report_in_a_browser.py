@@ -25,9 +25,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from groundjudge import Case, Evidence, Part, Verdict
+from groundjudge import Case, Evidence, Part, Verdict, load
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
+from groundjudge.probe import probe
 from groundjudge.report.page import report
 
 QUIET = """--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync
@@ -511,3 +512,24 @@ def test_a_panels_page_does_not_overflow_the_screen(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     find("#body .open")[0].click()
     assert browser.execute_script("return document.querySelector('dialog').scrollWidth") <= width
+
+
+def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(
+    browser: webdriver.Chrome, tmp_path: Path, visits: tuple[str, list[str]]
+) -> None:
+    found = probe(load("groundedness", model="offline"))
+    card = found.card.model_copy(update={"signature": hostile_text(visits[0])})
+    path = tmp_path / "probe.html"
+    path.write_text(report(found.verdicts, probe=card), encoding="utf-8")
+    browser.get(path.as_uri())
+    section = browser.find_element(By.ID, "probe")
+    assert section.is_displayed()
+    headings = [each.text for each in section.find_elements(By.TAG_NAME, "h3")]
+    assert headings == ["Must fall", "Must not move", "Must not rise"]
+    rows = [each.text for each in section.find_elements(By.CSS_SELECTOR, "tbody tr")]
+    assert len(rows) == len(card.edits) + len(card.families)
+    assert rows[0].startswith("number 13 0.615 ")
+    assert browser.execute_script("return window.hurt") is None
+    path.write_text(report(found.verdicts), encoding="utf-8")
+    browser.get(path.as_uri())
+    assert not browser.find_element(By.ID, "probe").is_displayed()
