@@ -22,6 +22,7 @@ from groundjudge import (
     GroundjudgeError,
     Judge,
     PanelOptions,
+    PromptError,
     Reply,
     ReplyError,
     Request,
@@ -227,6 +228,10 @@ def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
 
 
 def _rubric(judge: Judge | Rubric) -> Rubric:
+    if not isinstance(judge, Judge | Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
+        what = type(judge).__name__
+        message = f"prompt and parser need a judge or a rubric, not {what}: use runnable for a panel"
+        raise PromptError("bad_panel", message)
     return judge.rubric if isinstance(judge, Judge) else judge
 
 

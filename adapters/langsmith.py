@@ -527,9 +527,14 @@ def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> lis
     """The verdict as feedback: one result for each of its scores."""
     config = _categories(judge.scale)
     return [
-        _result(keys[score.part], score, verdict, None if score.score is None else config)
+        _result(keys[score.part], score, verdict, config if _is_category(score) else None)
         for score in judge.scores(verdict)
     ]
+
+
+def _is_category(score: NamedScore) -> bool:
+    """Whether the value is a label; that of a panel without a common label is a number."""
+    return score.score is not None and isinstance(score.value, str)
 
 
 def _categories(scale: Scale) -> FeedbackConfig | None:

@@ -380,13 +380,32 @@ def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
     try:
-        loaded = yaml.safe_load(f"\n{head}")  # one line down, so that errors name the line of the file
+        text = f"\n{head}"  # one line down, so that errors name the line of the file
+        _refuse_repeated_keys(yaml.compose(text, yaml.SafeLoader))
+        loaded = yaml.safe_load(text)
     except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
         message = f"{path}: the front matter is not valid YAML: {error}"
         raise PromptError("bad_front_matter", message, path) from error
     if loaded is not None and not is_mapping(loaded):
         raise PromptError("bad_front_matter", f"{path}: the front matter must be a mapping", path)
     return {key: value for key, value in (loaded or {}).items() if value is not None}
+
+
+def _refuse_repeated_keys(node: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
+    """Raise a ValueError if a mapping has a key twice: YAML would keep the last one only."""
+    if node is None or isinstance(node.value, str):
+        return
+    inside: list[Any] = list(node.value)
+    if node.id == "mapping":
+        seen = set[str]()
+        for key, _ in node.value:
+            if str(key.value) in seen:
+                message = f"the key {key.value!r} occurs twice{key.start_mark}"
+                raise ValueError(message)
+            seen.add(str(key.value))
+        inside = [value for _, value in node.value]
+    for child in inside:
+        _refuse_repeated_keys(child)
 
 
 def _input_list(inputs: object) -> object:

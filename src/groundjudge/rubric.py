@@ -94,6 +94,7 @@ class Rubric:
 
     def __post_init__(self) -> None:
         _check_format(self.format)
+        _check_scale(self.scale)
         _check_threshold(self.threshold)
         _check_choice("empty_response", self.empty_response, EmptyResponse)
         _check_choice("structured", self.structured, Structured)
@@ -381,6 +382,12 @@ def _check_format(candidate: object) -> None:
             f"pass one of {', '.join(each.__name__ for each in FORMATS.values())}, or an object that has them"
         )
         raise PromptError("bad_reply_format", message, kind)
+
+
+def _check_scale(scale: object) -> None:
+    if not isinstance(scale, Scale):
+        message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
+        raise PromptError("bad_scale", message, str(scale))
 
 
 def _check_threshold(threshold: object) -> None:

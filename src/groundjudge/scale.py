@@ -55,6 +55,9 @@ class Scale(Frozen):
         if any(isinstance(name, bool) for name in named):
             message = 'YAML reads yes, no, on, off, true and false as booleans: quote the label, "yes": 1'
             raise ValueError(message)
+        if None in named or len({str(name) for name in named}) < len(named):
+            message = 'YAML reads null and ~ as nothing, and 1 as a number: quote the labels, "null": 1'
+            raise ValueError(message)
         return {str(name): score for name, score in named.items()}
 
     @model_validator(mode="after")

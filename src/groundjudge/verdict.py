@@ -124,7 +124,8 @@ class Verdict(Frozen):
         score: 0..1, 1 is best (grounded, complete, no hallucination); None unless status is "ok".
         value: the number on the judge's own scale, where it has a single one; a label's score.
         label: the label that the judge chose, or the name of the level or band.
-        passed: whether the score reaches the threshold; None where nothing was judged.
+        passed: whether the score reaches the threshold, or of a panel the majority; True if the judge found
+            nothing to judge; None for an error and for a response that was left out.
         reason: the judge's explanation, as the model wrote it.
         parts: the scores that make up the headline score.
         warnings: codes of what looked odd in the reply; they never change the score.

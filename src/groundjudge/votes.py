@@ -38,10 +38,11 @@ def majority(votes: Sequence[Verdict]) -> Said | None:
 
 
 def is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
-    """Whether the first two agree, or no further vote can overturn the majority."""
+    """Whether the first two agree, no further vote can overturn the majority, or none can make one."""
     counts = Counter(said for vote in votes if (said := _said(vote)))
     most = max(counts.values(), default=0)
-    return 2 * most > asked_for or most == len(votes) == FIRST_VOTES
+    is_hopeless = 2 * (most + asked_for - len(votes)) <= asked_for
+    return 2 * most > asked_for or most == len(votes) == FIRST_VOTES or is_hopeless
 
 
 def _said(vote: Verdict) -> Said | None:

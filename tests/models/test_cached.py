@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,19 @@ from command_line import ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
-from groundjudge import Judge, ModelError, Reply, ReplyError, Usage, Verdict, as_judge, load, load_rubric, run
+from groundjudge import (
+    Judge,
+    ModelError,
+    Reply,
+    ReplyError,
+    Request,
+    Usage,
+    Verdict,
+    as_judge,
+    load,
+    load_rubric,
+    run,
+)
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
 
@@ -333,3 +346,53 @@ def test_chat_models_of_one_name_with_other_settings_do_not_share_replies(path: 
     values = [load("groundedness", model=CachedModel(llm, path)).judge(ROW).value for llm in llms]
     assert values == [5, 1]
     assert load("groundedness", model=CachedModel(llms[0], path)).judge(ROW).attempts == 1
+
+
+def answer_with(request: Request, score: int = 5) -> str:  # noqa: ARG001
+    return f"<S2>{score}</S2>"
+
+
+class Answering:
+    def __init__(self, score: int) -> None:
+        self.score = score
+
+    def ask(self, request: Request) -> str:
+        return answer_with(request, self.score)
+
+    __call__ = ask
+
+
+def with_a_default(score: int) -> Callable[[Request], str]:
+    def ask(request: Request, score: int = score) -> str:
+        return answer_with(request, score)
+
+    return ask
+
+
+def with_a_keyword(score: int) -> Callable[[Request], str]:
+    def ask(request: Request, *, score: int = score) -> str:
+        return answer_with(request, score)
+
+    return ask
+
+
+def with_a_closure(score: int) -> Callable[[Request], str]:
+    return lambda request: answer_with(request, score)
+
+
+def bound(score: int) -> Callable[[Request], str]:
+    return Answering(score).ask
+
+
+def with_an_argument(score: int) -> Callable[[Request], str]:
+    return partial(answer_with, score=score)
+
+
+@pytest.mark.parametrize(
+    "make", [with_a_default, with_a_keyword, with_a_closure, bound, with_an_argument, Answering]
+)
+def test_functions_that_differ_in_a_value_share_no_replies(path: Path, make: Callable[[int], Any]) -> None:
+    found = [
+        load("groundedness", model=CachedModel(make(score), path)).judge(ROW).value for score in (5, 1, 5)
+    ]
+    assert found == [5, 1, 5]

@@ -94,6 +94,7 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     # Several labels.
     ("tags", "<S2>supported or not supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported / partially supported</S2>", FOUR, "ambiguous"),
+    ("tags", "<S2>supported\n\nnot supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported</S2><S2>not supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
     ("tags", "<S2>supported</S2><S2>who knows</S2>", FOUR, "ambiguous"),
@@ -245,6 +246,8 @@ BAD_SCALES: list[tuple[dict[Any, Any], str]] = [
     ({"not_ok": 1, "not ok": 0}, "differ in their words"),
     ({"...": 1, "no": 0}, "differ in their words"),
     ({True: 1, False: 0}, 'quote the label, "yes": 1'),
+    ({None: 1, "no": 0}, "YAML reads null"),
+    ({1: 1, "1": 0, "b": 0.5}, "YAML reads null"),
     ({"good": 5, "bad": 1}, "less than or equal to 1"),
     ({"good": 1, "bad": -1}, "greater than or equal to 0"),
     ({"good": float("nan"), "bad": 0}, "finite"),
@@ -277,6 +280,19 @@ def test_format_that_cannot_express_a_label_is_refused_when_the_rubric_is_made(
 ) -> None:
     with pytest.raises(PromptError, match=r"bad_choices.*cannot express the label"):
         load_rubric("groundedness", reply=format_, scale=Choices(choices), levels={}, not_applicable=())
+
+
+def test_label_that_occurs_twice_in_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "support.prompty"
+    file.write_text(PROMPT.replace("partly supported: 0.5", "supported: 0.5"), encoding="utf-8")
+    with pytest.raises(PromptError, match=r"the key 'supported' occurs twice.*line 6"):
+        load_rubric(file)
+
+
+def test_mapping_in_place_of_a_scale_is_refused() -> None:
+    scale: Any = {"choices": {"yes": 1, "no": 0}}
+    with pytest.raises(PromptError, match=r"bad_scale: scale must be a Scale"):
+        load_rubric("groundedness", scale=scale)
 
 
 def test_levels_and_values_belong_to_numbers() -> None:

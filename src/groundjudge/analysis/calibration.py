@@ -112,10 +112,16 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         seed: of the split and of the bootstrap.
 
     Raises:
-        LabelError: `bad_option` for graded labels without a label threshold; `too_few_labels` if a
-            class has fewer groups than there are parts, or the groups do not allow for a split in
-            which every part has rows of both classes.
+        LabelError: `bad_option` for the verdicts of a panel, and for graded labels without a label
+            threshold; `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
+            allow for a split in which every part has rows of both classes.
     """
+    if any(one.verdict.votes for one in joined.labelled):
+        message = (
+            f"{joined.judge}: these verdicts come from votes, and a threshold applies to each vote, not to "
+            "their mean: calibrate with the verdicts of a single judge"
+        )
+        raise LabelError("bad_option", message, joined.judge)
     sample = sample_of(joined, label_threshold=label_threshold)
     positive = _checked_classes(sample, joined.judge, folds or 2)
     parts = list(splits(sample, positive, joined.judge, folds, seed))

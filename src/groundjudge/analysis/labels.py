@@ -105,12 +105,14 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
     """The labels for one judge by case id.
 
     If any label is one of the judge's in words, all text is read so: "Yes" may be the judge's label for
-    what is not grounded. Otherwise see `label_of`.
+    what is not grounded, and so may 1 or true. Otherwise see `label_of`.
 
     Raises:
         LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
-    texts = {case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge))}
+    texts = {
+        case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge, words))
+    }
     if not words.scores or not _are_words(texts.values(), words):
         texts = {}
     named = {case_id: _named(text, judge, case_id, words) for case_id, text in texts.items()}
@@ -173,9 +175,11 @@ def default_label_threshold(
     return rubric.threshold if rubric and per_judge else None
 
 
-def _text(value: object, judge: str) -> str:
-    """An entry of `Labels.by_case` as text, "" if it is none."""
+def _text(value: object, judge: str, words: Words) -> str:
+    """An entry of `Labels.by_case` as text; "" if it is none, or a number or boolean that is no label."""
     own = value.get(judge) if is_mapping(value) else value
+    if isinstance(own, bool | int):
+        return words.named(str(own)) or ""
     return own.strip() if isinstance(own, str) else ""
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, cast
 
-from groundjudge.models.function import FunctionModel
+from groundjudge.models.function import FunctionModel, state_of
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
@@ -46,12 +47,11 @@ class DeepEvalModel:
         """The name that the llm reports, or the name of its class."""
         return self.llm.get_model_name() or type(self.llm).__name__
 
-    @property
+    @cached_property
     def endpoint(self) -> str:
         """What tells this llm from others of its name, for a cache: its class and its settings."""
         kind = type(self.llm)
-        settings = {name: getattr(self.llm, name, None) for name in ("temperature", "base_url", "endpoint")}
-        return f"{kind.__module__}.{kind.__qualname__} {settings!r}"
+        return f"{kind.__module__}.{kind.__qualname__} {state_of(self.llm)}"
 
     def complete(self, request: Request) -> Reply:
         """Ask the llm.

@@ -8,6 +8,7 @@ import marshal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -39,17 +40,15 @@ class FunctionModel:
             default = getattr(self.function, "__name__", type(self.function).__name__)
             object.__setattr__(self, "name", default)
 
-    @property
+    @cached_property
     def endpoint(self) -> str:
-        """What tells this function from others of its name, for a cache: its place, code and closure."""
+        """What tells this function from others of its name, for a cache: its place, its code and its values.
+
+        Values without a `repr` of their own tell it from those of any other process too.
+        """
         function: Any = self.function
         place = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
-        code = getattr(function, "__code__", None)
-        if code is None:
-            return place
-        closed_over = [cell.cell_contents for cell in function.__closure__ or ()]
-        compiled = sha256(marshal.dumps(code) + repr(closed_over).encode()).hexdigest()
-        return f"{place} {compiled[:16]}"
+        return f"{place} {sha256(_content(function)).hexdigest()[:16]}"
 
     def complete(self, request: Request) -> Reply:
         """Call the function; an async function runs in its own event loop.
@@ -89,6 +88,24 @@ def _for_any_endpoint(request: Request) -> Request:
         return request
     kept = {name: value for name, value in request.parameters.items() if name not in added}
     return replace(request, parameters=kept)
+
+
+def _content(function: Any) -> bytes:  # noqa: ANN401  anything that can be called
+    """The code of a function and the values that it uses: defaults, closure, bound arguments, attributes."""
+    if issubclass(type(function), partial):
+        return _content(function.func) + repr((function.args, sorted(function.keywords.items()))).encode()
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return state_of(function).encode()
+    closed_over: list[Any] = [cell.cell_contents for cell in function.__closure__ or ()]
+    owner = state_of(getattr(function, "__self__", None))
+    values = (closed_over, function.__defaults__, function.__kwdefaults__, owner)
+    return marshal.dumps(code) + repr(values).encode()
+
+
+def state_of(owner: object) -> str:
+    """The type and the attributes of an object, which tell it from others of its type."""
+    return "" if owner is None else f"{type(owner)} {getattr(owner, '__dict__', None) or owner!r}"
 
 
 def _is_async(function: object) -> bool:

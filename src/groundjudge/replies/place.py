@@ -68,7 +68,10 @@ def json_mark(value: object, scale: Scale, reply: Reply) -> Mark:
     if isinstance(value, str):
         return mark(value, scale, reply)
     if scale.choices:  # true, false and whole numbers are labels too, if the scale has them
-        return mark(str(value) if isinstance(value, int) else f"JSON: {value}", scale, reply)
+        if isinstance(value, int):
+            return mark(str(value), scale, reply)
+        message = f"the verdict must be one of {', '.join(scale.choices)}, as a string and nothing else"
+        raise ReplyError("unknown_label", reply.text, message)
 
     def error(code: str) -> ReplyError:
         message = f"the score must be one number on {scale}, not {str(value)[:80]!r}"
@@ -112,5 +115,5 @@ def _mark_or_none(place: str, scale: Scale, reply: Reply) -> Mark | None:
 
 def _labels_in(place: str, scale: Scale) -> set[str]:
     """The labels that a text lists; none if it says anything else."""
-    named = {scale.named(piece) for piece in BETWEEN_LABELS.split(place)}
+    named = {scale.named(piece) for piece in BETWEEN_LABELS.split(place) if piece.strip()}
     return {label for label in named if label} if None not in named else set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from collections import Counter
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -107,7 +108,8 @@ def arun(  # noqa: PLR0913  independent options
         deadline: the time limit of one verdict in seconds, above 0, with all attempts and waits. A row
             that takes longer gets an error with the code `timeout`. A function that blocks cannot be
             stopped: its thread keeps running.
-        max_calls: the maximum number of calls to models, with re-asks and without replies from a cache.
+        max_calls: the maximum number of calls to models, with re-asks and without replies from a cache. With
+            a budget, fewer panels are in progress at a time, so that their votes become verdicts.
         max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
         previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
             is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
@@ -115,7 +117,7 @@ def arun(  # noqa: PLR0913  independent options
             not answer, and with "" when the waiting ends.
 
     Raises:
-        ValueError: there is no judge, or a number is out of its range.
+        ValueError: there is no judge, two have one name, or a number is out of its range.
         TypeError: `judges` contains a name, or `cases` is a single case or a string.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
             message), `no_endpoint`, `connection` when an endpoint has never answered and the connection
@@ -139,7 +141,8 @@ def arun(  # noqa: PLR0913  independent options
     async def judged(judge: AnyJudge, case: Case) -> Verdict | ModelError:
         return await _judged(judge, case, throttle, deadline)
 
-    return _verdicts(_jobs(listed, cases, previous), judged, concurrency, ordered=ordered)
+    rows = _rows_at_once(concurrency, listed, max_calls, max_tokens)
+    return _verdicts(_jobs(listed, cases, previous), judged, rows, ordered=ordered)
 
 
 def run(  # noqa: PLR0913  as above
@@ -209,7 +212,24 @@ def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
     if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judge objects, not names: load() returns the Judge of a name"
         raise TypeError(message)
+    repeated = [name for name, count in Counter(judge.name for judge in listed).items() if count > 1]
+    if repeated:
+        message = f"two judges have the name {repeated[0]!r}: change `name` in one of the prompt files"
+        raise ValueError(message)
     return listed
+
+
+def _rows_at_once(
+    concurrency: int, judges: Sequence[AnyJudge], max_calls: int | None, max_tokens: int | None
+) -> int:
+    """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
+    votes = max(len(judge.rubrics) for judge in judges)
+    limits = [concurrency]
+    if votes > 1 and max_calls:
+        limits.append(max_calls // (2 * votes))
+    if votes > 1 and max_tokens:
+        limits.append(concurrency // votes)
+    return max(1, min(limits))
 
 
 async def _jobs(
