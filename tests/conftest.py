@@ -14,7 +14,7 @@ for name in [*os.environ]:
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 
-settings.register_profile("patient", deadline=None, max_examples=50)  # a busy machine is no failing test
+settings.register_profile("patient", deadline=None, max_examples=30)  # a busy machine is no failing test
 settings.load_profile("patient")
 
 pytest_plugins = ["command_line"]  # its fixtures: invoke and file_of

@@ -1043,7 +1043,7 @@ def reuploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,
     return server
 
 
-@pytest.fixture(params=[uploaded, auploaded])
+@pytest.fixture(params=[uploaded, pytest.param(auploaded, marks=pytest.mark.soak)])
 def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return cast("Callable[..., StandIn]", request.param)
 
@@ -1156,7 +1156,7 @@ def llm_runs(server: StandIn) -> list[Body]:
     return [run for run in server.of_project("evaluators") if run["run_type"] == "llm"]
 
 
-@pytest.fixture(params=[uploaded, auploaded, reuploaded])
+@pytest.fixture(params=[uploaded, pytest.param(auploaded, marks=pytest.mark.soak), reuploaded])
 def any_upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
     return cast("Callable[..., StandIn]", request.param)
 

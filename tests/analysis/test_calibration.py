@@ -45,7 +45,8 @@ def separable_rows(n: int = 200) -> Joined:
     return joined(scores.round(3).tolist(), labels.astype(int).tolist())
 
 
-@pytest.mark.parametrize("folds", [None, pytest.param(5, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("folds", [None, 5])
 def test_threshold_fitted_to_random_labels_beats_chance_only_on_its_own_rows(folds: int | None) -> None:
     found = [calibrate(random_rows(seed), folds=folds, resamples=100, seed=seed) for seed in range(40)]
     fitted, tested = (

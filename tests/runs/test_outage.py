@@ -67,7 +67,14 @@ def number_in(body: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize(
     ("n_rows", "concurrency", "ordered"),
-    [(960, 16, False), (960, 16, True), (960, 1, False), (3, 16, False), (1, 1, True), (1, 16, False)],
+    [
+        (960, 16, False),
+        (1, 1, True),
+        *(
+            pytest.param(*row, marks=pytest.mark.soak)
+            for row in ((960, 16, True), (960, 1, False), (3, 16, False), (1, 16, False))
+        ),
+    ],
 )
 def test_a_closed_port_ends_the_run(closed: str, n_rows: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
     judging = run(judge_named("j", at(closed)), rows(n_rows), concurrency=concurrency, ordered=ordered)
