@@ -38,7 +38,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             def stand_in(_: str) -> object:
                 return model
 
-            monkeypatch.setattr("groundjudge.cli.run.as_model", stand_in)
+            monkeypatch.setattr("groundjudge.cli.judging.as_model", stand_in)
         return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=given)
 
     return call

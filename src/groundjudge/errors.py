@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from groundjudge.verdict import Verdict
 
 STATUS_CODES = {
@@ -65,6 +68,12 @@ class ModelError(GroundjudgeError):
 
 class PanelError(GroundjudgeError):
     """The votes of a panel give no verdict. Code: no_majority."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest known one, if there is a near one."""
+    nearest = get_close_matches(name, list(known), 1)
+    return f", did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def code_of_status(status: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict
 
+from groundjudge.errors import did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
 
@@ -61,7 +61,6 @@ def check_options(options: Iterable[str], known: type[Any]) -> None:
     names = list(known.__annotations__)
     for option in options:
         if option not in names:
-            nearest = get_close_matches(option, names, 1)
-            hint = f", did you mean {nearest[0]!r}?" if nearest else ";"
+            hint = did_you_mean(option, names) or ";"
             message = f"unknown option {option!r}{hint} The options are: {', '.join(names)}"
             raise TypeError(message)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import Any
 
-from groundjudge.errors import CaseError
+from groundjudge.errors import CaseError, did_you_mean
 
 
 def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
@@ -41,8 +40,8 @@ def check_paths(where: Mapping[str, str], fields: Collection[str], roots: Collec
     """
     for field, path in where.items():
         if field not in fields:
-            nearest = _nearest(field, fields) or ";"
-            message = f"unknown field {field!r}{nearest} The fields are: {', '.join(fields)}"
+            hint = did_you_mean(field, fields) or ";"
+            message = f"unknown field {field!r}{hint} The fields are: {', '.join(fields)}"
             raise CaseError("unknown_field", message, field)
         _check_root(path, roots)
 
@@ -51,12 +50,7 @@ def _check_root(path: str, roots: Collection[str]) -> None:
     root = str(path).partition(".")[0]
     if root not in roots:
         message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-        raise CaseError("bad_path", message + _nearest(root, roots), str(path))
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    nearest = get_close_matches(name, known, 1)
-    return f", did you mean {nearest[0]!r}?" if nearest else ""
+        raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
 
 
 def _inside(value: Any, name: str) -> Any:  # noqa: ANN401

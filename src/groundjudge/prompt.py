@@ -380,9 +380,10 @@ def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
     try:
-        text = f"\n{head}"  # one line down, so that errors name the line of the file
-        _refuse_repeated_keys(yaml.compose(text, yaml.SafeLoader))
-        loaded = yaml.safe_load(text)
+        loader: Any = yaml.SafeLoader(f"\n{head}")  # one line down, so that errors name the line of the file
+        root = loader.get_single_node()
+        _refuse_repeated_keys(root)
+        loaded = None if root is None else loader.construct_document(root)
     except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
         message = f"{path}: the front matter is not valid YAML: {error}"
         raise PromptError("bad_front_matter", message, path) from error
@@ -391,21 +392,25 @@ def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
     return {key: value for key, value in (loaded or {}).items() if value is not None}
 
 
-def _refuse_repeated_keys(node: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
+def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
     """Raise a ValueError if a mapping has a key twice: YAML would keep the last one only."""
-    if node is None or isinstance(node.value, str):
-        return
-    inside: list[Any] = list(node.value)
-    if node.id == "mapping":
-        seen = set[str]()
-        for key, _ in node.value:
-            if str(key.value) in seen:
-                message = f"the key {key.value!r} occurs twice{key.start_mark}"
-                raise ValueError(message)
-            seen.add(str(key.value))
-        inside = [value for _, value in node.value]
-    for child in inside:
-        _refuse_repeated_keys(child)
+    nodes: list[Any] = [] if root is None else [root]
+    seen = set[int]()
+    for node in nodes:  # which grows; a node with an anchor can stand in several places
+        if isinstance(node.value, str) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "mapping":
+            _refuse_repeated([key for key, _ in node.value])
+        nodes += [value for _, value in node.value] if node.id == "mapping" else node.value
+
+
+def _refuse_repeated(keys: Sequence[Any]) -> None:
+    names = [str(key.value) for key in keys]
+    for index, key in enumerate(keys):
+        if names[index] in names[:index]:
+            message = f"the key {key.value!r} occurs twice{key.start_mark}"
+            raise ValueError(message)
 
 
 def _input_list(inputs: object) -> object:

@@ -178,13 +178,16 @@ class Rubric:
             CaseError: the case lacks what the prompt needs, or cannot be read.
         """
         case = Case.of(case)
-        more = {
-            **(PROBABILITIES if self.weighted else {}),
-            **(self.response_format if self.structured == "always" else {}),
-        }
-        return Request(self.prompt.render(case), {**more, **self.prompt.parameters}, self, case)
+        return Request(self.prompt.render(case), self.parameters, self, case)
 
-    @property
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """What is sent along with the messages of a first request; the prompt's own parameters come first."""
+        probabilities: Mapping[str, Any] = PROBABILITIES if self.weighted else {}
+        always: Mapping[str, Any] = self.response_format if self.structured == "always" else {}
+        return {**probabilities, **always, **self.prompt.parameters}
+
+    @cached_property
     def response_format(self) -> Mapping[str, Any]:
         """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
         schema = None if self.structured == "never" else self.format.schema(self.scale)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_one
 
-from groundjudge import Choices, Json, Judge, load
+from groundjudge import Choices, Json, Judge
 from groundjudge.models.openai import OpenAIModel
 
 pytestmark = pytest.mark.soak
@@ -93,13 +94,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     del server
 
 
-judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
-
-
 def judge_at(url: str, folder: Path, **options: Any) -> Judge:
     path = folder / "tiny.prompty"
     path.write_text(PROMPT)
-    return judge_of(path, model=OpenAIModel("tiny", base_url=url), **options)
+    return load_one(path, model=OpenAIModel("tiny", base_url=url), **options)
 
 
 def test_score_is_the_probability_that_the_server_gives_to_yes(url: str, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import openai
 import pytest
+from any_options import load_one
 from command_line import ROW
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -33,12 +34,9 @@ FEW = Text(text_of(PIECES), logprobs=logprobs_of(PIECES, most=1))
 FORBIDDEN = Status(403, "You are not allowed to request logprobs from this model", "invalid_request_error")
 
 
-judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
-
-
 def judge_at(server: StandIn, **options: Any) -> Judge:
     settings: dict[str, Any] = {"weighted": True, "model": OpenAIModel("m", base_url=server.url), **options}
-    return judge_of("groundedness", **settings)
+    return load_one("groundedness", **settings)
 
 
 def assert_weighted(verdict: Verdict) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from any_options import load_one
 from command_line import ROW
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,12 +42,9 @@ NO_SCHEMA = Status(400, "Invalid parameter: 'response_format' of type 'json_sche
 NO_JSON = Status(400, "This response_format type is unavailable now")
 
 
-judge_of: Callable[..., Judge] = load  # its overloads hide the type from calls with **options
-
-
 def judge_at(server: StandIn, **options: Any) -> Judge:
     model = OpenAIModel("m", base_url=server.url)
-    return judge_of("confidence_grounding", **{"model": model, **options})
+    return load_one("confidence_grounding", **{"model": model, **options})
 
 
 def kinds(sent: Sequence[Mapping[str, Any]]) -> list[str | None]:
@@ -180,7 +178,7 @@ def test_schema_allows_what_the_format_writes_and_nothing_off_the_scale(
 def test_response_format_is_sent_when_it_is_due(options: dict[str, Any], expected: list[str | None]) -> None:
     model = ScriptedModel(PROSE)
     with pytest.raises(ReplyError):
-        judge_of("confidence_grounding", model=model, **options).judge(ROW)
+        load_one("confidence_grounding", model=model, **options).judge(ROW)
     assert kinds([request.parameters for request in model.asked]) == expected
 
 
@@ -382,5 +380,5 @@ def test_function_gets_no_response_format_that_only_a_reask_would_add(
         sent.append(request.parameters)
         return PROSE if len(sent) == 1 else GOOD
 
-    assert judge_of("confidence_grounding", model=model, **options).judge(ROW).attempts == 2
+    assert load_one("confidence_grounding", model=model, **options).judge(ROW).attempts == 2
     assert kinds(sent) == expected

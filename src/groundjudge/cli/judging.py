@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +11,12 @@ from groundjudge.cli.screen import fail
 from groundjudge.judge import Judge
 from groundjudge.loading import load
 from groundjudge.model import Model
+from groundjudge.models.cached import CachedModel
+from groundjudge.models.lookup import as_model
 from groundjudge.options import RubricOptions
 from groundjudge.panel import AnyJudge, Stop, panel, repeated
 from groundjudge.rubric import names
+from groundjudge.runs.run import named_twice
 from groundjudge.votes import Rule
 
 
@@ -46,6 +48,12 @@ class Wanted:
         return [*dict.fromkeys(self.judges or names())]
 
 
+def cached_model(name: str, cache: str | None) -> Model:
+    """The model of a name, with a file that keeps its replies if one is given."""
+    model = as_model(name)
+    return CachedModel(model, cache) if cache else model
+
+
 def judges_of(wanted: Wanted, model_of: Callable[[str], Model]) -> list[AnyJudge]:
     """The judges: one for each name, or one panel of several prompts.
 
@@ -62,11 +70,11 @@ def judges_of(wanted: Wanted, model_of: Callable[[str], Model]) -> list[AnyJudge
     if fault:
         fail(fault)
     models = [model_of(name) for name in wanted.models or ()]
-    if (twice := _named_twice(models)) is not None:
+    if (twice := named_twice(models)) is not None:
         fail(f"--model: two models have the name {twice!r}: to ask one model several times, use --repeats")
     by_name = [[load(name, model=each, **wanted.options) for each in models] for name in wanted.names]
     judges = _voting(wanted, by_name)
-    if (twice := _named_twice(judges)) is not None:
+    if (twice := named_twice(judges)) is not None:
         fail(f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")
     return judges
 
@@ -102,8 +110,3 @@ def _fault(wanted: Wanted) -> str:
         ),
     }
     return next((fault for fault, is_so in faults.items() if is_so), "")
-
-
-def _named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
-    counts = Counter(each.name for each in items)
-    return next((name for name, count in counts.items() if count > 1), None)

@@ -104,6 +104,24 @@ EmptyResponseChoice: TypeAlias = Annotated[
         help="What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
     ),
 ]
+Concurrency: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")]
+OverwriteFlag: TypeAlias = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
+]
+Deadline: TypeAlias = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."),
+]
+MaxCalls: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
+]
+MaxTokens: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
+]
+CacheFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
+]
 PriceIn: TypeAlias = Annotated[
     float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million prompt tokens.")
 ]

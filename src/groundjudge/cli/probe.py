@@ -12,17 +12,30 @@ from typing import Annotated
 import typer
 
 from groundjudge.case import Case
-from groundjudge.cli.estimate import show_estimates
+from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, judges_of
+from groundjudge.cli.judging import Wanted, cached_model, judges_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import MODELS, FieldPaths, FormatChoice, PriceIn, PriceOut, judge_names
+from groundjudge.cli.options import (
+    MODELS,
+    CacheFile,
+    Concurrency,
+    Deadline,
+    FieldPaths,
+    FormatChoice,
+    MaxCalls,
+    MaxTokens,
+    OverwriteFlag,
+    PriceIn,
+    PriceOut,
+    judge_names,
+)
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run import cached_model, fail_if_stopped, previous_verdicts, report_connection
 from groundjudge.cli.run_summary import show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
+from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection
 from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
@@ -83,31 +96,17 @@ def probe(  # noqa: PLR0913  one per option
         tuple[str, str] | None,
         typer.Option(metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."),
     ] = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")] = 16,
+    concurrency: Concurrency = 16,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the file --out: judge only what is missing.")
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
-    ] = False,
-    deadline: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."
-        ),
-    ] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
-    ] = None,
+    overwrite: OverwriteFlag = False,
+    deadline: Deadline = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
-    cache: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
-    ] = None,
+    cache: CacheFile = None,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
 

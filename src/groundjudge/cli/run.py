@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +10,21 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, judges_of
+from groundjudge.cli.judging import Wanted, cached_model, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
+    CacheFile,
     CasesFile,
+    Concurrency,
+    Deadline,
     EmptyResponseChoice,
     FieldPaths,
     FormatChoice,
     JudgeNames,
+    MaxCalls,
+    MaxTokens,
     ModelNames,
+    OverwriteFlag,
     PanelFlag,
     PriceIn,
     PriceOut,
@@ -34,16 +39,11 @@ from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
-from groundjudge.errors import ModelError
-from groundjudge.model import Model
-from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
+from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection
 from groundjudge.options import RubricOptions
-from groundjudge.panel import AnyJudge
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
-from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
@@ -66,7 +66,7 @@ def run(  # noqa: PLR0913  one per option
         str,
         typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
     ] = STDIO,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")] = 16,
+    concurrency: Concurrency = 16,
     min_coverage: Annotated[
         float,
         typer.Option(
@@ -90,27 +90,13 @@ def run(  # noqa: PLR0913  one per option
             "--resume", help="Continue the file --out: judge only missing rows and rows with an error."
         ),
     ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
-    ] = False,
-    deadline: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."
-        ),
-    ] = None,
-    max_calls: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
-    ] = None,
+    overwrite: OverwriteFlag = False,
+    deadline: Deadline = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
-    cache: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
-    ] = None,
+    cache: CacheFile = None,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
@@ -171,12 +157,6 @@ def run(  # noqa: PLR0913  one per option
         raise typer.Exit(_status(outcome, min_coverage))
 
 
-def cached_model(name: str, cache: str | None) -> Model:
-    """The model of a name, with a file that keeps its replies if one is given."""
-    model = as_model(name)
-    return CachedModel(model, cache) if cache else model
-
-
 def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
     """Make sure that nothing that the command reads is overwritten."""
     inputs = [("the file of cases", cases), *prompt_files(judges)]
@@ -199,32 +179,6 @@ def _check_paths(cases: str, out: str) -> None:
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
 
-def previous_verdicts(
-    out: str, judges: Sequence[AnyJudge], *, resume: bool, overwrite: bool
-) -> AbstractContextManager[PreviousVerdicts | None]:
-    """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
-    if resume and overwrite:
-        fail("--resume continues the file --out and --overwrite replaces it: use one of them")
-    if resume and out == STDIO:
-        fail("--resume needs --out PATH, the file to continue")
-    if out == STDIO or not Path(out).is_file() or not Path(out).stat().st_size:
-        return nullcontext()
-    if not resume and not overwrite:
-        fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
-    return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
-
-
-@contextmanager
-def report_connection() -> Generator[None, None, None]:
-    """Report an endpoint that never answered."""
-    try:
-        yield
-    except ModelError as error:
-        if error.code != "connection":
-            raise
-        fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
-
-
 def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
     if not rows.n_read:
         fail(
@@ -236,14 +190,6 @@ def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
         fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
     if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
         fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
-
-
-def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
-    """Exit if the run ended early."""
-    if outcome.stopped:
-        kept = f"; the finished verdicts are in {out}, continue with --resume"
-        remedy = "" if out in {None, STDIO} else kept
-        fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
 
 
 def _status(outcome: Outcome, min_coverage: float) -> int:

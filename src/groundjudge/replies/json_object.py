@@ -170,14 +170,14 @@ class Json:
     def _mark(self, candidate: Candidate, scale: Scale, reply: Reply) -> Mark:
         """The candidate's verdict; for a repaired object, what stands in its raw text."""
         if candidate.raw is None:
-            return _strict_mark(candidate.score, scale, reply)
+            return json_mark(candidate.score, scale, reply)
         marks = {
             mark(match["string"] if match["string"] is not None else _bare(match["bare"]), scale, reply)
             for match in self._place.finditer(fold(candidate.raw).text)
         }
         if not marks:
             raise ReplyError("no_verdict", reply.text)
-        if len(marks) > 1 or marks != {_strict_mark(_bare(candidate.score), scale, reply)}:
+        if len(marks) > 1 or marks != {json_mark(_bare(candidate.score), scale, reply)}:
             raise ReplyError("ambiguous", reply.text)  # two ways of reading give two verdicts
         return marks.pop()
 
@@ -213,11 +213,6 @@ class Json:
         """Whether the text contains the beginning of another object with a score, or may do so if cut off."""
         opening = rest.find("{")
         return opening >= 0 and (is_cut_off(reply) or bool(self._place.search(rest, opening)))
-
-
-def _strict_mark(value: object, scale: Scale, reply: Reply) -> Mark:
-    """The verdict in valid JSON; a string is read like any other place."""
-    return json_mark(fold(value).text if isinstance(value, str) else value, scale, reply)
 
 
 def _schema(scale: Scale) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from groundjudge.errors import ReplyError
+from groundjudge.replies.folded import fold
 from groundjudge.replies.score import EMPHASIS, ends_in_number, number, on_scale, written
 from groundjudge.reply import Reply
 from groundjudge.scale import Scale
@@ -60,13 +61,13 @@ def mark(place: str, scale: Scale, reply: Reply, whose: str = "") -> Mark:
 
 
 def json_mark(value: object, scale: Scale, reply: Reply) -> Mark:
-    """Read a value of a JSON object; a string is read like any other place.
+    """Read a value of a JSON object; a string is folded and read like any other place.
 
     Raises:
         ReplyError: as for `mark`.
     """
     if isinstance(value, str):
-        return mark(value, scale, reply)
+        return mark(fold(value).text, scale, reply)
     if scale.choices:  # true, false and whole numbers are labels too, if the scale has them
         if isinstance(value, int):
             return mark(str(value), scale, reply)
@@ -96,8 +97,10 @@ def one_mark(places: Sequence[str], scale: Scale, reply: Reply, whose: str = "")
 
 def is_placeholder(place: str, scale: Scale) -> bool:
     """Whether a place only repeats the prompt: "your Score", or all labels of the scale in a row."""
-    if scale.choices and (scale.named(place) or len(_labels_in(place, scale)) == len(scale.choices)):
-        return scale.named(place) is None
+    if scale.named(place):
+        return False
+    if scale.choices and len(_labels_in(place, scale)) == len(scale.choices):
+        return True
     return bool(PLACEHOLDER.fullmatch(EMPHASIS.sub(" ", place)))
 
 

@@ -202,7 +202,7 @@ def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
     """The judges as a tuple.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is none, or two have one name.
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
@@ -212,11 +212,16 @@ def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
     if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judge objects, not names: load() returns the Judge of a name"
         raise TypeError(message)
-    repeated = [name for name, count in Counter(judge.name for judge in listed).items() if count > 1]
-    if repeated:
-        message = f"two judges have the name {repeated[0]!r}: change `name` in one of the prompt files"
+    if (twice := named_twice(listed)) is not None:
+        message = f"two judges have the name {twice!r}: change `name` in one of the prompt files"
         raise ValueError(message)
     return listed
+
+
+def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
+    """The first name that two models or two judges have; None if there is none."""
+    counts = Counter(each.name for each in items)
+    return next((name for name, count in counts.items() if count > 1), None)
 
 
 def _rows_at_once(

@@ -1,0 +1,48 @@
+"""The file --out of a command that judges: continued or refused, and what is said if the run ends early."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
+
+from groundjudge.cli.screen import INCOMPLETE, fail
+from groundjudge.errors import ModelError
+from groundjudge.panel import AnyJudge
+from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
+from groundjudge.runs.rows import STDIO
+
+
+def previous_verdicts(
+    out: str, judges: Sequence[AnyJudge], *, resume: bool, overwrite: bool
+) -> AbstractContextManager[PreviousVerdicts | None]:
+    """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
+    if resume and overwrite:
+        fail("--resume continues the file --out and --overwrite replaces it: use one of them")
+    if resume and out == STDIO:
+        fail("--resume needs --out PATH, the file to continue")
+    if out == STDIO or not Path(out).is_file() or not Path(out).stat().st_size:
+        return nullcontext()
+    if not resume and not overwrite:
+        fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
+    return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+@contextmanager
+def report_connection() -> Generator[None, None, None]:
+    """Report an endpoint that never answered."""
+    try:
+        yield
+    except ModelError as error:
+        if error.code != "connection":
+            raise
+        fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
+
+
+def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
+    """Exit if the run ended early."""
+    if outcome.stopped:
+        kept = f"; the finished verdicts are in {out}, continue with --resume"
+        remedy = "" if out in {None, STDIO} else kept
+        fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
