@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundjudge import Judge, as_judge, load
+from groundjudge import AnyJudge, Judge, as_judge, load
 
+load_any: Callable[..., AnyJudge] = load
 load_one: Callable[..., Judge] = load
 as_one: Callable[..., Judge] = as_judge
