@@ -171,6 +171,8 @@ class Judge:
     def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
+        Each error has the row's verdict (status "error") in its attribute `verdict`.
+
         Args:
             case: the case, or a mapping with its fields.
             perform: does each step of the conversation; whoever traces or throttles passes their own.
@@ -179,7 +181,6 @@ class Judge:
             CaseError: the case cannot be judged as it is; no call was made.
             ModelError: the model returned no reply.
             ReplyError: no reply could be read.
-            Each has the row's verdict (status "error") in its attribute `verdict`.
         """
         return drive(self.conversation(case), perform)
 

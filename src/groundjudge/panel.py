@@ -142,10 +142,11 @@ class Panel:
     def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
         """Judge a case; see `Judge.judge`. Each vote is a step, with the steps of its conversation inside.
 
+        Each error has the row's verdict (status "error") in its attribute `verdict`.
+
         Raises:
             PanelError: `no_majority`.
             GroundjudgeError: no judge could vote, all for the same reason.
-            Each has the row's verdict (status "error") in its attribute `verdict`.
         """
         return drive(self.conversation(case), perform)
 

@@ -96,8 +96,8 @@ class Rubric:
         _check_format(self.format)
         _check_scale(self.scale)
         _check_threshold(self.threshold)
-        _check_choice("empty_response", self.empty_response, EmptyResponse)
-        _check_choice("structured", self.structured, Structured)
+        _check_choice("bad_empty_response", self.empty_response, EmptyResponse)
+        _check_choice("bad_structured", self.structured, Structured)
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
@@ -399,11 +399,11 @@ def _check_threshold(threshold: object) -> None:
         raise PromptError("bad_threshold", message, str(threshold))
 
 
-def _check_choice(option: str, choice: object, choices: object) -> None:
+def _check_choice(code: str, choice: object, choices: object) -> None:
     names = get_args(choices)
     if choice not in names:
+        option = code.removeprefix("bad_")
         message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
-        code = f"bad_{option}"
         raise PromptError(code, message, str(choice))
 
 

@@ -1,0 +1,101 @@
+"""What `mkdocs.yml` cannot say: MkDocs calls the functions `on_...` of this file while it builds the site.
+
+They let pages link to files outside `docs`, list the frameworks' modules, and fail the build if a public name
+is not in the reference or has no docstring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from os.path import relpath
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+ROOT = Path(__file__).parents[1]
+SOURCE = "https://github.com/groundjudge/groundjudge/blob/main"
+LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#]+)")
+EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
+ADAPTER = """## {title}
+
+::: groundjudge.adapters.{name}
+    options: {{show_root_heading: false, show_root_toc_entry: false, heading_level: 3}}
+"""
+ALSO = {
+    "deepeval": """### What all metrics have in common
+
+::: groundjudge.adapters.deepeval._Judged
+    options: {members: [], show_root_heading: false, show_root_toc_entry: false}
+"""
+}
+"""What is said once for several names of an adapter."""
+TITLES = {
+    "deepeval": "DeepEval",
+    "langchain": "LangChain",
+    "langsmith": "LangSmith",
+    "mlflow": "MLflow",
+    "opentelemetry": "OpenTelemetry",
+    "promptfoo": "promptfoo",
+    "pydantic_evals": "pydantic-evals",
+}
+INTERNAL = {"groundjudge.evidence", "groundjudge.replies", "groundjudge.analysis.libraries"}
+"""Modules whose `__all__` is for the library itself."""
+
+
+def on_page_markdown(markdown: str, page: Any, **_: object) -> str:  # noqa: ANN401  MkDocs has its own types
+    """Link to the repository where a page names a file outside `docs`, and list the adapters."""
+    folder = (ROOT / "docs" / page.file.src_uri).parent
+    markdown = LINK.sub(lambda link: _in_repository(folder, link["path"]), markdown)
+    return markdown.replace(EVERY_ADAPTER, "\n".join(_adapters()))
+
+
+def _in_repository(folder: Path, link: str) -> str:
+    """The address of a file outside `docs`; other links as they are, for MkDocs to check."""
+    path = (folder / link).resolve()
+    if path.is_relative_to(ROOT / "docs") or not path.is_relative_to(ROOT) or not path.exists():
+        return link
+    return f"{SOURCE}/{relpath(path, ROOT)}"
+
+
+def _adapters() -> Iterator[str]:
+    for file in sorted((ROOT / "adapters").glob("[a-z]*.py")):
+        yield ADAPTER.format(name=file.stem, title=TITLES.get(file.stem, file.stem.capitalize()))
+        yield ALSO.get(file.stem, "")
+
+
+def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401
+    """Fail unless the pages that are now rendered show every public name, each with its docstring.
+
+    Raises:
+        SystemExit: a public name is on no page of the reference, or has no docstring.
+    """
+    shown = set(config.plugins["mkdocstrings"].handlers.inventory)
+    package = griffe.load("groundjudge", search_paths=[ROOT / "src"], allow_inspection=False)
+    wrong = [fault for name in public_names(package) for fault in _faults(package, name, shown)]
+    if wrong:
+        raise SystemExit("\n".join(("the reference is incomplete:", *wrong)))
+    return env
+
+
+def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
+    """The names in the `__all__` of every public module, each with the path of its module.
+
+    A function with the name of its file is found inside it: `groundjudge.panel.panel`.
+    """
+    if package.path not in INTERNAL:
+        for name in package.exports or ():
+            yield (
+                f"{package.path}.{name}.{name}" if f"{name}" in package.modules else f"{package.path}.{name}"
+            )
+    for module in package.modules.values():
+        if not module.is_alias:
+            yield from public_names(module)
+
+
+def _faults(package: griffe.Object | griffe.Alias, name: str, shown: set[str]) -> Iterator[str]:
+    if name not in shown:
+        yield f"  {name} is on no page: write '::: {name}' into a page of docs/reference"
+    if not package[name.partition(".")[2]].has_docstring:
+        yield f"  {name} has no docstring"
