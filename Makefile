@@ -8,7 +8,7 @@ VERDICTS := build/demo.jsonl
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
-.PHONY: demo test test-browser test-lowest lint types offline-figures bench soak format clean
+.PHONY: demo test test-browser test-lowest lint types docs pages offline-figures bench soak format clean
 
 demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
 	@mkdir -p build
@@ -32,15 +32,22 @@ format: $(VENV)/lint.installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over checkout, README and installed wheel
+types: $(VENV)/types.installed $(WHEEL)/types.installed ## strict, over checkout, pages and installed wheel
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pyright --pythonpath $(BIN)/python
-	@mkdir -p build
-	$(BIN)/python tests/readme_blocks.py > build/readme.py
-	$(BIN)/python -m mypy build/readme.py
-	$(BIN)/python -m pyright --pythonpath $(BIN)/python build/readme.py
+	rm -rf build/pages
+	$(BIN)/python tests/pages.py types build/pages
+	$(BIN)/python -m mypy build/pages/*.py
+	$(BIN)/python -m pyright --pythonpath $(BIN)/python build/pages
 	cd $(WHEEL) && bin/python -m mypy --strict -p groundjudge
 	$(BIN)/python -m pyright --pythonpath $(WHEEL)/bin/python --project tests/typing
+
+docs: $(VENV)/docs.installed ## the documentation site, in build/site; anything wrong with it is an error
+	$(BIN)/python tools/errors_page.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+pages: $(VENV)/test.installed ## write what the commands in README and docs print into them: PAGES="README.md"
+	$(BIN)/python tests/pages.py refresh $(PAGES)
 
 offline-figures: $(VENV)/test.installed ## how good the offline judges are on labelled files: FILES="a.jsonl b.jsonl"
 	@$(BIN)/python tools/offline_figures.py $(FILES)
@@ -75,6 +82,10 @@ $(VENV)/test.installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/browser.installed: pyproject.toml $(VENV)/test.installed
 	$(BIN)/python -m pip install --quiet --group browser
+	@touch $@
+
+$(VENV)/docs.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable . --group docs
 	@touch $@
 
 $(VENV)/lint.installed: pyproject.toml | $(BIN)/python

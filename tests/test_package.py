@@ -43,6 +43,10 @@ def test_wheel_built_from_the_sdist_holds_every_prompt_and_adapter_and_the_examp
     assert "groundjudge/py.typed" in held
     assert zipfile.Path(wheel, "groundjudge/cli/cases.jsonl").read_bytes() == CASES.read_bytes()
     assert not [name for name in held if not name.startswith(("groundjudge/", "groundjudge-"))]
+    (metadata,) = [name for name in held if name.endswith(".dist-info/METADATA")]
+    readme = zipfile.Path(wheel, metadata).read_text(encoding="utf-8")
+    assert "(https://github.com/groundjudge/groundjudge/blob/main/docs/quickstart.md)" in readme
+    assert "](docs/" not in readme  # PyPI would not find it
 
 
 def test_importing_loads_no_framework_and_no_client() -> None:

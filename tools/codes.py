@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -41,7 +41,11 @@ class File:
         self.path = path
         self.tree = ast.parse(path.read_text(encoding="utf-8"))
         self.nodes = [*ast.walk(self.tree)]
-        self.parents = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
+        """The node around each node."""
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
         """What encloses a node, the nearest first."""

@@ -1,12 +1,14 @@
 """Writes docs/errors.md: every code of the library's errors and warnings, with its cause and its remedy.
 
-The codes come from the source (codes.py), causes and remedies from errors.toml.
+The codes come from the source (codes.py), causes and remedies from errors.toml. With --check, nothing is
+written.
 """
 
 from __future__ import annotations
 
+import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -80,12 +82,20 @@ def _anchor(kind: str, code: str) -> str:
     return code if others[0] == kind else f"{kind.removesuffix('Error').lower()}-{code}"
 
 
-def main(wrong: Iterable[str]) -> None:
-    """Write the page, unless something is wrong with the entries."""
-    if wrong := [*wrong]:
+def main() -> None:
+    """Write the page, or with --check find out whether it is as it would be written.
+
+    Raises:
+        SystemExit: the entries do not match the codes, or the page that is to be checked is stale.
+    """
+    wrong = faults()
+    if not wrong and "--check" not in sys.argv:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif not wrong and PAGE.read_text(encoding="utf-8") != page():
+        wrong = ["docs/errors.md is stale: run tools/errors_page.py, or make docs"]
+    if wrong:
         raise SystemExit("\n".join(wrong))
-    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(faults())
+    main()

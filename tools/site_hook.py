@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+from typer.testing import CliRunner
+
+from groundjudge.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = "https://github.com/groundjudge/groundjudge/blob/main"
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#]+)")
+COMMAND = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
 EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
+EVERY_COMMAND = "::: groundjudge --help\n"
 ADAPTER = """## {title}
 
 ::: groundjudge.adapters.{name}
@@ -45,10 +50,13 @@ INTERNAL = {"groundjudge.evidence", "groundjudge.replies", "groundjudge.analysis
 
 
 def on_page_markdown(markdown: str, page: Any, **_: object) -> str:  # noqa: ANN401  MkDocs has its own types
-    """Link to the repository where a page names a file outside `docs`, and list the adapters."""
+    """Link to the repository where a page names a file outside `docs`, and list adapters and commands."""
     folder = (ROOT / "docs" / page.file.src_uri).parent
     markdown = LINK.sub(lambda link: _in_repository(folder, link["path"]), markdown)
-    return markdown.replace(EVERY_ADAPTER, "\n".join(_adapters()))
+    for line, made in ((EVERY_ADAPTER, _adapters), (EVERY_COMMAND, _commands)):
+        if line in markdown:
+            markdown = markdown.replace(line, "\n".join(made()))
+    return markdown
 
 
 def _in_repository(folder: Path, link: str) -> str:
@@ -63,6 +71,14 @@ def _adapters() -> Iterator[str]:
     for file in sorted((ROOT / "adapters").glob("[a-z]*.py")):
         yield ADAPTER.format(name=file.stem, title=TITLES.get(file.stem, file.stem.capitalize()))
         yield ALSO.get(file.stem, "")
+
+
+def _commands(*names: str) -> Iterator[str]:
+    """The help of a command, and of the commands in it."""
+    text = CliRunner(env={"COLUMNS": "100"}).invoke(app, [*names, "--help"]).stdout
+    yield f"## groundjudge {' '.join(names)}\n\n```text\n{text.strip()}\n```\n"
+    for name in COMMAND.findall(text.partition("\nCommands:\n")[2]):
+        yield from _commands(*names, name)
 
 
 def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 from command_line import COMMAND, Invoke, verdicts_in
-from readme_blocks import BLOCK
-from readme_blocks import COMMAND as COMMAND_LINE
 from standin_judges import standin
 from standin_openai import StandIn, Text
 
@@ -235,20 +233,3 @@ def test_killed_probe_is_resumed_without_asking_again(tmp_path: Path, cases: Pat
     assert n_kept < n_trials
     assert len({verdict.case_id for verdict in verdicts_in(out.read_text())}) == n_trials
     assert f"{n_kept} verdicts reused" in resumed.stdout
-
-
-def test_page_of_the_docs_shows_what_the_command_prints(command: Invoke) -> None:
-    page = Path(__file__).parents[2] / "docs" / "probe.md"
-    (block,) = (found for found in BLOCK.finditer(page.read_text()) if found["language"] == "console")
-    shown = COMMAND_LINE.search(block["code"])
-    assert shown
-    result = command(*shown["line"].split()[1:], columns=100)
-    printed = "".join(f"{line.rstrip()}\n" for line in result.stdout.splitlines())
-    assert printed == shown["output"]
-
-
-def test_python_of_the_docs_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = Path(__file__).parents[2] / "docs" / "probe.md"
-    (block,) = (found for found in BLOCK.finditer(page.read_text()) if found["language"] == "python")
-    exec(compile(block["code"], "probe.md", "exec"), {"__name__": "probe"})  # noqa: S102
-    assert capsys.readouterr().out.startswith("0.")
