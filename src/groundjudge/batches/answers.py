@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from groundjudge.batches.asking import Answer, Answers, custom_id
-from groundjudge.batches.lines import Result
+from groundjudge.batches.lines import Result, read_result
 from groundjudge.batches.state import State
+from groundjudge.errors import CaseError
 from groundjudge.model import Model
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request
@@ -25,6 +26,25 @@ def answers_in(state: State, read: Reader) -> Answers:
         return read(*found).answer if found else None
 
     return answer
+
+
+def keep_lines(state: State, lines: Iterable[str]) -> int:
+    """Keep the lines of a file of results in OpenAI's form; returns how many of them are no results."""
+    n_unreadable = 0
+    with state.change():
+        for line in filter(str.strip, lines):
+            try:
+                result = read_result(line)
+            except CaseError:
+                n_unreadable += 1
+            else:
+                state.answer(result.custom_id, "", line, is_reply=isinstance(result.answer, Reply))
+    return n_unreadable
+
+
+def read_line(model: str, line: str) -> Result:
+    """Read a line in OpenAI's form, for `answers_in`."""
+    return read_result(line, model)
 
 
 def usage_in(state: State, read: Reader) -> Usage:

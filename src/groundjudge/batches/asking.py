@@ -6,7 +6,7 @@ the next batch: the first batch holds the first requests, a second one what must
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from groundjudge.model import Model
 from groundjudge.panel import AnyJudge, Panel
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request
+from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Verdict
 
 Answer: TypeAlias = Reply | ModelError
@@ -71,6 +72,26 @@ def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
     return Settled(verdict, tuple(talk.asks))
 
 
+def asks_of(
+    judges: Sequence[AnyJudge],
+    rows: Iterable[Row],
+    answers: Answers = lambda _: None,
+    previous: Previous | None = None,
+) -> Iterator[tuple[Ask, ...]]:
+    """What must be asked, for each judge and row that it applies to; () where nothing must.
+
+    Args:
+        judges: the judges; panels must ask for all votes, see `asking_all`.
+        rows: the cases.
+        answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
+        previous: looks up the verdicts that are there already.
+    """
+    for number, row in enumerate(rows, 1):
+        for job in jobs_of(row, number, judges, previous):
+            asks = () if isinstance(job, Verdict) else settle(*job, answers).asks
+            yield tuple(ask for ask in asks if not (ask.why and ask.why.code == "bad_request"))
+
+
 def asking_all(judge: AnyJudge) -> AnyJudge:
     """The judge; a panel that asks for all votes at once, since a batch cannot wait for the first two."""
     return replace(judge, stop="never") if isinstance(judge, Panel) else judge
@@ -121,4 +142,4 @@ class _Talk:
             return answer
         why = answer or self.unread
         self.asks.append(Ask(name, model, request, why))
-        raise why or ModelError(UNANSWERED, f"{model.name}: no answer to {name} yet", model.name)
+        raise why or ModelError(UNANSWERED, f"{model.name}: no batch answered the request {name}", model.name)

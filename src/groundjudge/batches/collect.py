@@ -33,7 +33,9 @@ class Collected:
 
 
 def download(
-    state: State, providers: Providers, show: Callable[[PartOfRun, str], object] = lambda *_: None
+    state: State,
+    providers: Providers,
+    show: Callable[[PartOfRun, str], object] = lambda _part, _message: None,
 ) -> bool:
     """Ask how far each batch is, and keep the results of those that have ended.
 
@@ -102,7 +104,7 @@ def verdicts_in(  # noqa: PLR0913  independent options
 ) -> Generator[Verdict, None, None]:
     """The verdicts that the answers give, in the order of the rows. No model is called.
 
-    A request without an answer gives an error with the code `unanswered`, a reply that cannot be read its own.
+    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
 
     Args:
         answers: the answers.
@@ -135,12 +137,16 @@ def waits_in(state: State) -> Callable[[Ask], bool]:
     return is_waiting
 
 
-def answered(judge: AnyJudge, answers: Answers) -> AnyJudge:
-    """The judge with the answers that are there: it asks its model for the others."""
-    if isinstance(judge, Panel):
-        return replace(judge, judges=tuple(_answered(each, answers) for each in judge.judges))
-    return _answered(judge, answers)
+def answered(judges: Iterable[AnyJudge], answers: Answers) -> tuple[list[AnyJudge], list[AnsweredModel]]:
+    """The judges with the answers that are there, which ask their models for the others; and these models."""
+    models: dict[int, AnsweredModel] = {}
 
+    def of(judge: Judge) -> Judge:
+        known = models.setdefault(id(judge.model), AnsweredModel(judge.model, answers))
+        return replace(judge, model=known)
 
-def _answered(judge: Judge, answers: Answers) -> Judge:
-    return replace(judge, model=AnsweredModel(judge.model, answers))
+    changed = [
+        replace(judge, judges=tuple(map(of, judge.judges))) if isinstance(judge, Panel) else of(judge)
+        for judge in judges
+    ]
+    return changed, [*models.values()]

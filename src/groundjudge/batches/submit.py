@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from groundjudge.batches.asking import Answers, Ask, settle
+from groundjudge.batches.asking import Answers, Ask, asks_of
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State
-from groundjudge.errors import ModelError
+from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.backoff import wait_before
 from groundjudge.panel import AnyJudge
-from groundjudge.runs.run import Previous, Row, jobs_of
-from groundjudge.verdict import Verdict
+from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
 """The provider of each model, by the model's name."""
@@ -31,7 +30,7 @@ TRIES = 5
 """How often a batch is asked for before a part is left for the next command."""
 
 MOST_ROUNDS = 2
-"""A request that failed is sent again at most so often, less one."""
+"""So many times a request is sent at most that gets no reply."""
 
 LISTED_WITHIN = 10.0
 """Seconds within which a provider lists a batch that it has created."""
@@ -42,14 +41,12 @@ class Planned:
     """What a plan amounts to.
 
     Attributes:
-        n_rows: rows that were read.
         n_free: verdicts that need no request: errors, nothing to judge, or known already.
         n_shared: requests that equal rows share with earlier ones.
         n_requests: requests to send.
         n_parts: batches to create.
     """
 
-    n_rows: int = 0
     n_free: int = 0
     n_shared: int = 0
     n_requests: int = 0
@@ -78,6 +75,8 @@ class _Filling:
     def add(self, ask: Ask) -> None:
         if self.state.is_in_round(ask.custom_id, self.round_number):
             self.planned.n_shared += 1
+            return
+        if not isinstance(ask.why, ReplyError) and self.state.times_asked(ask.custom_id) >= MOST_ROUNDS:
             return
         model = ask.model.name
         provider = self.providers[model]
@@ -125,25 +124,14 @@ def plan(  # noqa: PLR0913  independent options
     round_number = 1 + int(state.settings.get("round", 0))
     filling = _Filling(state, providers, round_number, Planned())
     with state.change():
-        for number, row in enumerate(rows, 1):
-            filling.planned.n_rows += 1
-            for job in jobs_of(row, number, judges, previous):
-                asks = () if isinstance(job, Verdict) else settle(*job, answers).asks
-                filling.planned.n_free += not asks
-                for ask in asks:
-                    if _may_be_asked(ask, state):
-                        filling.add(ask)
+        for asks in asks_of(judges, rows, answers, previous):
+            filling.planned.n_free += not asks
+            for ask in asks:
+                filling.add(ask)
         for model in filling.open:
             filling.close(model)
         state.set({**(settings or {}), "round": round_number})
     return filling.planned
-
-
-def _may_be_asked(ask: Ask, state: State) -> bool:
-    """Whether asking can help: not after a rejected request, and not once too often."""
-    if isinstance(ask.why, ModelError):
-        return ask.why.code != "bad_request" and state.times_asked(ask.custom_id) < MOST_ROUNDS
-    return True
 
 
 def submit(
