@@ -1,0 +1,132 @@
+"""What must be asked about a case, given the answers that are already there.
+
+A conversation is replayed with the answers that it got so far. Each request without an answer is a request of
+the next batch: the first batch holds the first requests, a second one what must be asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from groundjudge.case import Case
+from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
+from groundjudge.judge import Step, drive, identity_of, key_of, perform
+from groundjudge.model import Model
+from groundjudge.panel import AnyJudge, Panel
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request
+from groundjudge.verdict import Verdict
+
+Answer: TypeAlias = Reply | ModelError
+"""A model's reply, or why there is none."""
+
+Answers: TypeAlias = Callable[[str], Answer | None]
+"""The answer to the request with that `custom_id`; None if there is none yet."""
+
+UNANSWERED = "unanswered"
+"""The code of the error of a request without an answer."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request without an answer that can be used.
+
+    Attributes:
+        custom_id: names the request in a batch. Equal requests have the same one.
+        model: whom to ask.
+        request: what to ask.
+        why: why it is asked again: the error of the last answer; None if nothing was answered.
+    """
+
+    custom_id: str
+    model: Model
+    request: Request
+    why: GroundjudgeError | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the answers say about a case.
+
+    Attributes:
+        verdict: the verdict by these answers alone.
+        asks: what can still be asked; () if the verdict cannot change.
+    """
+
+    verdict: Verdict
+    asks: tuple[Ask, ...]
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether an answer is missing, so that the verdict says nothing yet."""
+        return any(ask.why is None for ask in self.asks)
+
+
+def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
+    """The verdict that a judge gives on a case by the answers that are there. No model is called."""
+    talk = _Talk(answers, [])
+    verdict = judge.evaluate(case, talk.perform)
+    return Settled(verdict, tuple(talk.asks))
+
+
+def asking_all(judge: AnyJudge) -> AnyJudge:
+    """The judge; a panel that asks for all votes at once, since a batch cannot wait for the first two."""
+    return replace(judge, stop="never") if isinstance(judge, Panel) else judge
+
+
+def custom_id(model: Model, request: Request, attempt: int = 1) -> str:
+    """The name of a request in a batch, at most 64 letters, digits and hyphens.
+
+    It is `judge.key(case)` of the case without its id, so that equal rows share one request. Further votes
+    and requests that are made again have a number at the end.
+
+    Args:
+        model: whom to ask.
+        request: what to ask.
+        attempt: which request of its conversation it is, from 1.
+    """
+    identity = identity_of(request.rubric, model)
+    case = request.case.model_copy(update={"id": None})
+    vote = f"-v{request.repeat + 1}" if request.repeat else ""
+    again = f"-a{attempt}" if attempt > 1 else ""
+    return f"{key_of(identity, request.rubric.inputs, case)}{vote}{again}"
+
+
+@dataclass
+class _Talk:
+    """A conversation that is replayed; each vote of a panel is one of its own.
+
+    Attributes:
+        answers: the answers that are there.
+        asks: collects the requests that have none.
+        attempt: how many requests the conversation has made.
+        unread: why the last reply could not be read.
+    """
+
+    answers: Answers
+    asks: list[Ask]
+    attempt: int = 0
+    unread: ReplyError | None = None
+
+    def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+        if step.talk:
+            return drive(step.talk(step.given), _Talk(self.answers, self.asks).perform)
+        if step.model:
+            return self._answer(step.model, step.given)
+        try:
+            return perform(step)
+        except ReplyError as error:
+            self.unread = error
+            raise
+
+    def _answer(self, model: Model, request: Request) -> Reply:
+        self.attempt += 1
+        name = custom_id(model, request, self.attempt)
+        answer = self.answers(name)
+        if isinstance(answer, Reply):
+            return answer
+        why = answer or self.unread
+        self.asks.append(Ask(name, model, request, why))
+        raise why or ModelError(UNANSWERED, f"{model.name}: no answer to {name} yet", model.name)
