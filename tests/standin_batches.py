@@ -16,11 +16,14 @@ import json
 import random
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import formatdate
 from itertools import count
 from typing import Any, Final, Literal, Self, TypeAlias, cast
 
@@ -48,6 +51,7 @@ STAGES: Mapping[End, tuple[str, ...]] = {
 }
 """What follows "validating", one stage for each poll."""
 
+DAY = 86_400
 FINAL = {"completed", "failed", "expired", "cancelled"}
 
 KINDS = {
@@ -147,12 +151,14 @@ class Batch:
         answers: what became of each request, once it has ended, in any order.
         hidden_for: in how many more listings it does not appear.
         number: batches are numbered from 0 in order of creation.
+        created_at: when it was created, by the server's clock.
     """
 
     id: str
     requests: dict[str, dict[str, Any]]
     stages: list[str]
     number: int
+    created_at: float
     status: str = "validating"
     endpoint: str = COMPLETIONS
     input_file_id: str = ""
@@ -183,6 +189,7 @@ class BatchStandIn:
         max_lines: the most requests in a batch.
         max_bytes: the largest file, or the largest body with Anthropic's requests.
         ends: how the first batch ends, the second, and so on; the last is repeated.
+        ahead: the seconds by which the server's clock is ahead.
         share_done: the share of the requests of a batch that expires or is cancelled that are answered.
         hidden_for: in how many listings a new batch does not appear yet.
         slow: the stages that a batch stays in for one more poll each.
@@ -197,6 +204,7 @@ class BatchStandIn:
     max_lines: int = 50_000
     max_bytes: int = 200 * 2**20
     ends: Sequence[End] = ("completed",)
+    ahead: float = 0.0
     share_done: float = 0.5
     hidden_for: int = 0
     slow: Sequence[str] = ()
@@ -252,6 +260,7 @@ class BatchStandIn:
     async def _serve(self, up: threading.Event) -> None:
         self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**29)
+        app.on_response_prepare.append(self._stamp)
         for prefix in ("/v1", "/openai/v1", "/openai"):  # OpenAI, Azure, Azure with an api-version
             app.router.add_routes(
                 [
@@ -313,6 +322,12 @@ class BatchStandIn:
 
         return handle
 
+    def _now(self) -> float:
+        return time.time() + self.ahead
+
+    async def _stamp(self, _: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = formatdate(self._now(), usegmt=True)
+
     def _new_id(self, kind: str) -> str:
         return f"{kind}-{next(self._numbers)}"
 
@@ -333,7 +348,7 @@ class BatchStandIn:
         number = len(self.batches)
         end = self.ends[min(number, len(self.ends) - 1)]
         stages = [stage for stage in STAGES[end] for _ in range(1 + (stage in self.slow))]
-        batch = Batch(self._new_id(kind), requests, stages, number, hidden_for=self.hidden_for)
+        batch = Batch(self._new_id(kind), requests, stages, number, self._now(), hidden_for=self.hidden_for)
         self.batches[batch.id] = batch
         return batch
 
@@ -509,10 +524,10 @@ class BatchStandIn:
             "type": "message_batch",
             "processing_status": "ended" if ended else "canceling" if cancelling else "in_progress",
             "request_counts": {**counts, "processing": 0 if ended else len(batch.requests)},
-            "created_at": f"2030-01-01T00:00:{batch.number:02}Z",
-            "expires_at": f"2030-01-02T00:00:{batch.number:02}Z",
-            "ended_at": "2030-01-01T01:00:00Z" if ended else None,
-            "cancel_initiated_at": "2030-01-01T00:30:00Z" if cancelling else None,
+            "created_at": _time(batch.created_at),
+            "expires_at": _time(batch.created_at + DAY),
+            "ended_at": _time(batch.created_at) if ended else None,
+            "cancel_initiated_at": _time(batch.created_at) if cancelling else None,
             "archived_at": None,
             "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results" if ended else None,
         }
@@ -620,6 +635,10 @@ def _failed(
     return web.json_response(body, status=answer.status, headers=headers)
 
 
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
 def _no_such(thing: str) -> Status:
     return Status(404, f"No such {thing}", "not_found", type="invalid_request_error")
 
@@ -663,7 +682,7 @@ def _batch_object(batch: Batch) -> dict[str, Any]:
         "status": batch.status,
         "output_file_id": batch.output_file_id,
         "error_file_id": batch.error_file_id,
-        "created_at": batch.number,
+        "created_at": int(batch.created_at),
         # a batch that was never validated has no counts
         "request_counts": None if batch.status in {"validating", "failed"} else counts,
         "metadata": batch.metadata,

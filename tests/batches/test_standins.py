@@ -118,6 +118,7 @@ def test_a_batch_goes_on_with_each_poll_and_its_results_are_shuffled(dial: Dial)
     assert set(server.paid().values()) == {1}
 
 
+@pytest.mark.soak
 def test_what_failed_is_in_the_error_file_and_what_is_missing_nowhere(dial: Dial) -> None:
     answers: dict[int, LineAnswer] = {
         1: Status(429),
@@ -159,6 +160,7 @@ def test_a_faulty_file_is_refused(content: bytes, code: str) -> None:
     assert [each["code"] for each in errors] == [code]
 
 
+@pytest.mark.soak
 def test_a_batch_of_a_faulty_file_fails_without_counts_and_costs_nothing(dial: Dial) -> None:
     with BatchStandIn(max_lines=3) as server:
         client = dial(server)
@@ -170,11 +172,13 @@ def test_a_batch_of_a_faulty_file_fails_without_counts_and_costs_nothing(dial: D
     assert not server.paid()
 
 
+@pytest.mark.soak
 def test_a_file_that_is_too_large_is_refused(dial: Dial) -> None:
     with BatchStandIn(max_bytes=100) as server, pytest.raises(openai.BadRequestError, match="too large"):
         begin(dial(server), lines(4))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("end", "n_done"), [("expired", 2), ("cancelled", 2)])
 def test_a_batch_that_ends_early_has_some_replies(dial: Dial, end: str, n_done: int) -> None:
     with BatchStandIn(ends=["expired"]) as server:
@@ -191,6 +195,7 @@ def test_a_batch_that_ends_early_has_some_replies(dial: Dial, end: str, n_done: 
     assert {each["error"]["code"] for each in errors.values()} == {f"batch_{end}"}
 
 
+@pytest.mark.soak
 def test_batches_and_files_are_listed_in_pages_the_newest_first(dial: Dial) -> None:
     with BatchStandIn() as server:
         client = dial(server)
@@ -204,6 +209,7 @@ def test_batches_and_files_are_listed_in_pages_the_newest_first(dial: Dial) -> N
         assert server.calls.count("list") == 3
 
 
+@pytest.mark.soak
 def test_a_new_batch_appears_in_the_listing_late(dial: Dial) -> None:
     with BatchStandIn(hidden_for=2) as server:
         client = dial(server)
@@ -212,6 +218,7 @@ def test_a_new_batch_appears_in_the_listing_late(dial: Dial) -> None:
         assert client.batches.retrieve(batch.id).id == batch.id
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("takes_effect", [False, True])
 @pytest.mark.parametrize(
     ("answer", "error"),
@@ -234,7 +241,7 @@ def test_a_call_fails_as_planned(
     assert len(server.batches) == 2 + takes_effect
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_call_is_held(dial: Dial, moment: Any, *, goes_on: bool) -> None:
     with BatchStandIn() as server:
@@ -260,6 +267,7 @@ def test_a_call_is_held(dial: Dial, moment: Any, *, goes_on: bool) -> None:
         assert len(server.batches) == (moment == "after" or goes_on)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_download_is_held_midway(dial: Dial, *, goes_on: bool) -> None:
     with BatchStandIn() as server:
@@ -280,6 +288,7 @@ def test_a_download_is_held_midway(dial: Dial, *, goes_on: bool) -> None:
         assert len(results(client, done.output_file_id)) == 8
 
 
+@pytest.mark.soak
 def test_requests_are_answered_online_by_the_same_script(dial: Dial) -> None:
     with BatchStandIn(by_number({1: Status(400)})) as server:
         create = dial(server).chat.completions.create
@@ -290,6 +299,7 @@ def test_requests_are_answered_online_by_the_same_script(dial: Dial) -> None:
     assert len(server.chats) == 2
 
 
+@pytest.mark.soak
 def test_azures_client_finds_the_same_api() -> None:
     with (
         BatchStandIn() as server,
@@ -334,6 +344,7 @@ def test_a_batch_of_messages_ends_and_its_results_are_shuffled(post: Post) -> No
     assert set(server.paid().values()) == {1}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("faulty", "message"),
     [
@@ -347,6 +358,7 @@ def test_a_faulty_list_of_messages_is_refused(post: Post, faulty: list[MessageRe
         post(server).messages.batches.create(requests=faulty)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "params",
     [
@@ -368,6 +380,7 @@ def test_faulty_parameters_are_errors_of_their_request(post: Post, params: Mappi
     assert found.result.error.error.type == "invalid_request_error"
 
 
+@pytest.mark.soak
 def test_batches_of_messages_are_listed_in_pages_and_cancelled(post: Post) -> None:
     with BatchStandIn(hidden_for=1) as server:
         batches = post(server).messages.batches
@@ -380,6 +393,7 @@ def test_batches_of_messages_are_listed_in_pages_and_cancelled(post: Post) -> No
     assert kinds == ["canceled", "succeeded"]
 
 
+@pytest.mark.soak
 def test_messages_are_answered_online_by_the_same_script(post: Post) -> None:
     with BatchStandIn(by_number({1: Status(429, retry_after=1)})) as server:
         create = post(server).messages.create
