@@ -262,6 +262,7 @@ class Judge:
                         again = _with_the_error(request, error)
                     else:
                         raise
+                    again = replace(again, attempt=request.attempt + 1)
                     request = yield Step("prompt", case, partial(_ready, again))
                 else:
                     kept = ("attempts", "retries", "usage", "latency_s", "key", "model")

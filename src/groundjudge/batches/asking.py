@@ -76,21 +76,16 @@ def asking_all(judge: AnyJudge) -> AnyJudge:
     return replace(judge, stop="never") if isinstance(judge, Panel) else judge
 
 
-def custom_id(model: Model, request: Request, attempt: int = 1) -> str:
+def custom_id(model: Model, request: Request) -> str:
     """The name of a request in a batch, at most 64 letters, digits and hyphens.
 
     It is `judge.key(case)` of the case without its id, so that equal rows share one request. Further votes
     and requests that are made again have a number at the end.
-
-    Args:
-        model: whom to ask.
-        request: what to ask.
-        attempt: which request of its conversation it is, from 1.
     """
     identity = identity_of(request.rubric, model)
     case = request.case.model_copy(update={"id": None})
     vote = f"-v{request.repeat + 1}" if request.repeat else ""
-    again = f"-a{attempt}" if attempt > 1 else ""
+    again = f"-a{request.attempt}" if request.attempt > 1 else ""
     return f"{key_of(identity, request.rubric.inputs, case)}{vote}{again}"
 
 
@@ -101,13 +96,11 @@ class _Talk:
     Attributes:
         answers: the answers that are there.
         asks: collects the requests that have none.
-        attempt: how many requests the conversation has made.
         unread: why the last reply could not be read.
     """
 
     answers: Answers
     asks: list[Ask]
-    attempt: int = 0
     unread: ReplyError | None = None
 
     def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
@@ -122,8 +115,7 @@ class _Talk:
             raise
 
     def _answer(self, model: Model, request: Request) -> Reply:
-        self.attempt += 1
-        name = custom_id(model, request, self.attempt)
+        name = custom_id(model, request)
         answer = self.answers(name)
         if isinstance(answer, Reply):
             return answer

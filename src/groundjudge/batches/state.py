@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS parts (
 CREATE TABLE IF NOT EXISTS lines (part INTEGER NOT NULL, line TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS lines_of_part ON lines (part);
 CREATE TABLE IF NOT EXISTS asked (
-    custom_id TEXT PRIMARY KEY, part INTEGER NOT NULL, times INTEGER NOT NULL
+    custom_id TEXT PRIMARY KEY, part INTEGER NOT NULL, round INTEGER NOT NULL, times INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, custom_id TEXT NOT NULL UNIQUE, model TEXT NOT NULL, line TEXT NOT NULL,
@@ -40,9 +40,9 @@ CREATE TABLE IF NOT EXISTS answers (
 );
 """
 ASK = """
-INSERT INTO asked VALUES (?, ?, 1)
-ON CONFLICT (custom_id) DO UPDATE SET part = excluded.part, times = times + 1
-WHERE part != excluded.part
+INSERT INTO asked VALUES (?, ?, ?, 1)
+ON CONFLICT (custom_id) DO UPDATE SET part = excluded.part, round = excluded.round, times = times + 1
+WHERE round != excluded.round
 """
 ANSWER = """
 INSERT INTO answers (custom_id, model, line, is_reply) VALUES (?, ?, ?, ?)
@@ -93,7 +93,7 @@ class State:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30)
+        self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30, check_same_thread=False)
         self._file.executescript(TABLES)
 
     def close(self) -> None:
@@ -155,28 +155,33 @@ class State:
             "UPDATE parts SET status = ?, n_done = ? WHERE number = ?", (status, n_done, part.number)
         )
 
-    def ask(self, custom_id: str, part: int, line: str | None = None) -> bool:
-        """Put a request into a part; returns False if it is there already.
+    def ask(self, custom_id: str, part: int, round_number: int) -> None:
+        """Put a request into a part; no request is in two parts of one round."""
+        self._file.execute(ASK, (custom_id, part, round_number))
 
-        Args:
-            custom_id: its name.
-            part: the part's number.
-            line: its line, if it has to be kept.
-        """
-        is_new = self._file.execute(ASK, (custom_id, part)).rowcount > 0
-        if is_new and line is not None:
-            self._file.execute("INSERT INTO lines VALUES (?, ?)", (part, line))
-        return is_new
+    def keep_line(self, part: int, line: str) -> None:
+        """Keep the line of a request until its batch is created."""
+        self._file.execute("INSERT INTO lines VALUES (?, ?)", (part, line))
 
     def times_asked(self, custom_id: str) -> int:
-        """In how many parts a request is."""
+        """In how many rounds a request was."""
         found = self._file.execute("SELECT times FROM asked WHERE custom_id = ?", (custom_id,)).fetchone()
         return found[0] if found else 0
 
-    def is_in(self, custom_id: str, part: PartOfRun) -> bool:
-        """Whether a request was last asked in that part."""
-        found = self._file.execute("SELECT part FROM asked WHERE custom_id = ?", (custom_id,)).fetchone()
-        return found is not None and found[0] == part.number
+    def part_of(self, custom_id: str) -> PartOfRun | None:
+        """The part in which a request was last asked; None if it was not."""
+        columns = ", ".join(f"parts.{name}" for name in PART.split(", "))
+        statement = (
+            f"SELECT {columns} FROM asked JOIN parts ON parts.number = asked.part "  # noqa: S608  constants
+            "WHERE custom_id = ?"
+        )
+        found = self._file.execute(statement, (custom_id,)).fetchone()
+        return PartOfRun(*found) if found else None
+
+    def is_in_round(self, custom_id: str, round_number: int) -> bool:
+        """Whether a request is in a part of that round."""
+        found = self._file.execute("SELECT round FROM asked WHERE custom_id = ?", (custom_id,)).fetchone()
+        return found is not None and found[0] == round_number
 
     @contextmanager
     def lines(self, part: PartOfRun) -> Generator[Path, None, None]:

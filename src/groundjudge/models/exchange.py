@@ -163,10 +163,15 @@ class Exchange:
             )
 
     def _model_error(self, error: EndpointError) -> ModelError:
-        remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
-        raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
-        raised.retry_after, raised.retries = error.retry_after, self.retries + error.retries
-        return raised
+        return model_error(replace(error, retries=self.retries + error.retries), self.model, self.host)
+
+
+def model_error(error: EndpointError, model: str, host: str) -> ModelError:
+    """The error to raise, with what the user can do about it."""
+    remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
+    raised = ModelError(error.code, f"{model} at {host}: {error.message}{remedy}", model)
+    raised.retry_after, raised.retries = error.retry_after, error.retries
+    return raised
 
 
 def reply_in(completion: Any) -> Reply | None:  # noqa: ANN401  what JSON can hold
