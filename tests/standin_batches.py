@@ -446,7 +446,7 @@ class BatchStandIn:
         """The id of a new file of results; None if there are none."""
         if not answers:
             return None
-        lines = "".join(json.dumps(_result_line(*each)) + "\n" for each in answers)
+        lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
         file = UploadedFile(self._new_id("file"), name, "batch_output", lines.encode())
         self.files[file.id] = file
         return file.id
@@ -542,7 +542,7 @@ def read_lines(
     """The bodies in a file of requests by custom_id, and what is wrong with the file."""
     requests: dict[str, dict[str, Any]] = {}
     errors: list[dict[str, Any]] = []
-    lines = content.decode().splitlines()
+    lines = [line for line in content.decode().split("\n") if line]
 
     def wrong(code: str, message: str, line: int | None = None, param: str | None = None) -> None:
         errors.append({"code": code, "message": message, "line": line, "param": param})
@@ -689,7 +689,7 @@ def _batch_object(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
+def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
     """A line of OpenAI's output file or error file."""
     line: dict[str, Any] = {"id": f"batch_req_{custom_id}", "custom_id": custom_id}
     if isinstance(answer, Unanswered):

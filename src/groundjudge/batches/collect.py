@@ -102,7 +102,8 @@ def verdicts_in(  # noqa: PLR0913  independent options
 ) -> Generator[Verdict, None, None]:
     """The verdicts that the answers give, in the order of the rows. No model is called.
 
-    A request without an answer gives an error with the code `unanswered`, a reply that cannot be read its own.
+    A request without an answer gives an error with the code `unanswered`, and a reply that cannot be read
+    its own.
 
     Args:
         answers: the answers.
