@@ -14,9 +14,8 @@ from groundjudge.models.exchange import NO_COMPLETION, message_of, reply_in
 
 URL = "/v1/chat/completions"
 
-ENDED = {"batch_expired": "expired", "batch_cancelled": "cancelled"}
-"""The provider's error codes of requests that a batch did not come to -> the codes of a ModelError."""
-
+CODES = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
+"""The provider's error codes of requests without a response -> the codes of a ModelError."""
 
 FIRST_ERROR = 400
 """The lowest HTTP status of an error."""
@@ -25,7 +24,7 @@ FIRST_ERROR = 400
 class _Line(BaseModel):
     custom_id: str
     response: Mapping[str, Any] | None = None
-    error: Mapping[str, Any] | None = None
+    error: Any = None
 
 
 class Result(NamedTuple):
@@ -84,14 +83,22 @@ def read_results(lines: Iterable[str], model: str = "") -> Iterator[Result | Cas
 def _answer(line: _Line, model: str) -> Answer:
     """The reply, or the error of the request or of its response."""
     if line.response is None:
-        error = line.error or {}
-        code = ENDED.get(str(error.get("code")), "failed")
-        return ModelError(code, f"{model}: {message_of({'error': error})}", model)
+        code = CODES.get(_code_of(line.error), "failed")
+        return ModelError(code, f"{model}: {message_of(line.error)}", model)
     body: Any = line.response.get("body", line.response)
     reply = reply_in(body)
     if reply is not None:
         return reply
     status = line.response.get("status_code")
-    if isinstance(status, int) and status >= FIRST_ERROR:
-        return ModelError(code_of_status(status), f"{model}: {status}: {message_of(body)}", model)
+    if isinstance(status, int) and status >= FIRST_ERROR:  # vLLM puts the reason beside the response
+        message = f"{model}: {status}: {message_of(body or line.error)}"
+        return ModelError(code_of_status(status), message, model)
     return ModelError("server", f"{model}: {NO_COMPLETION}: {message_of(body)}", model)
+
+
+def _code_of(error: object) -> str:
+    match error:
+        case {"code": str(code)}:
+            return code
+        case _:
+            return ""
