@@ -107,7 +107,8 @@ def submit(  # noqa: PLR0913  one per option
                     planned = plan(state, judges, run.rows, providers, previous=previous, settings=settings)
                 typer.echo(
                     f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, "
-                    f"shared by equal rows {planned.n_shared:,}, verdicts without a request {planned.n_free:,}",
+                    f"shared by equal rows {planned.n_shared:,}, "
+                    f"verdicts without a request {planned.n_free:,}",
                     err=True,
                 )
             create_batches(state, providers, listed_within=listed_within, show=show_part)
