@@ -24,7 +24,7 @@ from groundjudge.model import Model
 from groundjudge.models.lookup import as_model
 from groundjudge.panel import AnyJudge, Panel
 from groundjudge.rubric import names
-from groundjudge.runs.cost import Prices
+from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat
@@ -32,9 +32,6 @@ from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
-
-BATCH_SHARE = 0.5
-"""What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
 
 
 def state_path(out: str) -> Path:
@@ -205,7 +202,9 @@ def show_batch_usage(
             continue
         tokens = f"tokens {where}: {spent.prompt_tokens:,} prompt, {spent.completion_tokens:,} completion"
         price = "" if share == 1 else f" at {share:.0%} of the price"
-        print_text(console, tokens + (f", cost: {share * prices.of(spent):.4f}{price}" if prices else ""))
+        print_text(
+            console, tokens + (f", cost: {prices.times(share).of(spent):.4f}{price}" if prices else "")
+        )
 
 
 def _absolute(judge: str) -> str:
