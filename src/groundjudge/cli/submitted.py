@@ -19,7 +19,7 @@ from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.judging import Wanted, judges_of
-from groundjudge.cli.screen import fail, print_text
+from groundjudge.cli.screen import fail, print_text, printable
 from groundjudge.model import Model
 from groundjudge.models.lookup import as_model
 from groundjudge.panel import AnyJudge, Panel
@@ -173,9 +173,9 @@ def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:
         raise StateError("other_run", message, state.path)
 
 
-def show_part(part: PartOfRun, message: str = "") -> None:
+def show_part(part: PartOfRun) -> None:
     """Print a line about a part to stderr."""
-    typer.echo(f"groundjudge: {line_of(part)}{message and f': {message}'}", err=True)
+    typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
 
 
 def line_of(part: PartOfRun) -> str:
