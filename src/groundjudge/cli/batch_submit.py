@@ -33,6 +33,7 @@ from groundjudge.cli.submitted import (
     batch_judges,
     check_same_run,
     open_state,
+    providers_of,
     refuse_stdin,
     settings_of,
     show_part,
@@ -93,9 +94,9 @@ def submit(  # noqa: PLR0913  one per option
         )
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        providers = providers_of(judges)
         with open_state(out, is_new=True) as state:
-            run = Submitted(state, out, judges, cases, file_format, where)
-            providers = run.providers
+            run = Submitted(state, out, judges, cases, file_format, where, providers)
             if state.settings:
                 check_same_run(state, judges)
                 if state.settings["cases"] != str(Path(cases).resolve()):

@@ -6,7 +6,6 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -50,6 +49,7 @@ class Submitted:
         cases: the file of cases.
         file_format: its format, if it was given.
         where: fields that stand elsewhere.
+        providers: the provider of each model, by the model's name.
     """
 
     state: State
@@ -58,22 +58,12 @@ class Submitted:
     cases: str
     file_format: FileFormat | None
     where: Mapping[str, str]
+    providers: Mapping[str, Provider]
 
     @property
     def rows(self) -> Rows:
         """The rows of the file of cases."""
         return Rows(self.cases, frozenset(), self.file_format, self.where)
-
-    @cached_property
-    def providers(self) -> Mapping[str, Provider]:
-        """The provider of each model, by the model's name.
-
-        Raises:
-            ModelError: `no_batches`: a model's provider has none.
-        """
-        from groundjudge.batches.openai import openai_batches  # noqa: PLC0415  loaded only if used
-
-        return {model.name: openai_batches(model) for model in models_of(self.judges)}
 
     @property
     def answers(self) -> Answers:
@@ -96,6 +86,17 @@ def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
 def batch_judges(wanted: Wanted) -> tuple[AnyJudge, ...]:
     """The judges that the options ask for; panels ask for all votes at once."""
     return tuple(map(asking_all, judges_of(wanted, as_model)))
+
+
+def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
+    """The provider of each model, by the model's name.
+
+    Raises:
+        ModelError: `no_batches`: a model's provider has none.
+    """
+    from groundjudge.batches.openai import openai_batches  # noqa: PLC0415  loaded only if used
+
+    return {model.name: openai_batches(model) for model in models_of(judges)}
 
 
 def settings_of(
@@ -152,7 +153,8 @@ def submitted(state: State, out: str) -> Submitted:
         raise StateError("no_state", message, state.path)
     judges = batch_judges(Wanted(**settings["wanted"]))
     check_same_run(state, judges)
-    return Submitted(state, out, judges, settings["cases"], settings["format"], settings["where"])
+    cases, file_format, where = settings["cases"], settings["format"], settings["where"]
+    return Submitted(state, out, judges, cases, file_format, where, providers_of(judges))
 
 
 def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:
