@@ -151,6 +151,10 @@ def _literals(file: File, node: ast.AST, seen: frozenset[object]) -> Iterator[st
         case ast.Name(id=name):
             parts = [(file, value) for value in _assigned(file, node, name)] if name not in seen else []
             seen |= {name}
+        case ast.Call(func=ast.Attribute(value=table, attr="get"), args=[_, *default]):
+            parts = [(file, each) for each in (table, *default)]
+        case ast.Subscript(value=table):
+            parts = [(file, table)]
         case ast.Call(func=function) if _name(function) in functions() and _name(function) not in seen:
             where, called = functions()[_name(function)]
             parts = [

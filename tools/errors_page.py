@@ -16,6 +16,7 @@ from codes import errors, warnings
 
 ENTRIES = Path(__file__).with_name("errors.toml")
 PAGE = Path(__file__).parents[1] / "docs/errors.md"
+REFERENCE = PAGE.parent / "reference/errors.md"
 TITLES = {"warnings": "Warnings", "GroundjudgeError": "Other errors"}
 
 Entries: TypeAlias = Mapping[str, Mapping[str, str | list[str]]]
@@ -31,13 +32,15 @@ def _file() -> dict[str, Any]:
 
 
 def faults() -> list[str]:
-    """The codes without an entry, and the entries without a code."""
+    """The codes without an entry, the entries without a code, and the classes that the reference lacks."""
+    reference = REFERENCE.read_text(encoding="utf-8")
     written = {(kind, code) for kind, codes in entries().items() for code in codes if code != "about"}
     raised = {(kind, code) for kind, codes in errors().items() for code in codes}
     raised |= {("warnings", code) for code in warnings()}
     return [
         *(f"errors.toml lacks {kind}.{code}" for kind, code in sorted(raised - written)),
         *(f"errors.toml has {kind}.{code}, which no code uses" for kind, code in sorted(written - raised)),
+        *(f"docs/reference/errors.md lacks {kind}" for kind in errors() if f".{kind}\n" not in reference),
     ]
 
 
