@@ -60,7 +60,7 @@ def _index(every: Entries) -> Iterator[str]:
     shown = [
         _link(kind, code, is_only=len(kinds[code]) == 1) for code in sorted(kinds) for kind in kinds[code]
     ]
-    yield "Find a code:\n" + ",\n".join(shown) + ".\n"
+    yield "Find a code:\n" + ",\n".join(shown) + ".\n{ data-search-exclude }\n"
 
 
 def _link(kind: str, code: str, *, is_only: bool) -> str:

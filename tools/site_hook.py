@@ -20,6 +20,9 @@ from groundjudge.cli.app import app
 ROOT = Path(__file__).parents[1]
 SOURCE = "https://github.com/groundjudge/groundjudge/blob/main"
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#]+)")
+LOADED = re.compile(
+    r"""<(?:script|img|iframe)\b[^>]*\bsrc="?https?:[^>]*|<link\b(?!.*canonical)[^>]*https?:[^>]*"""
+)
 COMMAND = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
 EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
 EVERY_COMMAND = "::: groundjudge --help\n"
@@ -93,6 +96,19 @@ def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401
     if wrong:
         raise SystemExit("\n".join(("the reference is incomplete:", *wrong)))
     return env
+
+
+def on_post_build(config: Any, **_: object) -> None:  # noqa: ANN401
+    """Fail if a page would load something from elsewhere.
+
+    Raises:
+        SystemExit: one does; the message names it.
+    """
+    for file in Path(config.site_dir).rglob("*.html"):
+        loaded = LOADED.search(file.read_text(encoding="utf-8"))
+        if loaded:
+            message = f"{file} loads from elsewhere: {loaded[0]}"
+            raise SystemExit(message)
 
 
 def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
