@@ -21,8 +21,10 @@ ROOT = Path(__file__).parents[1]
 SOURCE = "https://github.com/groundjudge/groundjudge/blob/main"
 LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)#]+)")
 LOADED = re.compile(
-    r"""<(?:script|img|iframe)\b[^>]*\bsrc="?https?:[^>]*|<link\b(?!.*canonical)[^>]*https?:[^>]*"""
+    r'<(?:script|img|iframe)\b[^>]*\bsrc="?https?:[^>]*|<link\b(?![^>]*canonical)[^>]*https?:[^>]*'
 )
+"""What makes a browser ask another machine."""
+
 COMMAND = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
 EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
 EVERY_COMMAND = "::: groundjudge --help\n"
