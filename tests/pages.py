@@ -1,8 +1,8 @@
 """The code blocks of README.md and of the pages of `docs`: what runs them, and what refreshes their outputs.
 
-    python tests/pages.py run PAGE      # in an empty folder, with the environment of `stand_ins`
-    python tests/pages.py refresh       # write what the commands of all pages print into the pages
-    python tests/pages.py types FOLDER  # write the Python blocks of each page as a module, for type checkers
+    python tests/pages.py run PAGE [TEXT]  # the blocks with that text, in an empty folder, with `stand_ins`
+    python tests/pages.py refresh          # write what the commands of all pages print into the pages
+    python tests/pages.py types FOLDER     # write the Python blocks of each page as a module, for type checkers
 
 `python` blocks of a page run in order and share their names, and functions named `test_...` are called;
 `pycon` blocks are doctests; of `console` blocks the lines that begin with `$ groundjudge` are run and their
@@ -17,7 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -110,10 +110,10 @@ def commands(block: Block) -> Iterator[Command]:
         yield Command(line, found["output"], block.start + found.start("output"))
 
 
-def run(page: Path) -> Iterator[tuple[Command, str]]:
-    """Run the blocks of a page in the current folder; yields each command with what it printed."""
+def run(page: Path, chosen: Sequence[Block]) -> Iterator[tuple[Command, str]]:
+    """Run blocks of a page in the current folder; yields each command with what it printed."""
     names: dict[str, Any] = {"__name__": "page"}
-    for block in to_run(page):
+    for block in chosen:
         match block.language:
             case "python":
                 _execute(page, block, names)
@@ -172,16 +172,18 @@ def is_shown(command: Command, printed: str) -> bool:
 
 def refresh(page: Path) -> None:
     """Write what the commands of a page print into the page; what it shows stays if it is right."""
-    wrong = [(command, printed) for command, printed in run(page) if not is_shown(command, printed)]
+    wrong = [
+        (command, printed) for command, printed in run(page, to_run(page)) if not is_shown(command, printed)
+    ]
     text = page.read_text(encoding="utf-8")
     for command, printed in reversed(wrong):
         text = text[: command.start] + printed + text[command.start + len(command.output) :]
     page.write_text(text, encoding="utf-8")
 
 
-def check(page: Path) -> None:
-    """Run the blocks of a page, and compare the outputs of its commands."""
-    for command, printed in run(page):
+def check(page: Path, chosen: Sequence[Block]) -> None:
+    """Run blocks of a page, and compare the outputs of its commands."""
+    for command, printed in run(page, chosen):
         assert is_shown(command, printed), f"{page}: $ {command.line}\n{printed}"
 
 
@@ -200,11 +202,13 @@ def stand_ins() -> Generator[tuple[Any, Any, Mapping[str, str]]]:
         yield endpoint, langsmith, {**os.environ, **ENVIRONMENT, **urls}
 
 
-def apart(task: str, page: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def apart(
+    environment: Mapping[str, str], task: str, page: Path, *text: str
+) -> subprocess.CompletedProcess[str]:
     """Do a task with a page in a process and an empty folder of their own."""
     with TemporaryDirectory() as folder:
         return subprocess.run(  # noqa: S603  this very Python
-            [sys.executable, __file__, task, page],
+            [sys.executable, __file__, task, page, *text],
             cwd=folder,
             env=environment,
             capture_output=True,
@@ -219,7 +223,7 @@ def refresh_all(chosen: list[str]) -> None:
     for page in [Path(each).resolve() for each in chosen] or pages():
         if any(block.language == "console" for block in to_run(page)):
             with stand_ins() as (_, _, environment):
-                done = apart("refresh-here", page, environment)
+                done = apart(environment, "refresh-here", page)
             print(name_of(page), done.stderr[-2000:] if done.returncode else "ok")  # noqa: T201
 
 
@@ -242,7 +246,9 @@ def main(task: str, *arguments: str) -> None:
             from pytest_socket import socket_allow_hosts  # noqa: PLC0415
 
             socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
-            (check if task == "run" else refresh)(Path(arguments[0]))
+            page, text = Path(arguments[0]), "".join(arguments[1:])
+            chosen = [block for block in to_run(page) if text in block.code]
+            check(page, chosen) if task == "run" else refresh(page)
         case "refresh":
             refresh_all([*arguments])
         case "types":

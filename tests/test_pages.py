@@ -14,6 +14,7 @@ from pages import (
     SHOWN_ONLY,
     apart,
     blocks,
+    check,
     commands,
     name_of,
     pages,
@@ -21,15 +22,13 @@ from pages import (
     to_run,
 )
 
-LIGHT = {"docs/quickstart.md"}
+LIGHT = [README, ROOT / "docs/quickstart.md"]
 """The pages that are quick to run; the others belong to `make soak`."""
 
+IN_LANGSMITH = "from langsmith import"
+"""LangSmith keeps the environment that it first meets: a block with it runs in a process of its own."""
+
 PAGES = [pytest.param(page, id=name_of(page)) for page in pages()]
-BY_WEIGHT = [
-    pytest.param(page, id=name_of(page), marks=[] if name_of(page) in LIGHT else pytest.mark.soak)
-    for page in pages()
-    if page != README  # which has a test of its own
-]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -46,23 +45,37 @@ def test_every_reason_belongs_to_a_block(page: str) -> None:
         assert NOT_RUN[page].keys() <= names
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("page", BY_WEIGHT)
-def test_the_blocks_of_a_page_run(page: Path) -> None:
-    with stand_ins() as (_, _, environment):
-        done = apart("run", page, environment)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+@pytest.mark.parametrize("page", [pytest.param(page, id=name_of(page)) for page in LIGHT])
+def test_light_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with stand_ins() as (endpoint, _, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        check(page, [block for block in to_run(page) if IN_LANGSMITH not in block.code])
+    if page == README:
+        assert "1.0 grounded True The context says so.\n" in capsys.readouterr().out
+        assert len(endpoint.requests) == 3  # one each: the core, DeepEval and LangChain
 
 
-def test_the_blocks_of_the_readme_ask_and_report() -> None:
+def test_langsmith_block_of_the_readme_sends_its_feedback() -> None:
     with stand_ins() as (endpoint, langsmith, environment):
-        done = apart("run", README, environment)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    assert "1.0 grounded True The context says so.\n" in done.stdout
-    assert len(endpoint.requests) == 4  # one each: the core, LangSmith, DeepEval and LangChain
+        done = apart(environment, "run", README, IN_LANGSMITH)
+    assert done.returncode == 0, done.stderr
     sent = [(feedback["key"], feedback["score"]) for feedback in langsmith.feedback]
     assert sent[0] == ("groundedness", 1.0)
     assert ("groundedness_mean", 1.0) in sent
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("page", PAGES)
+def test_page_runs_in_a_process_of_its_own(page: Path) -> None:
+    with stand_ins() as (_, _, environment):
+        done = apart(environment, "run", page)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
 def test_links_of_the_readme_lead_to_files() -> None:
