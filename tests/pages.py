@@ -2,7 +2,7 @@
 
     python tests/pages.py run PAGE [TEXT]  # the blocks with that text, in an empty folder, with `stand_ins`
     python tests/pages.py refresh          # write what the commands of all pages print into the pages
-    python tests/pages.py types FOLDER     # write the Python blocks of each page as a module, for type checkers
+    python tests/pages.py types FOLDER     # write each page's Python blocks as a module, for type checkers
 
 `python` blocks of a page run in order and share their names, and functions named `test_...` are called;
 `pycon` blocks are doctests; of `console` blocks the lines that begin with `$ groundjudge` are run and their
