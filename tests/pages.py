@@ -7,6 +7,7 @@
 `python` blocks of a page run in order and share their names, and functions named `test_...` are called;
 `pycon` blocks are doctests; of `console` blocks the lines that begin with `$ groundjudge` are run and their
 outputs compared, where `...` stands for anything; `markdown` blocks are prompt files, kept under their names.
+A `text` block right below a `python` block is what that block prints last.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -64,9 +66,14 @@ class Block(NamedTuple):
         """The block's first line."""
         return self.code.partition("\n")[0]
 
+    @property
+    def end(self) -> int:
+        """Where the line of the page begins that follows the block."""
+        return self.start + len(self.code) + len("```\n")
+
 
 class Command(NamedTuple):
-    """A command of a console block, the output that the page shows below it, and where that stands."""
+    """A command or a block, the output that the page shows below it, and where that stands."""
 
     line: str
     output: str
@@ -111,12 +118,18 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def run(page: Path, chosen: Sequence[Block]) -> Iterator[tuple[Command, str]]:
-    """Run blocks of a page in the current folder; yields each command with what it printed."""
+    """Run blocks of a page in the current folder; yields each command or block with what it printed."""
     names: dict[str, Any] = {"__name__": "page"}
+    last, printed = None, ""
     for block in chosen:
         match block.language:
             case "python":
-                _execute(page, block, names)
+                last, printed = block, _execute(page, block, names)
+            case "text" if last and block.start == last.end + len("\n```text\n"):
+                end = printed.splitlines(keepends=True)[
+                    -block.code.count("\n") :
+                ]  # after a framework's lines
+                yield Command(f"line {last.line}", block.code, block.start), "".join(end)
             case "pycon":
                 _converse(page, block, names)
             case "markdown":
@@ -127,11 +140,15 @@ def run(page: Path, chosen: Sequence[Block]) -> Iterator[tuple[Command, str]]:
                 pass
 
 
-def _execute(page: Path, block: Block, names: dict[str, Any]) -> None:
+def _execute(page: Path, block: Block, names: dict[str, Any]) -> str:
+    """Run a Python block and the tests in it; returns what was printed."""
     in_its_place = "\n" * block.line + block.code  # so that tracebacks name the line of the page
-    exec(compile(in_its_place, str(page), "exec"), names)  # noqa: S102
-    for name in [name for name in names if name.startswith("test_")]:
-        names.pop(name)()
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(in_its_place, str(page), "exec"), names)  # noqa: S102
+        for name in [name for name in names if name.startswith("test_")]:
+            names.pop(name)()
+    sys.stdout.write(printed.getvalue())
+    return printed.getvalue()
 
 
 def _converse(page: Path, block: Block, names: dict[str, Any]) -> None:
@@ -184,7 +201,7 @@ def refresh(page: Path) -> None:
 def check(page: Path, chosen: Sequence[Block]) -> None:
     """Run blocks of a page, and compare the outputs of its commands."""
     for command, printed in run(page, chosen):
-        assert is_shown(command, printed), f"{page}: $ {command.line}\n{printed}"
+        assert is_shown(command, printed), f"{page}: {command.line}\n{printed}"
 
 
 @contextmanager
