@@ -238,7 +238,7 @@ def apart(
 def refresh_all(chosen: list[str]) -> None:
     """Refresh the outputs of the pages that have commands, each in a process of its own."""
     for page in [Path(each).resolve() for each in chosen] or pages():
-        if any(block.language == "console" for block in to_run(page)):
+        if any(block.language in {"console", "text"} for block in to_run(page)):
             with stand_ins() as (_, _, environment):
                 done = apart(environment, "refresh-here", page)
             print(name_of(page), done.stderr[-2000:] if done.returncode else "ok")  # noqa: T201
