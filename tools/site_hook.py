@@ -30,6 +30,8 @@ EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
 EVERY_COMMAND = "::: groundjudge --help\n"
 ADAPTER = """## {title}
 
+`groundjudge.adapters.{name}`
+
 ::: groundjudge.adapters.{name}
     options: {{show_root_heading: false, show_root_toc_entry: false, heading_level: 3}}
 """
