@@ -1,7 +1,7 @@
 """What `mkdocs.yml` cannot say: MkDocs calls the functions `on_...` of this file while it builds the site.
 
-They let pages link to files outside `docs`, list the frameworks' modules, and fail the build if a public name
-is not in the reference or has no docstring.
+They let pages link to files outside `docs`, list the frameworks' modules and the commands, link names to the
+reference, and fail the build if a public name is not in the reference or has no docstring.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import griffe
 from typer.testing import CliRunner
 
+import groundjudge
 from groundjudge.cli.app import app
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +26,7 @@ LOADED = re.compile(
 )
 """What makes a browser ask another machine."""
 
+NAME = re.compile(r"<code>(?P<name>[A-Z]\w+)</code>(?!</a>|</autoref>)")
 COMMAND = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
 EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
 EVERY_COMMAND = "::: groundjudge --help\n"
@@ -86,6 +88,17 @@ def _commands(*names: str) -> Iterator[str]:
     yield f"## groundjudge {' '.join(names)}\n\n```text\n{text.strip()}\n```\n"
     for name in COMMAND.findall(text.partition("\nCommands:\n")[2]):
         yield from _commands(*names, name)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Link the name of a public class, wherever a text has it, to the reference."""
+    return "\n".join(line if "<h" in line else NAME.sub(_referenced, line) for line in html.split("\n"))
+
+
+def _referenced(name: re.Match[str]) -> str:
+    path = f"groundjudge.{name['name']}"
+    is_public = name["name"] in groundjudge.__all__
+    return f'<autoref identifier="{path}" optional>{name[0]}</autoref>' if is_public else name[0]
 
 
 def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401
