@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 from hypothesis import settings
 
@@ -14,12 +15,20 @@ for name in [*os.environ]:
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 
+# Otherwise each process that a test starts compiles the whole package, and so does each run of the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile("patient", deadline=None, max_examples=30)  # a busy machine is no failing test
 settings.load_profile("patient")
 
 pytest_plugins = ["command_line"]  # its fixtures: invoke and file_of
 
 
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what is imported out of garbage collection, which otherwise takes a tenth of the tests' time."""
     gc.freeze()
+    gc.enable()
