@@ -18,7 +18,7 @@ os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 # No test speaks TLS: without certificates each client is spared the 30 ms that it takes to read them all.
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
-# Otherwise each process that a test starts compiles the whole package, and so does each run of the tests.
+# Otherwise every process that a test starts compiles the whole package, and every run all of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -27,8 +27,7 @@ settings.load_profile("patient")
 
 pytest_plugins = ["command_line"]  # its fixtures: invoke and file_of
 
-
-gc.disable()
+gc.disable()  # until everything is imported
 
 
 def pytest_collection_finish() -> None:
