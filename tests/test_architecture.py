@@ -37,6 +37,7 @@ ROOMS = (
     "panel",
     "loading",
     "runs",
+    "batches",
     "analysis",
     "probe",
     "report",

@@ -26,7 +26,7 @@ from openai.resources.chat import Completions
 
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.completion import answer_of
-from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of
+from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of, model_error
 from groundjudge.models.per_loop import PerLoop
 from groundjudge.models.threads import in_a_thread
 from groundjudge.models.wrapped import wrapped_alike
@@ -169,6 +169,23 @@ class OpenAIModel:
             ModelError: as for `complete`.
         """
         return await self._ask(request, in_first_loop=self._in_first_loop())
+
+    def client(self) -> openai.OpenAI:
+        """A synchronous client with the endpoint and the key, for the other parts of the API.
+
+        Raises:
+            ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
+        """
+        if self._given is None:
+            return self._sync_client()
+        if isinstance(self._given, openai.OpenAI):
+            return self._given
+        message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
+        raise ModelError("no_batches", message, self.name)
+
+    def error_of(self, error: Exception) -> ModelError:
+        """What an exception of the client means, with the codes of an endpoint."""
+        return model_error(_endpoint_error(error), self.name, _host(self.endpoint))
 
     async def _ask(self, request: Request, *, in_first_loop: bool = False) -> Reply:
         send = await self._async_sender(in_first_loop=in_first_loop)
