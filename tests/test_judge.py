@@ -28,7 +28,6 @@ from groundjudge import (
     Verdict,
     __version__,
     load,
-    load_rubric,
     names,
 )
 from groundjudge.model import Model
@@ -106,9 +105,9 @@ def both_ways(
     name: str, *replies: str | Reply | Exception, case: Mapping[str, Any] | None = None
 ) -> tuple[Verdict, ScriptedModel]:
     """The verdict by `judge`, after checking that `ajudge` gives the same."""
-    models, rubric = (ScriptedModel(*replies), ScriptedModel(*replies)), load_rubric(name)
+    models = ScriptedModel(*replies), ScriptedModel(*replies)
     sync, async_ = (
-        verdict_by(load(rubric, model=model), case or CASES[name], by=by)
+        verdict_by(load(name, model=model), case or CASES[name], by=by)
         for model, by in ((models[0], "judge"), (AsyncOnly(models[1]), "ajudge"))
     )
     assert sync.model_copy(update={"latency_s": 0.0}) == async_.model_copy(update={"latency_s": 0.0})
