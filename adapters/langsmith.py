@@ -58,9 +58,9 @@ from groundjudge import (
 from groundjudge.case import FIELD_NAMED
 from groundjudge.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
-from groundjudge.paths import check_paths
 from groundjudge.runs.summary import MISSING
 from groundjudge.verdict import Usage, score_names
+from groundjudge.where import check_where
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -131,8 +131,7 @@ def evaluator(
             that begins with something else.
     """
     made = as_judge(judge, model, **options)
-    if case is not None and not callable(case):
-        check_paths(case, [*FIELD_NAMED, "id", "metadata", *_own_inputs(made)], ROOTS)
+    check_where(case, made.inputs, ROOTS)
     return JudgeEvaluator(made, key or made.name, case)
 
 
@@ -170,7 +169,7 @@ def summary(
     def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
         verdicts = _verdicts(runs, key)
         (found,) = summarise(verdicts)
-        figures, comment = _figures(found), _comment(found)
+        figures, comment = _figures(found), found.counts
         info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
         return {
             "results": [
@@ -213,14 +212,6 @@ def _figures(found: Summary) -> dict[Metric, float | None]:
         "coverage": found.coverage,
         "pass_rate": found.pass_rate,
     }
-
-
-def _comment(found: Summary) -> str:
-    errors = ", ".join(f"{code} {count}" for code, count in found.errors.items())
-    return (
-        f"{found.n} rows: {found.n_ok} with a score, {found.n_not_applicable} not applicable, "
-        f"{found.n_missing} without a required field, {found.n_error} errors ({errors or 'none'})"
-    )
 
 
 def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
