@@ -84,7 +84,8 @@ def evaluator(
         metadata: object = None,
         **_: object,
     ) -> list[Evaluation]:
-        given = dict(zip(ROOTS, (input, output, expected_output, metadata), strict=True))
+        sides = (input, output, expected_output, metadata)
+        given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
         try:
             verdict = await made.ajudge(_case(case, given))
         except Exception as error:  # noqa: BLE001  an error in one item must not affect others

@@ -58,9 +58,9 @@ from groundjudge import (
 from groundjudge.case import FIELD_NAMED
 from groundjudge.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
+from groundjudge.paths import check_paths
 from groundjudge.runs.summary import MISSING
 from groundjudge.verdict import Usage, score_names
-from groundjudge.where import check_where
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -131,7 +131,8 @@ def evaluator(
             that begins with something else.
     """
     made = as_judge(judge, model, **options)
-    check_where(case, made.inputs, ROOTS)
+    if case is not None and not callable(case):
+        check_paths(case, [*FIELD_NAMED, "id", "metadata", *_own_inputs(made)], ROOTS)
     return JudgeEvaluator(made, key or made.name, case)
 
 

@@ -59,7 +59,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     What only a prompt file of your own shows is read from the metadata too.
 
     In a YAML file, the arguments stand under the name of the class, and `Dataset.from_file` needs
-    `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models that are objects are written by name.
+    `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models are written there by their names.
 
     Args:
         judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.

@@ -1,4 +1,4 @@
-"""Where the fields of a case are in a framework's data: dotted paths, or a function of the caller's."""
+"""Where the fields of a case stand in what a framework hands over: dotted paths, or a function."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from groundjudge.case import FIELD_NAMED, Case, is_mapping
 from groundjudge.paths import check_paths
 from groundjudge.prompt import Input
 
-Where: TypeAlias = Mapping[str, str] | Callable[..., Case | Mapping[str, Any]] | None
-"""The argument `case` of adapters: field -> dotted path, or a function that returns the case."""
+CaseOf: TypeAlias = Callable[..., Case | Mapping[str, Any]]
+Where: TypeAlias = CaseOf | Mapping[str, str] | None
+"""A function to the case, or a mapping of field to dotted path; None: all fields have their usual names."""
 
 
-def check_where(where: object, inputs: Iterable[Input], roots: Collection[str]) -> None:
-    """Refuse an argument `case` that no data could make right.
+def check_where(where: Where, inputs: Iterable[Input], roots: Collection[str]) -> None:
+    """Refuse a `case=` that no data could make right.
 
     Args:
-        where: the argument.
-        inputs: what the judge looks at.
+        where: what was passed as `case=`.
+        inputs: the inputs of the judge, for the names of its own.
         roots: what a path can begin with.
 
     Raises:
-        CaseError: `unknown_field` or `bad_path`: the mapping has a field that there is not, or a path that
-            begins with something else.
+        CaseError: `unknown_field` or `bad_path`, as for `check_paths`.
         TypeError: it is neither a mapping nor a function.
     """
     if is_mapping(where):
