@@ -16,7 +16,7 @@ the whole verdict.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -46,7 +46,7 @@ def evaluator(
     name: str | None = None,
     case: Where = None,
     **options: Unpack[PanelOptions],
-) -> Callable[..., Awaitable[list[Evaluation]]]:
+) -> Callable[..., Coroutine[Any, Any, list[Evaluation]]]:
     """Make a judge an evaluator of an experiment's items.
 
     The fields of the case are read from input, output and expected output under their usual names; each of

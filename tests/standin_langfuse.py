@@ -129,5 +129,5 @@ def times() -> Body:
 
 def has_value(score: Body) -> bool:
     """Whether the value is of the score's data type, as the API's reference asks."""
-    kinds = {"NUMERIC": (int, float), "CATEGORICAL": str, None: (int, float, str)}
+    kinds: dict[str | None, Any] = {"NUMERIC": (int, float), "CATEGORICAL": str, None: (int, float, str)}
     return isinstance(score.get("value"), kinds[score.get("dataType")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from groundjudge.adapters.langfuse import evaluator, summary
 
 GOOD = "<S1>because</S1><S2>5</S2>"
 BAD = "no verdict"
+make: Callable[..., object] = evaluator
 ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 
@@ -203,7 +204,7 @@ def test_wrong_argument_is_refused_at_once(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        evaluator("groundedness", **{"model": "offline", **arguments})
+        make("groundedness", **{"model": "offline", **arguments})
 
 
 @pytest.mark.soak

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +25,8 @@ class Exported:
     """A logger provider that keeps what it exports."""
 
     def __init__(self) -> None:
-        self._exporter = InMemoryLogRecordExporter()
+        make: Callable[[], InMemoryLogRecordExporter] = InMemoryLogRecordExporter  # it is not annotated
+        self._exporter = make()
         self.provider = LoggerProvider(shutdown_on_exit=False)
         self.provider.add_log_record_processor(SimpleLogRecordProcessor(self._exporter))
 

@@ -302,13 +302,17 @@ def test_langchain_schema_has_the_input_whatever_its_name(file: Path, name: str)
 # --- doors that hand over inputs, output and metadata --------------------------------------------------
 
 
+def in_code(*_: object, **__: object) -> Mapping[str, Any]:
+    return {**ROW, "topic": "dogs"}
+
+
 OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
     # where the topic stands: (the inputs, the metadata, the argument `case`)
     "inputs": ({"query": "q", "topic": "dogs"}, {}, None),
     "metadata": ({"query": "q"}, {"topic": "dogs", "split": "x"}, None),
     "inputs before metadata": ({"query": "q", "topic": "dogs"}, {"topic": "cats"}, None),
     "a path": ({"query": "q"}, {"t": {"u": "dogs"}}, {"topic": "metadata.t.u"}),
-    "a function": ({"query": "q"}, {}, lambda *_, **__: {**ROW, "topic": "dogs"}),  # type: ignore[misc]
+    "a function": ({"query": "q"}, {}, in_code),
 }
 ANSWER = {"response": "r", "context": ["c"]}
 

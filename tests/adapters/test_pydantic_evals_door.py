@@ -25,6 +25,7 @@ from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]
 GOOD = "<S1>because</S1><S2>5</S2>"
+make: Callable[..., JudgeEvaluator] = JudgeEvaluator
 ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 
@@ -53,8 +54,8 @@ def checked(row: Row, judge: AnyJudge) -> Fields:
     shown = [(each.name, each.error_message) for each in row.evaluator_failures]
     message = f"GroundjudgeError: {verdict.explanation}"
     assert shown == ([(judge.name, message)] if verdict.error else [])
-    versions = {one.evaluator_version for one in (*row.scores.values(), *row.evaluator_failures)}
-    assert versions <= {judge.prompt_id.sha256}
+    by: list[Any] = [*row.scores.values(), *row.labels.values(), *row.evaluator_failures]
+    assert {one.evaluator_version for one in by} <= {judge.prompt_id.sha256}
     return fields_of(verdict)
 
 
@@ -149,7 +150,7 @@ def test_wrong_argument_is_refused_at_once(
     arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        JudgeEvaluator(**{"judge": "groundedness", "model": "offline", **arguments})
+        make(**{"judge": "groundedness", "model": "offline", **arguments})
 
 
 OPTIONS: Mapping[str, Any] = {
@@ -189,7 +190,10 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     "judge", [load_rubric("groundedness"), judge_of("groundedness")], ids=["rubric", "judge"]
 )
 def test_objects_are_written_by_their_names(judge: Any) -> None:
-    evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), case=lambda _: {})
+    def nothing(_: object) -> dict[str, Any]:
+        return {}
+
+    evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), case=nothing)
     arguments = {"judge": "groundedness", "model": "scripted", "case": "(a function)"}
     assert evaluator.build_serialization_arguments() == arguments
 
