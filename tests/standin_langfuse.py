@@ -88,6 +88,14 @@ class StandIn:
                 return 200, {"data": self.items, "meta": pages}
             case "POST", "scores":
                 return self.receive(body)
+            case "POST", "ingestion":  # before version 5 of the client
+                events = [event for event in body["batch"] if event["type"] == "score-create"]
+                self.receive([event["body"] for event in events])
+                return 207, {"successes": [{"id": event["id"], "status": 201} for event in events], "errors": []}
+            case "POST", "dataset-run-items":
+                names = ("datasetItemId", "observationId", "traceId")
+                ids = {name: body.get(name) or "" for name in names}
+                return 200, {"id": "i", "datasetRunId": "r", "datasetRunName": "r", **ids, **times()}
             case "POST", "otel/v1/traces":
                 return 200, {}
             case _:

@@ -132,14 +132,14 @@ def experiment(*outputs: Any, **more: Any) -> tuple[ExperimentResult, StandIn]:
     """An experiment whose task returns, or raises, one of the outputs for each item."""
 
     def task(*, item: Any, **_: object) -> Any:
-        output = outputs[item["input"]["n"]]
+        output = outputs[item.input["n"]]
         if isinstance(output, Exception):
             raise output
         return output
 
-    data: Any = [{"input": {**ASKED, "n": number}} for number, _ in enumerate(outputs)]
-    with StandIn() as server:
-        result = server.client().run_experiment(name="run", data=data, task=task, max_concurrency=1, **more)
+    with StandIn([{"input": {**ASKED, "n": number}} for number, _ in enumerate(outputs)]) as server:
+        dataset = server.client().get_dataset(server.dataset)
+        result = dataset.run_experiment(name="run", task=task, max_concurrency=1, **more)
     return result, server
 
 
@@ -179,16 +179,16 @@ async def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
 
 
 @pytest.mark.soak
-def test_score_without_a_value_would_be_rejected() -> None:
+def test_score_without_a_value_does_not_arrive() -> None:
     """Why the adapter sends a status instead."""
 
     def silent(**_: object) -> Evaluation:
         nothing: Any = None
         return Evaluation(name="nothing", value=nothing)
 
-    _, server = experiment("At 9.", evaluators=[silent])
-    assert [score["name"] for score in server.rejected] == ["nothing"]
-    assert "value" not in server.rejected[0]
+    result, server = experiment("At 9.", evaluators=[silent])
+    assert [one.name for one in result.item_results[0].evaluations] == ["nothing"]
+    assert server.scores == []
 
 
 @pytest.mark.parametrize(
