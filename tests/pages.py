@@ -41,6 +41,14 @@ NOT_RUN: Mapping[str, Mapping[str, str]] = {
 }
 """The blocks that are not run."""
 
+NOT_TYPED: Mapping[str, str] = {
+    "docs/doors/inspect.md": "Inspect's logs are full of optional fields",
+    "docs/doors/langfuse.md": "Langfuse's types do not accept what its own examples pass",
+    "docs/doors/mlflow.md": "what MLflow returns is a union of all that it could return",
+    "docs/doors/opentelemetry.md": "the SDK's records are full of optional fields",
+}
+"""The pages whose blocks are not checked for types, in which an example would be all assertions."""
+
 REPLY = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
 ENVIRONMENT = {
     "COLUMNS": "100",
@@ -249,7 +257,7 @@ def modules(folder: Path) -> None:
     off = ("reportUnknownArgumentType", "reportUnknownLambdaType", "reportUnknownVariableType")
     leave_out = f"# mypy: disable-error-code=attr-defined\n# pyright: {'=false, '.join(off)}=false\n"
     folder.mkdir(parents=True, exist_ok=True)
-    for page in pages():
+    for page in (page for page in pages() if name_of(page) not in NOT_TYPED):
         code = [block.code for block in to_run(page) if block.language == "python"]
         if code:
             name = re.sub(r"\W+", "_", name_of(page).removesuffix(".md"))
