@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-CLOCKS_DIFFER = 300.0
-"""Seconds by which the provider's clock may be behind ours."""
+CLOCKS_DIFFER = 86_400.0
+"""Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
 
 UPLOAD_TIMEOUT = 600.0
 
