@@ -158,7 +158,7 @@ def _answer(result: Mapping[str, Any]) -> Answer:
             return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")
         case _:
             kind = str(result["type"])
-            return ModelError(ENDED.get(kind, "failed"), f"the batch ended before the request: {kind}")
+            return ModelError(ENDED.get(kind, "failed"), f"the batch did not come to this request: {kind}")
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:

@@ -149,5 +149,8 @@ def openai_batches(model: object) -> OpenAIBatches:
     if isinstance(model, OpenAIModel):
         return OpenAIBatches(model)
     name = getattr(model, "name", str(model))
-    message = f"{name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API"
+    message = (
+        f"{name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
+        "or langchain:anthropic:NAME"
+    )
     raise ModelError("no_batches", message, name)

@@ -106,8 +106,8 @@ def submit(  # noqa: PLR0913  one per option
                 with previous_verdicts(out, judges, resume=resume, overwrite=False) as previous:
                     planned = plan(state, judges, run.rows, providers, previous=previous, settings=settings)
                 typer.echo(
-                    f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, "
-                    f"shared by equal rows {planned.n_shared:,}, verdicts without a request {planned.n_free:,}",
+                    f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, shared by "
+                    f"equal rows {planned.n_shared:,}, verdicts without a request {planned.n_free:,}",
                     err=True,
                 )
             create_batches(state, providers, listed_within=listed_within, show=show_part)

@@ -74,9 +74,9 @@ class Submitted:
         Raises:
             ModelError: `no_batches`: a model's provider has none.
         """
-        from groundjudge.batches.openai import openai_batches  # noqa: PLC0415  loaded only if used
+        from groundjudge.batches.lookup import batches_of  # noqa: PLC0415  loaded only if used
 
-        return {model.name: openai_batches(model) for model in models_of(self.judges)}
+        return {model.name: batches_of(model) for model in models_of(self.judges)}
 
     @property
     def answers(self) -> Answers:
