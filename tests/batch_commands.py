@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,14 @@ from standin_batches import GOOD, BatchStandIn, LineAnswer, Script
 from typer.testing import Result
 
 from groundjudge import Verdict
-
-SMALL_BATCHES = """
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.cli.app import app
-OpenAIBatches.max_requests = AnthropicBatches.max_requests = {n}
-app(prog_name="groundjudge")
-"""
-"""The command in a process of its own, at a provider whose batches hold few requests."""
+
+MODULES = ("groundjudge.cli.submitted", "groundjudge.batches.lookup", "groundjudge.models.openai")
+
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Processes of their own that need not import everything again."""
 
 OPENAI, ANTHROPIC = "m", "langchain:anthropic:claude"
 """The names of the models of the two providers."""
@@ -66,6 +65,16 @@ def environment(server: BatchStandIn) -> dict[str, str]:
         "ANTHROPIC_BASE_URL": server.root,
         "ANTHROPIC_API_KEY": "k",
     }
+
+
+def _run_command(arguments: list[str], environ: Mapping[str, str], at_most: int) -> None:
+    os.environ.update(environ)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    for provider in (OpenAIBatches, AnthropicBatches):
+        provider.max_requests = at_most
+    app(arguments)
 
 
 @dataclass
@@ -116,14 +125,14 @@ class BatchCommands:
     def collect(self, *more: str) -> Result:
         return self.invoke(*self.to_collect, *more)
 
-    def start(self, arguments: list[str], at_most: int) -> subprocess.Popen[bytes]:
-        """A command in a process of its own."""
-        return subprocess.Popen(  # noqa: S603  this very Python
-            [sys.executable, "-c", SMALL_BATCHES.format(n=at_most), *arguments],
-            env={**os.environ, **environment(self.server)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+    def start(self, arguments: list[str], at_most: int) -> ForkServerProcess:
+        """A command in a process of its own, at a provider whose batches hold few requests."""
+        PROCESSES.set_forkserver_preload(["batch_commands", "langchain_anthropic", *MODULES])
+        process = PROCESSES.Process(
+            target=_run_command, args=(arguments, environment(self.server), at_most), daemon=True
         )
+        process.start()
+        return process
 
     def verdicts(self) -> list[Verdict]:
         return verdicts_in(self.out.read_text())

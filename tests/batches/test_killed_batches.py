@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,11 +45,17 @@ def kill(
     running = run.start(arguments, AT_MOST)
     stop.wait()
     while not until():
-        assert running.poll() is None
+        assert running.is_alive()
         time.sleep(0.01)
-    running.send_signal(signal.SIGKILL)
-    assert running.wait() == -signal.SIGKILL
+    running.kill()
+    assert ended(running) == -signal.SIGKILL
     stop.cut()
+
+
+def ended(running: ForkServerProcess) -> int | None:
+    """The exit status of a command, once it has ended."""
+    running.join(60)
+    return running.exitcode
 
 
 class Step(NamedTuple):
@@ -168,7 +175,7 @@ def test_a_batch_that_is_created_after_its_command_was_killed_is_found(
     running = run.start(run.to_submit, AT_MOST)
     stop.wait()
     running.kill()
-    assert running.wait() == -signal.SIGKILL
+    assert ended(running) == -signal.SIGKILL
     looking = run.server.stop("list")
     again = run.start(run.to_submit, AT_MOST)
     looking.wait()
@@ -176,7 +183,7 @@ def test_a_batch_that_is_created_after_its_command_was_killed_is_found(
     while len(run.server.batches) < 2:
         time.sleep(0.01)
     looking.go_on()
-    assert again.wait() == 0
+    assert ended(again) == 0
     check(run)
 
 
@@ -188,5 +195,5 @@ def test_a_second_command_is_refused_while_one_is_running(run: BatchCommands) ->
         assert refused.exit_code == 2
         assert "in_use" in refused.output or "another" in refused.output
     stop.go_on()
-    assert running.wait() == 0
+    assert ended(running) == 0
     check(run)
