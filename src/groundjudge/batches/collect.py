@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from groundjudge.batches.answers import AnsweredModel
 from groundjudge.batches.asking import Answers, Ask, settle
 from groundjudge.batches.lines import Result
-from groundjudge.batches.provider import Provider
+from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.batches.submit import Providers
 from groundjudge.errors import CaseError
@@ -35,14 +35,14 @@ class Collected:
 def download(
     state: State,
     providers: Providers,
-    show: Callable[[PartOfRun, str], object] = lambda _part, _message: None,
+    show: Callable[[PartOfRun], object] = lambda _: None,
 ) -> bool:
     """Ask how far each batch is, and keep the results of those that have ended.
 
     Args:
         state: the state of the run.
         providers: the provider of each model.
-        show: called with each part that has not been collected, and what the provider says of it as a whole.
+        show: called with each part that had not been collected.
 
     Returns:
         Whether all parts are collected.
@@ -55,11 +55,16 @@ def download(
         if part.step != "created":
             continue
         batch = providers[part.model].batch(part.batch)
-        state.note(part, batch.status, batch.n_done)
+        note(state, part, batch)
         if batch.is_ended:
             keep_results(state, part, providers[part.model])
-        show(state.parts()[part.number - 1], batch.message)
+        show(state.parts()[part.number - 1])
     return all(part.step == "collected" for part in state.parts())
+
+
+def note(state: State, part: PartOfRun, batch: Batch) -> None:
+    """Keep how far a batch is, and why it was refused if it was."""
+    state.note(part, f"{batch.status} ({batch.message})" if batch.message else batch.status, batch.n_done)
 
 
 def keep_results(state: State, part: PartOfRun, provider: Provider) -> None:

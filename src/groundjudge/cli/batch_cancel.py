@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from groundjudge.batches.collect import note
 from groundjudge.cli.options import SubmittedOut
 from groundjudge.cli.screen import report_errors
 from groundjudge.cli.submitted import line_of, open_state, submitted
@@ -24,5 +25,5 @@ def cancel(out: SubmittedOut) -> None:
             batch = provider.batch(part.batch)
             if not batch.is_ended:
                 batch = provider.cancel(part.batch)
-            state.note(part, batch.status, batch.n_done)
+            note(state, part, batch)
             typer.echo(line_of(state.parts()[part.number - 1]))

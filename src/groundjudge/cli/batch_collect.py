@@ -26,9 +26,11 @@ from groundjudge.cli.options import (
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_run
-from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
+from groundjudge.cli.screen import INCOMPLETE, fail, open_console, printable, report_errors
 from groundjudge.cli.submitted import Submitted, open_state, show_batch_usage, show_part, submitted
 from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection, status_of
+from groundjudge.errors import ModelError
+from groundjudge.models.exchange import TRANSIENT
 from groundjudge.runs.file_run import write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.run import run as run_judges
@@ -129,14 +131,20 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
     """
     shown = dict[int, PartOfRun]()
 
-    def show(part: PartOfRun, message: str = "") -> None:
+    def show(part: PartOfRun) -> None:
         if shown.get(part.number) != part:
-            show_part(part, message)
+            show_part(part)
         shown[part.number] = part
 
     while True:
-        create_batches(run.state, run.providers, listed_within=listed_within, show=show)
-        has_all = download(run.state, run.providers, show)
+        try:
+            create_batches(run.state, run.providers, listed_within=listed_within, show=show)
+            has_all = download(run.state, run.providers, show)
+        except ModelError as error:
+            if error.code not in TRANSIENT or every is None:
+                raise
+            has_all = False
+            typer.echo(f"groundjudge: {printable(error.message)}: asking again", err=True)
         if has_all or every is None:
             return has_all
         time.sleep(every)

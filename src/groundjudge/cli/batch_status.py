@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from groundjudge.batches.collect import note
 from groundjudge.cli.options import SubmittedOut
-from groundjudge.cli.screen import INCOMPLETE, report_errors
+from groundjudge.cli.screen import INCOMPLETE, fail, report_errors
 from groundjudge.cli.submitted import line_of, open_state, submitted
 
 
@@ -16,15 +17,13 @@ def status(out: SubmittedOut) -> None:
     """
     with report_errors(), open_state(out) as state:
         run = submitted(state, out)
-        has_ended = True
+        is_running = False
         for part in state.parts():
-            message = ""
             if part.step == "created":
                 batch = run.providers[part.model].batch(part.batch)
-                state.note(part, batch.status, batch.n_done)
-                has_ended, message = has_ended and batch.is_ended, batch.message
-            elif part.step != "collected":
-                has_ended, message = False, "not submitted yet: run `groundjudge batch submit` again"
-            now = state.parts()[part.number - 1]
-            typer.echo(f"{line_of(now)}{message and f': {message}'}")
-    raise typer.Exit(0 if has_ended else INCOMPLETE)
+                note(state, part, batch)
+                is_running = is_running or not batch.is_ended
+            typer.echo(line_of(state.parts()[part.number - 1]))
+        if any(part.step in {"planned", "uploaded", "creating"} for part in state.parts()):
+            fail("not all batches were created: run `groundjudge batch submit` again", status=INCOMPLETE)
+    raise typer.Exit(INCOMPLETE if is_running else 0)

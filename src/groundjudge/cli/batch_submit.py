@@ -33,6 +33,7 @@ from groundjudge.cli.submitted import (
     batch_judges,
     check_same_run,
     open_state,
+    providers_of,
     refuse_stdin,
     settings_of,
     show_part,
@@ -93,9 +94,9 @@ def submit(  # noqa: PLR0913  one per option
         )
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        providers = providers_of(judges)
         with open_state(out, is_new=True) as state:
-            run = Submitted(state, out, judges, cases, file_format, where)
-            providers = run.providers
+            run = Submitted(state, out, judges, cases, file_format, where, providers)
             if state.settings:
                 check_same_run(state, judges)
                 if state.settings["cases"] != str(Path(cases).resolve()):
@@ -106,8 +107,9 @@ def submit(  # noqa: PLR0913  one per option
                 with previous_verdicts(out, judges, resume=resume, overwrite=False) as previous:
                     planned = plan(state, judges, run.rows, providers, previous=previous, settings=settings)
                 typer.echo(
-                    f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, shared by "
-                    f"equal rows {planned.n_shared:,}, verdicts without a request {planned.n_free:,}",
+                    f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, "
+                    f"shared by equal rows {planned.n_shared:,}, "
+                    f"verdicts without a request {planned.n_free:,}",
                     err=True,
                 )
             create_batches(state, providers, listed_within=listed_within, show=show_part)

@@ -8,10 +8,8 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.batches.answers import answers_in, keep_lines, read_line
-from groundjudge.batches.asking import Answers, Ask, asks_of
-from groundjudge.batches.lines import URL, request_line
-from groundjudge.batches.state import State
+from groundjudge.batches.files import request_lines
+from groundjudge.batches.lines import URL
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import Wanted
 from groundjudge.cli.mapping import where_of
@@ -30,7 +28,6 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.screen import fail, report_errors
 from groundjudge.cli.submitted import batch_judges
-from groundjudge.panel import AnyJudge
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows
 
@@ -87,22 +84,16 @@ def write(  # noqa: PLR0913  one per option
         if Path(out).is_file() and Path(out).stat().st_size and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
         rows = Rows(cases, frozenset(), file_format, where)
-        state = State("")
-        for path in answered or ():
-            with Path(path).open(encoding="utf-8", newline="\n") as lines:
-                keep_lines(state, lines)
         n_requests = 0
         with Path(out).open("w", encoding="utf-8", newline="\n") as file:
-            for ask in _written(judges, rows, answers_in(state, read_line), state):
+            for line in request_lines(judges, rows, answered=_lines(answered or ()), url=url):
                 n_requests += 1
-                file.write(f"{request_line(ask, url)}\n")
+                file.write(f"{line}\n")
     typer.echo(f"{n_requests:,} requests written to {out}, for {rows.n_read:,} rows", err=True)
 
 
-def _written(judges: Sequence[AnyJudge], rows: Rows, answers: Answers, state: State) -> Iterator[Ask]:
-    """Each request once."""
-    for asks in asks_of(judges, rows, answers):
-        for ask in asks:
-            if not state.is_in_round(ask.custom_id, 1):
-                state.ask(ask.custom_id, 0, 1)
-                yield ask
+def _lines(paths: Sequence[str]) -> Iterator[str]:
+    """The lines of several files."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from lines

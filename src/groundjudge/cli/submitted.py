@@ -6,7 +6,6 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -19,12 +18,12 @@ from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.judging import Wanted, judges_of
-from groundjudge.cli.screen import fail, print_text
+from groundjudge.cli.screen import fail, print_text, printable
 from groundjudge.model import Model
 from groundjudge.models.lookup import as_model
 from groundjudge.panel import AnyJudge, Panel
 from groundjudge.rubric import names
-from groundjudge.runs.cost import Prices
+from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat
@@ -32,9 +31,6 @@ from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
-
-BATCH_SHARE = 0.5
-"""What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
 
 
 def state_path(out: str) -> Path:
@@ -53,6 +49,7 @@ class Submitted:
         cases: the file of cases.
         file_format: its format, if it was given.
         where: fields that stand elsewhere.
+        providers: the provider of each model, by the model's name.
     """
 
     state: State
@@ -61,22 +58,12 @@ class Submitted:
     cases: str
     file_format: FileFormat | None
     where: Mapping[str, str]
+    providers: Mapping[str, Provider]
 
     @property
     def rows(self) -> Rows:
         """The rows of the file of cases."""
         return Rows(self.cases, frozenset(), self.file_format, self.where)
-
-    @cached_property
-    def providers(self) -> Mapping[str, Provider]:
-        """The provider of each model, by the model's name.
-
-        Raises:
-            ModelError: `no_batches`: a model's provider has none.
-        """
-        from groundjudge.batches.lookup import batches_of  # noqa: PLC0415  loaded only if used
-
-        return {model.name: batches_of(model) for model in models_of(self.judges)}
 
     @property
     def answers(self) -> Answers:
@@ -99,6 +86,17 @@ def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
 def batch_judges(wanted: Wanted) -> tuple[AnyJudge, ...]:
     """The judges that the options ask for; panels ask for all votes at once."""
     return tuple(map(asking_all, judges_of(wanted, as_model)))
+
+
+def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
+    """The provider of each model, by the model's name.
+
+    Raises:
+        ModelError: `no_batches`: a model's provider has none.
+    """
+    from groundjudge.batches.lookup import batches_of  # noqa: PLC0415  loaded only if used
+
+    return {model.name: batches_of(model) for model in models_of(judges)}
 
 
 def settings_of(
@@ -155,7 +153,8 @@ def submitted(state: State, out: str) -> Submitted:
         raise StateError("no_state", message, state.path)
     judges = batch_judges(Wanted(**settings["wanted"]))
     check_same_run(state, judges)
-    return Submitted(state, out, judges, settings["cases"], settings["format"], settings["where"])
+    cases, file_format, where = settings["cases"], settings["format"], settings["where"]
+    return Submitted(state, out, judges, cases, file_format, where, providers_of(judges))
 
 
 def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:
@@ -176,9 +175,9 @@ def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:
         raise StateError("other_run", message, state.path)
 
 
-def show_part(part: PartOfRun, message: str = "") -> None:
+def show_part(part: PartOfRun) -> None:
     """Print a line about a part to stderr."""
-    typer.echo(f"groundjudge: {line_of(part)}{message and f': {message}'}", err=True)
+    typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
 
 
 def line_of(part: PartOfRun) -> str:
@@ -205,7 +204,9 @@ def show_batch_usage(
             continue
         tokens = f"tokens {where}: {spent.prompt_tokens:,} prompt, {spent.completion_tokens:,} completion"
         price = "" if share == 1 else f" at {share:.0%} of the price"
-        print_text(console, tokens + (f", cost: {share * prices.of(spent):.4f}{price}" if prices else ""))
+        print_text(
+            console, tokens + (f", cost: {prices.times(share).of(spent):.4f}{price}" if prices else "")
+        )
 
 
 def _absolute(judge: str) -> str:
