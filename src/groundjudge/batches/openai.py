@@ -7,18 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from groundjudge.batches.asking import Ask
 from groundjudge.batches.lines import URL, Result, read_result, request_line
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import ModelError
 from groundjudge.models.exchange import message_of
-from groundjudge.models.openai import OpenAIModel
-
-if TYPE_CHECKING:
-    import openai
-    from openai.types import Batch as TheirBatch
+from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 
 T = TypeVar("T")
 
@@ -54,7 +50,7 @@ class OpenAIBatches:
     def upload(self, lines: Path, name: str) -> str:
         """Upload a file of lines, and wait until it is ready; returns its id."""
 
-        def sent(client: openai.OpenAI) -> str:
+        def sent(client: SyncClient) -> str:
             client = client.with_options(timeout=UPLOAD_TIMEOUT)
             with lines.open("rb") as file:
                 uploaded = client.files.create(file=(name, file, "application/jsonl"), purpose="batch")
@@ -82,7 +78,7 @@ class OpenAIBatches:
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002  as above
         """The batch whose metadata are the tag, among those created since."""
 
-        def found(client: openai.OpenAI) -> Batch | None:
+        def found(client: SyncClient) -> Batch | None:
             for listed in client.batches.list(limit=100):  # the latest first
                 if listed.created_at < since - CLOCKS_DIFFER:
                     break
@@ -115,7 +111,7 @@ class OpenAIBatches:
         """Cancel a batch; it ends within minutes."""
         return _batch(self._call(lambda client: client.batches.cancel(batch_id)))
 
-    def _call(self, call: Callable[[openai.OpenAI], T]) -> T:
+    def _call(self, call: Callable[[SyncClient], T]) -> T:
         """What a call returns; whatever it raises becomes a ModelError."""
         client = self.model.client()
         try:
@@ -124,12 +120,12 @@ class OpenAIBatches:
             raise self.model.error_of(error) from error
 
 
-def _download(client: openai.OpenAI, file_id: str, path: Path) -> None:
+def _download(client: SyncClient, file_id: str, path: Path) -> None:
     with client.files.with_streaming_response.content(file_id) as content:
         content.stream_to_file(path)
 
 
-def _batch(theirs: TheirBatch) -> Batch:
+def _batch(theirs: OpenAIBatch) -> Batch:
     counts, faults = theirs.request_counts, (theirs.errors and theirs.errors.data) or ()
     return Batch(
         id=theirs.id,

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -60,6 +60,9 @@ class Client(Protocol):
         """The resource with the completions."""
         ...
 
+
+SyncClient: TypeAlias = openai.OpenAI
+OpenAIBatch: TypeAlias = openai.types.Batch
 
 CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
 KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
