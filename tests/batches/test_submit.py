@@ -41,7 +41,9 @@ def anthropic_batches(server: BatchStandIn, stack: ExitStack) -> Provider:
     return AnthropicBatches(stack.enter_context(client))
 
 
-both = pytest.mark.parametrize("provider_of", [openai_batches, anthropic_batches])
+both = pytest.mark.parametrize(
+    "provider_of", [openai_batches, pytest.param(anthropic_batches, marks=pytest.mark.soak)]
+)
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -126,6 +128,7 @@ def test_rows_become_batches_and_batches_verdicts(provider_of: ProviderOf, tmp_p
         assert [len(batch.requests) for batch in run.server.batches.values()] == [2, 2, 1]
 
 
+@pytest.mark.soak
 @both
 def test_submitting_and_collecting_again_does_nothing(provider_of: ProviderOf, tmp_path: Path) -> None:
     with run_of(provider_of, tmp_path) as run:
@@ -262,6 +265,7 @@ def test_an_error_while_collecting_loses_nothing(provider_of: ProviderOf, tmp_pa
         assert scores(run) == [1.0] * 4
 
 
+@pytest.mark.soak
 @both
 def test_what_expired_is_asked_once_more(provider_of: ProviderOf, tmp_path: Path) -> None:
     with run_of(provider_of, tmp_path, n_rows=4, at_most=4, ends=["expired", "completed"]) as run:

@@ -134,6 +134,7 @@ ANSWERS: dict[int, Any] = {
 CODES = {"1": "no_verdict", "2": "expired", "3": "bad_request", "4": "truncated", "5": "server"}
 
 
+@pytest.mark.soak
 @both
 def test_what_failed_has_an_error_of_its_own(batches: Any, model: str) -> None:
     run: BatchCommands = batches(8, model=model, script=by_number(ANSWERS))
@@ -207,10 +208,9 @@ def test_a_batch_that_is_refused_as_a_whole_says_why_and_is_sent_again(batches: 
     assert {*run.server.paid().values()} == {1}
 
 
-@pytest.mark.parametrize(
-    "answer", [Cut(), *(pytest.param(each, marks=pytest.mark.soak) for each in (Status(500), Status(503)))]
-)
-@pytest.mark.parametrize("hidden_for", [0, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("answer", [Cut(), Status(500), Status(503)])
+@pytest.mark.parametrize("hidden_for", [0, 2])
 def test_a_batch_whose_answer_was_lost_is_found(batches: Any, answer: Any, hidden_for: int) -> None:
     run: BatchCommands = batches(4, at_most=2, hidden_for=hidden_for)
     run.server.fail("create", answer, nth=2, takes_effect=True)
