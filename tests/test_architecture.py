@@ -24,6 +24,7 @@ ROOMS = (
     "evidence",
     "fences",
     "prompt",
+    "where",
     "reply",
     "replies",
     "distribution",
