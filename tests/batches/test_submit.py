@@ -16,9 +16,10 @@ from scripted_model import ScriptedModel
 from standin_batches import BatchStandIn, Call, Unanswered
 from standin_openai import Cut, Status
 
-from groundjudge import Judge, ModelError, Verdict, load_rubric
+from groundjudge import Case, Judge, ModelError, Verdict, load_rubric
 from groundjudge.batches.answers import answers_in
 from groundjudge.batches.anthropic import AnthropicBatches
+from groundjudge.batches.asking import settle
 from groundjudge.batches.collect import Collected, download, verdicts_in, waits_in
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
@@ -77,8 +78,8 @@ class Run:
     def providers(self) -> dict[str, Provider]:
         return {"scripted": self.provider}
 
-    def submit(self) -> None:
-        submit(self.state, self.providers, listed_within=LISTED_WITHIN)
+    def submit(self, listed_within: float = LISTED_WITHIN) -> None:
+        submit(self.state, self.providers, listed_within=listed_within)
 
     def download(self, polls: int = 9) -> bool:
         return any(download(self.state, self.providers) for _ in range(polls))
@@ -179,7 +180,7 @@ def test_a_batch_that_is_listed_late_is_found(provider_of: ProviderOf, tmp_path:
     with run_of(provider_of, tmp_path, n_rows=4, hidden_for=2) as run:
         run.plan()
         run.server.fail("create", Cut(), nth=2, takes_effect=True)
-        run.submit()
+        run.submit(listed_within=60)
         assert run.download()
         assert {*run.server.paid().values()} == {1}
 
@@ -207,7 +208,7 @@ def test_a_batch_of_somebody_else_is_not_taken(provider_of: ProviderOf, tmp_path
         (part,) = run.state.parts()
         part = run.state.move(part, "created", batch="batch-none")
         other = tmp_path / "other.jsonl"
-        lines = [line.replace('"custom_id": "', '"custom_id": "x') for line in lines_of(run)]
+        lines = [line.replace('"custom_id":"', '"custom_id":"x') for line in lines_of(run)]
         other.write_text("".join(f"{line}\n" for line in lines))
         theirs = run.provider.create(run.provider.upload(other, "other"), other, {"groundjudge_run": "s"})
         run.state.move(part, "created", batch=theirs.id)
@@ -217,9 +218,6 @@ def test_a_batch_of_somebody_else_is_not_taken(provider_of: ProviderOf, tmp_path
 
 
 def lines_of(run: Run) -> list[str]:
-    from groundjudge.batches.asking import settle  # noqa: PLC0415
-    from groundjudge.case import Case  # noqa: PLC0415
-
     settled = [settle(run.judge, Case.from_mapping(row), lambda _: None) for row in run.rows]
     return [run.provider.line(ask) for each in settled for ask in each.asks]
 

@@ -213,6 +213,7 @@ def test_a_batch_that_is_refused_as_a_whole_says_why_and_is_sent_again(batches: 
 @pytest.mark.parametrize("hidden_for", [0, 2])
 def test_a_batch_whose_answer_was_lost_is_found(batches: Any, answer: Any, hidden_for: int) -> None:
     run: BatchCommands = batches(4, at_most=2, hidden_for=hidden_for)
+    run.patience = ("--listed-within", "60")
     run.server.fail("create", answer, nth=2, takes_effect=True)
     assert run.submit().exit_code == 0
     assert run.collect().exit_code == 0
@@ -227,7 +228,9 @@ def test_a_rejected_key_ends_submit_and_the_next_one_goes_on(batches: Any) -> No
     failed = run.submit()
     assert failed.exit_code == 2
     assert "bad key" in failed.output
-    assert "not submitted yet" in run.invoke("batch", "status", run.out).stdout
+    status = run.invoke("batch", "status", run.out)
+    assert status.exit_code == 1
+    assert "batch 2 (m): uploaded, 2 requests" in status.stdout
     assert run.submit().exit_code == 0
     assert run.collect().exit_code == 0
     assert {*run.server.paid().values()} == {1}
