@@ -8,7 +8,7 @@ VERDICTS := build/demo.jsonl
 
 export DEEPEVAL_TELEMETRY_OPT_OUT := 1
 
-.PHONY: demo test test-browser test-lowest lint types docs pages offline-figures bench soak format clean
+.PHONY: demo test test-browser test-spark test-lowest lint types docs pages offline-figures bench soak format clean
 
 demo: $(VENV)/demo.installed ## five judges at work on the examples, without a key
 	@mkdir -p build
@@ -20,6 +20,9 @@ test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
 
 test-browser: $(VENV)/browser.installed ## the report in a real browser: needs chromium and chromedriver
 	$(BIN)/python -m pytest tests/browser
+
+test-spark: $(VENV)/test.installed ## the door to Spark in a local Spark: needs Java 17 or newer
+	$(BIN)/python -m pytest tests/spark
 
 test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed
 	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal

@@ -30,12 +30,12 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
-from groundjudge.case import FIELD_NAMED, Context, Text
+from groundjudge.case import Context, Text
 from groundjudge.judge import Step, aperform, error_verdict, perform
 from groundjudge.models.lookup import ModelLike
-from groundjudge.paths import check_paths
 from groundjudge.prompt import Input
 from groundjudge.reply import reply_of
+from groundjudge.where import Where, check_where
 
 try:
     from langchain_core.exceptions import OutputParserException
@@ -52,7 +52,6 @@ except ImportError as error:
 __all__ = ["parser", "prompt", "runnable"]
 
 Judged: TypeAlias = Case | Mapping[str, Any]
-Where: TypeAlias = Mapping[str, str] | Callable[[Any], Judged] | None
 OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
@@ -106,7 +105,7 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    _check_where(case, loaded.inputs)
+    check_where(case, loaded.inputs, [ROOT])
 
     def failed(error: Exception) -> Verdict:
         if isinstance(error, GroundjudgeError):
@@ -196,16 +195,6 @@ class Parser(BaseOutputParser[Verdict]):
     @property
     def _type(self) -> str:
         return "groundjudge"
-
-
-def _check_where(where: Where, inputs: Sequence[Input]) -> None:
-    """Refuse a `case` that no input could make right."""
-    if isinstance(where, Mapping):
-        own = [each.name for each in inputs if each.is_own]
-        check_paths(where, [*FIELD_NAMED, *own, "id", "metadata"], [ROOT])
-    elif where is not None and not callable(where):
-        message = f"case must be a mapping of field to dotted path, or a function, not {where!r}"
-        raise TypeError(message)
 
 
 def _case(given: Judged, where: Where = None) -> Case:

@@ -22,8 +22,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
-from pydantic_core import to_json
-
 try:
     from langsmith import get_current_run_tree, traceable
     from langsmith.evaluation import EvaluationResult, EvaluationResults
@@ -55,24 +53,19 @@ from groundjudge import (
     names,
     summarise,
 )
-from groundjudge.case import FIELD_NAMED
 from groundjudge.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
-from groundjudge.paths import check_paths
 from groundjudge.runs.summary import MISSING
+from groundjudge.traced import case_of_run, from_retriever, from_tool, mapped_fields
 from groundjudge.verdict import Usage, score_names
+from groundjudge.where import Where, check_where
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
-CaseOf: TypeAlias = Callable[[Run, Example | None], Case | Mapping[str, Any]]
-Where: TypeAlias = CaseOf | Mapping[str, str] | None
 Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
 
 ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
 """What a path to a field can begin with."""
-
-DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
-"""The keys under which the outputs of a retriever's run can contain the documents."""
 
 VERDICTS = "groundjudge"
 """The key in `run.extra` under which the verdicts on a run are stored for the summary."""
@@ -131,8 +124,7 @@ def evaluator(
             that begins with something else.
     """
     made = as_judge(judge, model, **options)
-    if case is not None and not callable(case):
-        check_paths(case, [*FIELD_NAMED, "id", "metadata", *_own_inputs(made)], ROOTS)
+    check_where(case, made.inputs, ROOTS)
     return JudgeEvaluator(made, key or made.name, case)
 
 
@@ -408,28 +400,23 @@ def _case(judge: AnyJudge, run: Run, example: Example | None, where: Where) -> C
     """The case by `where`, or by the usual names; its context, if it has none, from the child runs."""
     if callable(where):
         return where(run, example)
-    sides, roots = _sides(run, example), {"run": run, "example": example}
-    case = _with_metadata(Case.from_exchange(**sides, where=where, roots=roots), judge, example)
-    mapped = {FIELD_NAMED.get(name) for name in where or ()}
-    if _has_crashed(run) and "response" not in mapped:  # the inputs can hold a response too
+    case = case_of_run(
+        _sides(run, example),
+        judge.inputs,
+        lambda: documents(run),
+        where=where,
+        roots={"run": run, "example": example},
+    )
+    if _has_crashed(run) and "response" not in mapped_fields(where):  # the inputs can hold a response too
         case = case.model_copy(update={"response": None})
-    if any(field.field == "context" for field in judge.inputs):
-        answered = Case.from_exchange(None, sides["outputs"], where=where, roots=roots)
-        source = case if "context" in mapped else answered
-        retrieved = documents(run) if source.context is None else None
-        return case if retrieved is None else case.model_copy(update={"context": retrieved})
-    return case
+    return _with_metadata(case, judge, example)
 
 
 def _with_metadata(case: Case, judge: AnyJudge, example: Example | None) -> Case:
     """The case with what only the example's metadata holds for the inputs of the judge's own."""
-    own = _own_inputs(judge)
+    own = [each.name for each in judge.inputs if each.is_own]
     found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
     return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
-
-
-def _own_inputs(judge: AnyJudge) -> list[str]:
-    return [each.name for each in judge.inputs if each.is_own]
 
 
 def _has_crashed(run: Run) -> bool:
@@ -447,20 +434,7 @@ def _sources(run: Run) -> Iterator[Run]:
 
 def _returned(source: Run) -> tuple[Document, ...]:
     outputs: dict[str, Any] = source.outputs or {}
-    if source.run_type == "retriever":
-        found = next((outputs[key] for key in DOCUMENT_LISTS if key in outputs), outputs)
-        return Case(context=found or ()).context or ()
-    match outputs:
-        case {"output": {"tool_call_id": _, "content": result}}:  # a LangChain message, reloaded
-            pass
-        case {"output": result, **others} if not others:
-            result = getattr(result, "content", result)
-        case _:
-            result = outputs or None
-    if result is None:
-        return ()
-    text = result if isinstance(result, str) else to_json(result, fallback=str).decode()
-    return (Document(content=text, title=f"Tool Result: {source.name}", kind="tool"),)
+    return from_retriever(outputs) if source.run_type == "retriever" else from_tool(source.name, outputs)
 
 
 def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:

@@ -231,7 +231,7 @@ class BatchStandIn:
         """Plan another answer for the nth call of this name from now on."""
         self._plans[call, self.calls.count(call) + nth] = Fault(answer, takes_effect)
 
-    def stop(self, call: Call, moment: Moment = "before", *, nth: int = 1) -> Stop:
+    def stop(self, call: Call, moment: Moment = "before", nth: int = 1) -> Stop:
         """Plan to hold the nth call of this name from now on."""
         stop = Stop(moment)
         self._stops.append(stop)
@@ -606,6 +606,8 @@ def _fault_of_messages(custom_ids: Sequence[str], max_lines: int) -> str:
 async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
     """Do what is asked, but stop at the planned moment."""
     if stop.moment == "before":
+        if request.content_type != "multipart/form-data":  # which can be read only once
+            await request.read()
         return await do(request) if await stop.held() else _failed(request, Cut())
     response = await do(request)
     if not isinstance(response, web.Response) or stop.moment == "after":

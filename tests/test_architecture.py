@@ -25,6 +25,7 @@ ROOMS = (
     "fences",
     "prompt",
     "where",
+    "traced",
     "reply",
     "replies",
     "distribution",

@@ -16,6 +16,7 @@ from standin_langfuse import Body, StandIn
 
 from groundjudge import AnyJudge, CaseError, ModelError, Verdict, load
 from groundjudge.adapters.langfuse import evaluator, summary
+from groundjudge.case import is_mapping
 
 GOOD = "<S1>because</S1><S2>5</S2>"
 BAD = "no verdict"
@@ -25,7 +26,7 @@ ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 def answered(*, item: Any, **_: object) -> dict[str, Any]:
     """A task that returns what the item's input has of a response and a context."""
-    return target(item["input"] if isinstance(item, dict) else item.input)
+    return target(item["input"] if is_mapping(item) else item.input)
 
 
 def items_of(name: str) -> list[Body]:

@@ -220,14 +220,8 @@ def test_a_batch_is_found_by_time_and_size_whatever_the_servers_clock_says(
         assert provider.find({}, now - 999, 4) is None
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Cut(),
-        pytest.param(Status(500), marks=pytest.mark.soak),
-        pytest.param(Status(429, retry_after=0), marks=pytest.mark.soak),
-    ],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("answer", [Cut(), Status(500), Status(429, retry_after=0)])
 def test_a_batch_is_created_with_one_call(tmp_path: Path, answer: Status | Cut) -> None:
     with BatchStandIn() as server, anthropic.Anthropic(base_url=server.root, api_key="k") as client:
         provider = AnthropicBatches(client)

@@ -241,7 +241,8 @@ def test_a_call_fails_as_planned(
     assert len(server.batches) == 2 + takes_effect
 
 
-@pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_call_is_held(dial: Dial, moment: Any, *, goes_on: bool) -> None:
     with BatchStandIn() as server:

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any, assert_type
 
 from deepeval.models import DeepEvalBaseLLM
+from inspect_ai.model import get_model
+from inspect_ai.scorer import Scorer, Target
+from inspect_ai.solver import TaskState
 from langchain_core.language_models import BaseChatModel
 from langfuse import Langfuse
 from langfuse.experiment import ExperimentItem, LocalExperimentItem
+from mlflow.entities import Trace
 from opentelemetry.trace import SpanContext
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
@@ -63,10 +67,20 @@ from groundjudge import (
     summarise,
 )
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
+from groundjudge.adapters.inspect import (
+    confidence_grounding,
+    groundedness,
+    knowledge_hallucination,
+    passage_quality,
+    statement_groundedness,
+)
+from groundjudge.adapters.inspect import judge as inspect_judge
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.adapters.mlflow import documents
+from groundjudge.adapters.mlflow import scorer as mlflow_scorer
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
@@ -233,6 +247,33 @@ def doors(path: Path) -> list[object]:
     ]
 
 
+def case_of_state(state: TaskState, target: Target) -> dict[str, Any]:
+    return {"query": state.input_text, "response": target.text}
+
+
+def case_of_row(inputs: dict[str, Any], outputs: str, **_: object) -> Case:
+    return Case(query=inputs["q"], response=outputs)
+
+
+def inspect_scorers(path: Path, judge: Judge) -> list[Scorer]:
+    return [
+        groundedness(model="openai/gpt-4o-mini", threshold=0.7, repeats=3, rule="mean"),
+        confidence_grounding(model=get_model("openai/gpt-4o-mini")),
+        statement_groundedness(model_role="critic"),
+        passage_quality(case={"reference": "metadata.gold"}),
+        knowledge_hallucination(),
+        inspect_judge(path, model="offline", case=case_of_state),
+        inspect_judge(judge),
+    ]
+
+
+def mlflow_scorers(path: Path, judge: Judge, trace: Trace) -> tuple[Document, ...] | None:
+    mlflow_scorer("groundedness", model="offline", threshold=0.7, repeats=3, rule="mean")
+    mlflow_scorer(path, model=a_model, name="mine", case={"query": "inputs.q"})
+    mlflow_scorer(judge, case=case_of_row)
+    return documents(trace)
+
+
 def case_of_context(ctx: EvaluatorContext[str, str, Any]) -> dict[str, Any]:
     return {"query": ctx.inputs, "response": ctx.output}
 
@@ -293,6 +334,8 @@ def misspelt_options_are_found(judge: Judge) -> None:
     load("groundedness", model="offline", threshold="0.7")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     summary("groundedness", metrics=["median"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    groundedness(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    mlflow_scorer("groundedness", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     langfuse_evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     JudgeEvaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

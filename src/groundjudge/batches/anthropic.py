@@ -16,6 +16,7 @@ from typing import Any
 
 import anthropic
 from anthropic.types.messages import MessageBatch
+from pydantic_core import to_json
 
 from groundjudge.batches.asking import Answer, Ask
 from groundjudge.batches.lines import Result
@@ -71,7 +72,7 @@ class AnthropicBatches:
     def line(self, ask: Ask) -> str:
         """A request in Anthropic's form."""
         params = params_of(ask.model.name, ask.request.messages, ask.request.parameters)
-        return json.dumps({"custom_id": ask.custom_id, "params": params}, ensure_ascii=False)
+        return to_json({"custom_id": ask.custom_id, "params": params}).decode()
 
     def upload(self, lines: Path, name: str) -> str:  # noqa: ARG002  the protocol's
         """Nothing is uploaded: the requests are sent with `create`."""
@@ -158,7 +159,7 @@ def _answer(result: Mapping[str, Any]) -> Answer:
             return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")
         case _:
             kind = str(result["type"])
-            return ModelError(ENDED.get(kind, "failed"), f"the batch ended before the request: {kind}")
+            return ModelError(ENDED.get(kind, "failed"), f"the batch did not come to this request: {kind}")
 
 
 def _reply(message: Mapping[str, Any]) -> Reply:

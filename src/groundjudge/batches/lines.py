@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_json
 
 from groundjudge.batches.asking import Answer, Ask
 from groundjudge.errors import CaseError, ModelError, code_of_status
@@ -44,7 +44,7 @@ def request_line(ask: Ask, url: str = URL) -> str:
     messages = [dict(message) for message in ask.request.messages]
     body = {"model": ask.model.name, "messages": messages, **ask.request.parameters}
     line = {"custom_id": ask.custom_id, "method": "POST", "url": url, "body": body}
-    return json.dumps(line, ensure_ascii=False)
+    return to_json(line).decode()  # several times as fast as json.dumps
 
 
 def read_result(line: str, model: str = "") -> Result:

@@ -19,8 +19,8 @@ from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 T = TypeVar("T")
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-CLOCKS_DIFFER = 300.0
-"""Seconds by which the provider's clock may be behind ours."""
+CLOCKS_DIFFER = 86_400.0
+"""Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
 
 UPLOAD_TIMEOUT = 600.0
 
@@ -145,5 +145,8 @@ def openai_batches(model: object) -> OpenAIBatches:
     if isinstance(model, OpenAIModel):
         return OpenAIBatches(model)
     name = getattr(model, "name", str(model))
-    message = f"{name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API"
+    message = (
+        f"{name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
+        "or langchain:anthropic:NAME"
+    )
     raise ModelError("no_batches", message, name)

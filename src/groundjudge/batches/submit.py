@@ -201,9 +201,12 @@ class _Creation:
 
     def _lost(self) -> Batch | None:
         """The batch that exists although no answer came, once the provider has had time to list it."""
+        known = {part.batch for part in self.state.parts()}
         while True:
             is_last = time.time() > self.part.since + self.listed_within
             batch = self.provider.find(self._tag, self.part.since, self.part.n_requests)
+            if batch and batch.id in known:  # where batches bear no tag, it can be the one before
+                batch = None
             if batch or is_last:
                 return batch
             time.sleep(min(1.0, self.listed_within / 5))

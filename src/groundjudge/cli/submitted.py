@@ -94,9 +94,9 @@ def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
     Raises:
         ModelError: `no_batches`: a model's provider has none.
     """
-    from groundjudge.batches.openai import openai_batches  # noqa: PLC0415  loaded only if used
+    from groundjudge.batches.lookup import batches_of  # noqa: PLC0415  loaded only if used
 
-    return {model.name: openai_batches(model) for model in models_of(judges)}
+    return {model.name: batches_of(model) for model in models_of(judges)}
 
 
 def settings_of(

@@ -1,0 +1,265 @@
+"""Inspect AI: a judge as a scorer of a task, with any model of Inspect's as the judge's model.
+
+    Task(dataset, solver=generate(), scorer=groundedness(model="openai/gpt-4o-mini"))
+    Task(dataset, solver=generate(), scorer=judge("my_judge.prompty", model="openai/gpt-4o-mini"))
+
+    inspect score logs/my.eval --scorer groundjudge/groundedness -S model=openai/gpt-4o-mini
+
+The sample's input is the query, the completion the response, the target the reference; the context is
+`context` in the sample's metadata or, without it, what tools returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from math import nan
+from pathlib import Path
+from typing import Any, TypeAlias, TypeGuard, Unpack, cast
+
+from groundjudge import (
+    AnyJudge,
+    Case,
+    Judge,
+    Panel,
+    PanelOptions,
+    Reply,
+    Request,
+    Rubric,
+    Usage,
+    Verdict,
+    as_judge,
+)
+from groundjudge.case import ALIASES
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.lookup import ModelLike
+from groundjudge.reply import tokens_of
+from groundjudge.where import Where, check_where
+
+try:
+    from inspect_ai.model import (
+        ChatMessage,
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageUser,
+        GenerateConfig,
+        Model,
+        ModelUsage,
+        get_model,
+    )
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
+except ImportError as error:
+    needed = 'groundjudge.adapters.inspect needs Inspect AI: pip install "groundjudge[inspect]"'
+    raise ImportError(needed) from error
+
+__all__ = [
+    "confidence_grounding",
+    "groundedness",
+    "judge",
+    "knowledge_hallucination",
+    "passage_quality",
+    "statement_groundedness",
+]
+
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+
+ROOTS = ("input", "output", "target", "messages", "metadata", "store")
+"""What a path to a field can begin with."""
+
+CONTEXT_NAMES = ("context", *(name for name in ALIASES["context"] if name not in {"source", "premise"}))
+IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
+"""The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
+
+MESSAGES: Mapping[str, type[ChatMessageSystem | ChatMessageUser | ChatMessageAssistant]] = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
+"""Parameters of a request that have another name in Inspect's configuration."""
+
+SHOWN = {"status", "label", "value", "passed", "parts", "warnings", "signature", "key"}
+"""What the metadata of a score shows of a verdict, besides the whole of it."""
+
+
+class ScorerOptions(PanelOptions, total=False):
+    """The keyword arguments of a scorer; the others are options of `groundjudge.load`.
+
+    Attributes:
+        model: a model of Inspect's, or its name with a slash ("openai/gpt-4o-mini"); or whatever
+            `groundjudge.load` accepts ("openai:gpt-4o-mini", "offline"). Without it a judge keeps its model,
+            and any other judge uses the model with the `model_role`, or else the model that is evaluated.
+        model_role: the role, "grader" by default.
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"context": "metadata.docs", "response": "store.answer"}, or a function from (state, target) to
+            the case. A path begins with input, output, target, messages, metadata or store.
+    """
+
+    model: ModelLike | Model | None
+    model_role: str
+    case: Where
+
+
+@scorer(metrics=[mean(), stderr()])
+def groundedness(**options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with the judge `groundedness`; see `judge`."""
+    return _scorer("groundedness", **options)
+
+
+@scorer(metrics=[mean(), stderr()])
+def confidence_grounding(**options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with the judge `confidence_grounding`; see `judge`."""
+    return _scorer("confidence_grounding", **options)
+
+
+@scorer(metrics=[mean(), stderr()])
+def statement_groundedness(**options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with the judge `statement_groundedness`; see `judge`."""
+    return _scorer("statement_groundedness", **options)
+
+
+@scorer(metrics=[mean(), stderr()])
+def knowledge_hallucination(**options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with the judge `knowledge_hallucination`; see `judge`."""
+    return _scorer("knowledge_hallucination", **options)
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def passage_quality(**options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with the judge `passage_quality`, whose scores are three; see `judge`."""
+    return _scorer("passage_quality", by_name=True, **options)
+
+
+@scorer(metrics={"*": [mean(), stderr()]})
+def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
+    """Score with any judge.
+
+    Args:
+        judge: the path of a prompt file, the name of a judge, a judge, a panel or a rubric. A log can be
+            scored again by the scorer it names only if this is a path or a name.
+        options: see `ScorerOptions`.
+
+    Returns:
+        A scorer whose values are mappings of the names of the judge's scores to the scores, 0..1; those of
+        the scorers of a single judge, such as `groundedness`, are numbers. It never raises: a sample with an
+        error or with nothing to judge is unscored, with the error's code or "not_applicable" as the reason,
+        and counts in no metric. The metadata has label, signature and, as `groundjudge`, the whole verdict.
+
+    Raises:
+        GroundjudgeError, TypeError: as for `groundjudge.load`; for `case`, as for `check_where`.
+    """
+    return _scorer(judge, by_name=True, **options)
+
+
+def _scorer(
+    judge: JudgeLike,
+    *,
+    by_name: bool = False,
+    model: ModelLike | Model | None = None,
+    model_role: str = "grader",
+    case: Where = None,
+    **options: Unpack[PanelOptions],
+) -> Scorer:
+    """A scorer that looks up a model of Inspect's for each sample: by then the roles have their models."""
+    llm = model if isinstance(model, Model) or _has_slash(model) else None
+    by_role = model is None and not isinstance(judge, Judge | Panel)
+    is_late = by_role or llm is not None
+    made = as_judge(judge, "offline" if is_late else cast("ModelLike | None", model), **options)
+    check_where(case, made.inputs, ROOTS)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        found = _model(get_model(llm, role=model_role if by_role else None)) if is_late else None
+        judging = as_judge(made, found)
+        try:
+            verdict = await judging.ajudge(_case(state, target, case))
+        except Exception as error:  # noqa: BLE001  an error in one sample must not affect others
+            verdict = judging.failed(error)
+        scores = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
+        return _score(verdict, scores if by_name else scores[judging.name], state.output.completion)
+
+    return score
+
+
+def _has_slash(model: object) -> TypeGuard[str]:
+    """Whether a model is given by a name of Inspect's: "openai/gpt-4o-mini"."""
+    return isinstance(model, str) and "/" in model.partition(":")[0]
+
+
+def _score(verdict: Verdict, value: float | Mapping[str, float], answer: str) -> Score:
+    """A verdict as a score; NaN is how Inspect marks what is not scored."""
+    shown = verdict.model_dump(mode="json", include=SHOWN, exclude_defaults=True)
+    metadata = {**shown, "groundjudge": verdict.model_dump(mode="json")}
+    if verdict.score is None:
+        reason = verdict.error.code if verdict.error else verdict.status
+        return Score.unscored(
+            reason=reason, answer=answer, explanation=verdict.explanation, metadata=metadata
+        )
+    return Score(value=value, answer=answer, explanation=verdict.explanation, metadata=metadata)
+
+
+def _case(state: TaskState, target: Target, where: Where) -> Case | Mapping[str, Any]:
+    """The case by `where`, or what the sample and its transcript give."""
+    if callable(where):
+        return where(state, target)
+    answer, messages = state.output.completion, [*map(_message, state.messages)]
+    last = messages[-1] if messages else {}
+    is_answer = (last.get("role"), last.get("content")) == ("assistant", answer)
+    before = messages[:-1] if is_answer else messages
+    asked, metadata = state.input, dict(state.metadata)
+    named = {name: metadata.pop(name) for name in IN_METADATA if name in metadata}
+    results = [message for message in messages if message["role"] == "tool"]
+    row = {
+        "id": state.sample_id,
+        "query": asked if isinstance(asked, str) else Case(query=[*map(_message, asked)]).query_text,
+        "response": answer if answer or state.output.choices else None,
+        "context": None if named.keys() & set(CONTEXT_NAMES) else results or None,
+        "conversation": before if len(before) > 1 else None,  # one message is the query
+        "reference": [*target] if target.text else None,
+        "metadata": metadata,
+        **named,
+    }
+    roots = {name: getattr(state, name) for name in ROOTS if name != "target"}
+    return Case.from_state(row, where=where, roots={**roots, "target": [*target]})
+
+
+def _message(message: ChatMessage) -> dict[str, Any]:
+    """A message in OpenAI's shape; Inspect has other names for tools, and keeps their errors apart."""
+    tool, error = getattr(message, "function", None), getattr(message, "error", None)
+    calls = getattr(message, "tool_calls", None) or ()
+    return {
+        "role": message.role,
+        "content": message.text or (error.message if error else ""),
+        "name": tool,
+        "tool_calls": [{"name": call.function, "arguments": call.arguments} for call in calls],
+    }
+
+
+def _model(llm: Model) -> FunctionModel:
+    """A model of Inspect's as a model of a judge; its settings come before the judge's parameters."""
+    return FunctionModel(partial(_ask, llm), str(llm))
+
+
+async def _ask(llm: Model, request: Request) -> Reply:
+    parameters = {CONFIG_NAMES.get(name, name): value for name, value in request.parameters.items()}
+    unset = {name for name in GenerateConfig.model_fields if getattr(llm.config, name) is None}
+    config = GenerateConfig(**{name: value for name, value in parameters.items() if name in unset})
+    messages = [MESSAGES[message["role"]](content=message["content"]) for message in request.messages]
+    output = await llm.generate([*messages], config=config)
+    first = output.choices[0] if output.choices else None
+    return Reply(
+        output.completion,
+        finish_reason=first.stop_reason if first else None,
+        usage=_usage(output.usage) if output.usage else None,
+        model=output.model or None,
+        refusal=output.error,
+        tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,
+        cost=output.usage.total_cost if output.usage else None,
+    )
+
+
+def _usage(used: ModelUsage) -> Usage:
+    """The tokens, with those that a cache answered or stored among those of the prompt."""
+    cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
+    return Usage(prompt_tokens=used.input_tokens + cached, completion_tokens=used.output_tokens)

@@ -1,0 +1,21 @@
+"""From a model to the provider of its batches."""
+
+from __future__ import annotations
+
+from groundjudge.batches.openai import openai_batches
+from groundjudge.batches.provider import Provider
+from groundjudge.model import Model
+from groundjudge.models.chat_model import LangChainModel
+
+
+def batches_of(model: Model) -> Provider:
+    """The provider of a model's batches.
+
+    Raises:
+        ModelError: `no_batches`: it has none.
+    """
+    if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
+        from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
+
+        return AnthropicBatches()
+    return openai_batches(model)

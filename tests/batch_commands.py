@@ -1,0 +1,144 @@
+"""The commands `groundjudge batch` at a stand-in: a run of rows that are told apart by their numbers."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from command_line import ROW, Invoke, verdicts_in
+from standin_batches import GOOD, BatchStandIn, LineAnswer, Script
+from typer.testing import Result
+
+from groundjudge import Verdict
+from groundjudge.batches.anthropic import AnthropicBatches
+from groundjudge.batches.openai import OpenAIBatches
+from groundjudge.cli.app import app
+
+MODULES = ("groundjudge.cli.submitted", "groundjudge.batches.lookup", "groundjudge.models.openai")
+
+PROCESSES = multiprocessing.get_context("forkserver")
+"""Processes of their own that need not import everything again."""
+
+OPENAI, ANTHROPIC = "m", "langchain:anthropic:claude"
+"""The names of the models of the two providers."""
+
+
+def rows(n: int) -> list[dict[str, Any]]:
+    """Rows whose query says their number."""
+    return [{**ROW, "id": str(number), "query": f"Number {number}?"} for number in range(n)]
+
+
+def number_of(body: Mapping[str, Any]) -> int:
+    """The number of the row that a request is about."""
+    found = re.search(r"Number (\d+)\?", json.dumps(body["messages"]))
+    assert found
+    return int(found[1])
+
+
+def by_number(answers: Mapping[int, LineAnswer | Callable[[int], LineAnswer]]) -> Script:
+    """A script that answers by the row's number, or by how many messages the request has; else well."""
+
+    def answered(body: dict[str, Any]) -> LineAnswer:
+        answer = answers.get(number_of(body), GOOD)
+        n_turns = sum(message["role"] != "system" for message in body["messages"])
+        return answer(n_turns) if callable(answer) else answer
+
+    return answered
+
+
+def unreadable_once(n_turns: int) -> LineAnswer:
+    """An answer that cannot be read to the first request, and a good one to the second."""
+    return "I would rather not say." if n_turns == 1 else GOOD
+
+
+def environment(server: BatchStandIn) -> dict[str, str]:
+    """Where both clients find the stand-in."""
+    return {
+        "OPENAI_BASE_URL": server.url,
+        "ANTHROPIC_BASE_URL": server.root,
+        "ANTHROPIC_API_KEY": "k",
+    }
+
+
+def _run_command(arguments: list[str], environ: Mapping[str, str], at_most: int) -> None:
+    os.environ.update(environ)
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    for provider in (OpenAIBatches, AnthropicBatches):
+        provider.max_requests = at_most
+    app(arguments)
+
+
+@dataclass
+class BatchCommands:
+    """Runs the commands of one run, in this process and in others.
+
+    Attributes:
+        server: the stand-in.
+        invoke: runs a command in this process.
+        folder: where the files are.
+        model: the model's name.
+        options: of `submit`.
+    """
+
+    server: BatchStandIn
+    invoke: Invoke
+    folder: Path
+    model: str = OPENAI
+    options: tuple[str, ...] = ("--judge", "groundedness")
+    patience: tuple[str, ...] = ("--listed-within", "0.3")
+    collect_options: tuple[str, ...] = field(default=("--wait", "--every", "0.01"))
+
+    @property
+    def cases(self) -> Path:
+        return self.folder / "cases.jsonl"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "v.jsonl"
+
+    def write_cases(self, listed: list[dict[str, Any]]) -> None:
+        self.cases.write_text("".join(f"{json.dumps(row)}\n" for row in listed))
+
+    @property
+    def to_submit(self) -> list[str]:
+        """The arguments of `submit`."""
+        files = ["batch", "submit", str(self.cases), "--out", str(self.out)]
+        return [*files, "--model", self.model, *self.options, *self.patience]
+
+    @property
+    def to_collect(self) -> list[str]:
+        """The arguments of `collect`."""
+        return ["batch", "collect", str(self.out), *self.collect_options, *self.patience]
+
+    def submit(self, *more: str) -> Result:
+        return self.invoke(*self.to_submit, *more)
+
+    def collect(self, *more: str) -> Result:
+        return self.invoke(*self.to_collect, *more)
+
+    def start(self, arguments: list[str], at_most: int) -> ForkServerProcess:
+        """A command in a process of its own, at a provider whose batches hold few requests."""
+        PROCESSES.set_forkserver_preload(["batch_commands", "langchain_anthropic", *MODULES])
+        process = PROCESSES.Process(
+            target=_run_command, args=(arguments, environment(self.server), at_most), daemon=True
+        )
+        process.start()
+        return process
+
+    def verdicts(self) -> list[Verdict]:
+        return verdicts_in(self.out.read_text())
+
+    def results(self) -> dict[str, float | str | None]:
+        """The score or the error's code of each row; no row has two verdicts."""
+        found = {str(each.case_id): each.error.code if each.error else each.score for each in self.verdicts()}
+        assert len(found) == len(self.verdicts())
+        return found

@@ -1,0 +1,103 @@
+"""Batch files as functions: cases to lines of requests, lines of results to verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from batch_commands import by_number, number_of, rows, unreadable_once
+from command_line import GOOD
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_model import ScriptedModel
+from standin_batches import COMPLETIONS, Missing, Script, Unanswered, read_lines, result_line
+from standin_openai import Status, Text
+
+from groundjudge import Judge, load, load_rubric
+from groundjudge.batches import request_lines, verdicts_of
+
+JUDGE = Judge(load_rubric("groundedness"), ScriptedModel(GOOD))
+SCRIPT = by_number(
+    {
+        1: unreadable_once,
+        2: Unanswered("expired"),
+        3: Status(400),
+        4: Missing(),
+        5: Text("<S0>because", finish_reason="length"),
+    }
+)
+
+
+def results_of(requests: list[str], script: Script = SCRIPT) -> list[str]:
+    bodies, errors = read_lines("\n".join(requests).encode(), COMPLETIONS, 50_000)
+    assert not errors
+    answers = {name: script(body) for name, body in bodies.items()}
+    return [json.dumps(result_line(*each)) for each in answers.items() if not isinstance(each[1], Missing)]
+
+
+def codes(results: list[str], cases: list[dict[str, Any]]) -> dict[str | None, float | str | None]:
+    found = verdicts_of(results, JUDGE, cases)
+    return {each.case_id: each.error.code if each.error else each.score for each in found}
+
+
+EXPECTED = {
+    "0": 1.0,
+    "1": "no_verdict",
+    "2": "expired",
+    "3": "bad_request",
+    "4": "unanswered",
+    "5": "truncated",
+    "6": 1.0,
+}
+RESULTS = results_of([*request_lines(JUDGE, rows(7))])
+ODD = ["", "{", "null", "[]", '{"custom_id": 1}', RESULTS[0][:-9], RESULTS[0].replace('id": "', 'id": "x')]
+
+
+@pytest.mark.soak
+@given(order=st.permutations(RESULTS), odd=st.lists(st.sampled_from([*ODD, *RESULTS])))
+def test_results_are_read_in_any_order_twice_and_among_other_lines(order: list[str], odd: list[str]) -> None:
+    half = len(odd) // 2
+    assert codes([*odd[:half], *order, *odd[half:]], rows(7)) == EXPECTED
+
+
+@pytest.mark.soak
+@given(known=st.sets(st.sampled_from(range(len(RESULTS)))))
+def test_what_the_results_lack_is_unanswered(known: set[int]) -> None:
+    found = codes([RESULTS[at] for at in sorted(known)], rows(7))
+    answered_rows = [name for name in EXPECTED if name != "4"]
+    expected = {name: EXPECTED[name] for at, name in enumerate(answered_rows) if at in known}
+    assert found == {**dict.fromkeys(EXPECTED, "unanswered"), **expected}
+
+
+def test_only_what_must_be_asked_again_is_written_again() -> None:
+    again = [json.loads(line) for line in request_lines(JUDGE, rows(7), answered=RESULTS)]
+    assert sorted(number_of(line["body"]) for line in again) == [1, 2, 4, 5]
+    first = {json.loads(line)["custom_id"] for line in request_lines(JUDGE, rows(7))}
+    assert len({line["custom_id"] for line in again} & first) == 2  # no answer at all
+    rest = results_of([json.dumps(line) for line in again], by_number({}))
+    assert codes([*RESULTS, *rest], rows(7)) == {**dict.fromkeys("0123456", 1.0), "3": "bad_request"}
+
+
+def test_cases_are_read_one_by_one() -> None:
+    read: list[int] = []
+
+    def cases() -> Iterator[dict[str, Any]]:
+        for number, row in enumerate(rows(3)):
+            read.append(number)
+            yield row
+
+    lines = request_lines(JUDGE, cases())
+    next(lines)
+    assert read == [0]
+    lines.close()
+
+
+@pytest.mark.parametrize("repeats", [2, 5])
+def test_all_votes_are_asked_for(repeats: int) -> None:
+    repeated = load("groundedness", model=ScriptedModel(GOOD), repeats=repeats)
+    lines = [*request_lines(repeated, rows(2))]
+    assert len(lines) == 2 * repeats
+    found = [*verdicts_of(results_of(lines, by_number({})), repeated, rows(2))]
+    assert [len(verdict.votes) for verdict in found] == [repeats] * 2

@@ -1,0 +1,442 @@
+"""`groundjudge batch`: the commands, at both providers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_commands import (
+    ANTHROPIC,
+    OPENAI,
+    BatchCommands,
+    by_number,
+    environment,
+    number_of,
+    rows,
+    unreadable_once,
+)
+from command_line import Invoke, verdicts_in
+from standin_batches import (
+    COMPLETIONS,
+    BatchStandIn,
+    Missing,
+    Unanswered,
+    read_lines,
+    result_line,
+)
+from standin_openai import Cut, Status, Text
+
+from groundjudge.batches.anthropic import AnthropicBatches
+from groundjudge.batches.openai import OpenAIBatches
+
+both = pytest.mark.parametrize("model", [OPENAI, pytest.param(ANTHROPIC, marks=pytest.mark.soak)])
+
+TRUNCATED = Text("<S0>because", finish_reason="length")
+
+
+@pytest.fixture
+def batches(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Makes a stand-in, and the commands of a run of rows at it."""
+    servers: list[BatchStandIn] = []
+
+    def begin(
+        n_rows: int = 4, *, model: str = OPENAI, at_most: int = 50_000, **options: Any
+    ) -> BatchCommands:
+        server = BatchStandIn(**options)
+        servers.append(server.__enter__())
+        for name, value in environment(server).items():
+            monkeypatch.setenv(name, value)
+        for provider in (OpenAIBatches, AnthropicBatches):
+            monkeypatch.setattr(provider, "max_requests", at_most)
+        commands = BatchCommands(server, invoke, tmp_path, model)
+        commands.write_cases(rows(n_rows))
+        return commands
+
+    yield begin
+    for server in servers:
+        server.__exit__()
+
+
+@both
+def test_a_run_is_submitted_and_collected(batches: Any, model: str) -> None:
+    run: BatchCommands = batches(5, model=model, at_most=2)
+    submitted = run.submit()
+    assert submitted.exit_code == 0
+    assert "requests 5, batches 3" in submitted.output
+    assert f"groundjudge batch collect {run.out} --wait" in submitted.stdout
+    status = run.invoke("batch", "status", run.out)
+    assert (status.exit_code, len(status.stdout.splitlines())) == (1, 3)
+    collected = run.collect()
+    assert collected.exit_code == 0, collected.output
+    assert run.results() == dict.fromkeys("01234", 1.0)
+    assert "tokens in batches: 50 prompt, 25 completion" in collected.output
+    assert run.invoke("batch", "status", run.out).exit_code == 0
+    assert {*run.server.paid().values()} == {1}
+    assert len(run.server.batches) == 3
+
+
+@pytest.mark.soak
+def test_commands_that_are_repeated_send_and_write_nothing_more(batches: Any) -> None:
+    run: BatchCommands = batches()
+    for _ in range(2):
+        assert run.submit().exit_code == 0
+    for _ in range(2):
+        assert run.collect().exit_code == 0
+    written = run.out.read_bytes()
+    assert run.submit().exit_code == 0
+    again = run.collect("--finish", "online")
+    assert again.exit_code == 0
+    assert "4 verdicts reused" in again.output
+    assert run.out.read_bytes() == written
+    assert not run.server.chats
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> None:
+    run: BatchCommands = batches(4, at_most=2)
+    run.submit()
+    first, second = run.server.batches.values()
+    second.stages = ["in_progress"] * 9
+    collected = [run.invoke("batch", "collect", run.out) for _ in range(3)]
+    assert [each.exit_code for each in collected] == [1, 1, 1]
+    assert "1 of 2 batches have not ended, and 2 verdicts wait for them" in collected[-1].output
+    assert run.results() == {"0": 1.0, "1": 1.0}
+    second.stages = ["completed"]
+    assert run.collect().exit_code == 0
+    assert run.results() == dict.fromkeys("0123", 1.0)
+    assert {first.status, second.status} == {"completed"}
+
+
+@pytest.mark.soak
+def test_a_second_round_is_not_begun_before_all_batches_have_ended(batches: Any) -> None:
+    run: BatchCommands = batches(4, at_most=2, script=by_number({0: Status(500)}))
+    run.submit()
+    run.server.batches[[*run.server.batches][1]].stages = ["in_progress"] * 9
+    for _ in range(4):
+        assert run.invoke("batch", "collect", run.out, "--finish", "batch").exit_code == 1
+        assert run.invoke("batch", "collect", run.out, "--finish", "online").exit_code == 1
+    assert len(run.server.batches) == 2
+    assert not run.server.chats
+
+
+ANSWERS: dict[int, Any] = {
+    1: unreadable_once,
+    2: Unanswered("expired"),
+    3: Status(400, "too long"),
+    4: TRUNCATED,
+    5: Status(500),
+    6: Missing(),
+}
+CODES = {"1": "no_verdict", "2": "expired", "3": "bad_request", "4": "truncated", "5": "server"}
+
+
+@pytest.mark.soak
+@both
+def test_what_failed_has_an_error_of_its_own(batches: Any, model: str) -> None:
+    run: BatchCommands = batches(8, model=model, script=by_number(ANSWERS))
+    run.submit()
+    collected = run.collect()
+    assert collected.exit_code == 1
+    assert run.results() == {"0": 1.0, **CODES, "6": "unanswered", "7": 1.0}
+    assert not run.server.chats
+
+
+@pytest.mark.soak
+@both
+def test_the_rest_is_asked_for_online(batches: Any, model: str) -> None:
+    run: BatchCommands = batches(8, model=model, script=by_number(ANSWERS))
+    run.submit()
+    run.collect()
+    run.server.script = by_number({1: unreadable_once, 3: Status(400, "too long")})
+    finished = run.collect("--finish", "online", "--price-in", "1000", "--price-out", "2000")
+    assert finished.exit_code == 1
+    assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request"}
+    # Unreadable and truncated replies are not paid for again: the conversation goes on after them.
+    assert sorted(map(number_of, run.server.chats)) == [1, 2, 3, 4, 5, 6]
+    attempts = {verdict.case_id: verdict.attempts for verdict in run.verdicts()}
+    assert attempts == {**dict.fromkeys("0123567", 1), "1": 2, "4": 2}
+    assert "tokens in batches: 40 prompt, 20 completion, cost: 0.0400 at 50% of the price" in finished.output
+    assert "tokens online: 50 prompt, 25 completion, cost: 0.1000" in finished.output
+
+
+@pytest.mark.soak
+@both
+def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> None:
+    run: BatchCommands = batches(8, model=model, script=by_number(ANSWERS))
+    run.submit()
+    run.collect()
+    run.server.script = by_number({1: unreadable_once, 3: Status(400, "too long"), 5: Status(500)})
+    assert run.collect("--finish", "batch").exit_code == 1
+    assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request", "5": "server"}
+    assert not run.server.chats
+    first, second = run.server.batches.values()
+    assert sorted(map(number_of, second.requests.values())) == [1, 2, 4, 5, 6]
+    assert len(second.requests.keys() - first.requests.keys()) == 2  # those that could be answered
+    again = run.collect("--finish", "batch")
+    assert len(run.server.batches) == 2, again.output
+
+
+@pytest.mark.soak
+@both
+def test_cancelled_batches_keep_what_was_answered(batches: Any, model: str) -> None:
+    run: BatchCommands = batches(4, model=model)
+    run.submit()
+    cancelled = run.invoke("batch", "cancel", run.out)
+    assert cancelled.exit_code == 0
+    assert "cancel" in cancelled.stdout
+    assert run.collect().exit_code == 1
+    assert run.results() == {"0": 1.0, "1": 1.0, "2": "cancelled", "3": "cancelled"}
+    assert run.collect("--finish", "online").exit_code == 0
+    assert run.results() == dict.fromkeys("0123", 1.0)
+    assert len(run.server.chats) == 2
+
+
+@pytest.mark.soak
+def test_a_batch_that_is_refused_as_a_whole_says_why_and_is_sent_again(batches: Any) -> None:
+    run: BatchCommands = batches(4, ends=["failed", "completed"])
+    run.submit()
+    collected = run.collect()
+    assert collected.exit_code == 1
+    assert "Enqueued token limit reached" in collected.output
+    assert run.results() == dict.fromkeys("0123", "unanswered")
+    assert run.collect("--finish", "batch").exit_code == 0
+    assert run.results() == dict.fromkeys("0123", 1.0)
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("answer", [Cut(), Status(500), Status(503)])
+@pytest.mark.parametrize("hidden_for", [0, 2])
+def test_a_batch_whose_answer_was_lost_is_found(batches: Any, answer: Any, hidden_for: int) -> None:
+    run: BatchCommands = batches(4, at_most=2, hidden_for=hidden_for)
+    run.patience = ("--listed-within", "60")
+    run.server.fail("create", answer, nth=2, takes_effect=True)
+    assert run.submit().exit_code == 0
+    assert run.collect().exit_code == 0
+    assert len(run.server.batches) == 2
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+def test_a_rejected_key_ends_submit_and_the_next_one_goes_on(batches: Any) -> None:
+    run: BatchCommands = batches(4, at_most=2)
+    run.server.fail("create", Status(401, "bad key"), nth=2)
+    failed = run.submit()
+    assert failed.exit_code == 2
+    assert "bad key" in failed.output
+    status = run.invoke("batch", "status", run.out)
+    assert status.exit_code == 1
+    assert "batch 2 (m): uploaded, 2 requests" in status.stdout
+    assert run.submit().exit_code == 0
+    assert run.collect().exit_code == 0
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+def test_collect_submits_what_a_killed_submit_left(batches: Any) -> None:
+    run: BatchCommands = batches(4, at_most=2)
+    run.server.fail("create", Status(401), nth=2)
+    run.submit()
+    assert run.collect().exit_code == 0
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+def test_equal_rows_are_paid_for_once_and_have_a_verdict_each(batches: Any) -> None:
+    run: BatchCommands = batches()
+    run.write_cases([{**row, "id": f"{row['id']}{twin}"} for row in rows(3) for twin in "ab"])
+    assert "shared by equal rows 3" in run.submit().output
+    assert run.collect().exit_code == 0
+    assert len(run.results()) == 6
+    assert sum(run.server.paid().values()) == 3
+
+
+@pytest.mark.soak
+def test_rows_that_need_no_request_get_their_verdicts(batches: Any) -> None:
+    run: BatchCommands = batches()
+    good, blank, lacking = rows(3)
+    run.write_cases([good, {**blank, "response": " "}, {**lacking, "context": None}])
+    run.submit("--empty-response", "worst")
+    run.collect()
+    assert run.results() == {"0": 1.0, "1": 0.0, "2": "missing_field"}
+    assert sum(run.server.paid().values()) == 1
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("options", [("--repeats", "3"), ("--panel", "--model", "n")])
+def test_votes_are_asked_for_at_once(batches: Any, options: Sequence[str]) -> None:
+    run: BatchCommands = batches(2)
+    assert run.submit(*options).exit_code == 0
+    assert run.collect().exit_code == 0
+    n_votes = 3 if "--repeats" in options else 2
+    assert [len(verdict.votes) for verdict in run.verdicts()] == [n_votes] * 2
+    assert {*run.server.paid().values()} == {1}
+    assert sum(run.server.paid().values()) == 2 * n_votes
+    assert len(run.server.batches) == (1 if "--repeats" in options else 2)  # one for each model
+
+
+@pytest.mark.soak
+def test_labels_are_read_from_batches(batches: Any, tmp_path: Path) -> None:
+    prompt = tmp_path / "tone.prompty"
+    prompt.write_text(
+        "---\nname: tone\ninputs: [{name: response, type: text}, {name: query, type: text}]\n"
+        "reply: {format: json, value: tone}\nscale: {choices: {rude: 0, polite: 1}}\n---\n"
+        "user:\n{{query}} {{response}}\n"
+    )
+    run: BatchCommands = batches(2, script=by_number({0: '{"tone": "rude"}', 1: '{"tone": "polite"}'}))
+    run.options = ("--judge", str(prompt))
+    assert run.submit().exit_code == 0
+    assert run.collect().exit_code == 0
+    assert [verdict.label for verdict in run.verdicts()] == ["rude", "polite"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("--judge", "statement_groundedness"), "belongs to another run"),
+        (("--model", "n"), "several --model"),
+    ],
+)
+def test_a_state_of_another_run_is_refused(batches: Any, change: Sequence[str], message: str) -> None:
+    run: BatchCommands = batches()
+    run.submit()
+    refused = run.submit(*change)
+    assert refused.exit_code == 2
+    assert message in refused.output
+    assert {*run.server.paid().values()} == {1}
+
+
+@pytest.mark.soak
+def test_another_endpoint_is_refused(batches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run: BatchCommands = batches()
+    run.submit()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    for command in (run.submit, run.collect):
+        refused = command()
+        assert refused.exit_code == 2
+        assert "at another endpoint: see OPENAI_BASE_URL" in refused.output
+
+
+@pytest.mark.parametrize("command", ["collect", "status", "cancel"])
+def test_what_was_not_submitted_is_refused(batches: Any, command: str) -> None:
+    run: BatchCommands = batches()
+    refused = run.invoke("batch", command, run.out)
+    assert refused.exit_code == 2
+    assert "groundjudge batch submit" in refused.output
+    assert not run.server.calls
+
+
+@pytest.mark.soak
+def test_a_model_without_batches_is_refused(batches: Any) -> None:
+    run: BatchCommands = batches(model="offline")
+    refused = run.submit()
+    assert refused.exit_code == 2
+    assert "offline has no batches" in refused.output
+
+
+# --- write and read -------------------------------------------------------------------------------
+
+
+def answered(requests: Path, script: Any, results: Path) -> None:
+    """Answer a file of requests, as a provider or vLLM does, in another order."""
+    bodies, errors = read_lines(requests.read_bytes(), COMPLETIONS, 50_000)
+    assert not errors
+    lines = [json.dumps(result_line(name, script(body))) for name, body in reversed(bodies.items())]
+    results.write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_requests_are_written_and_results_read(command: Invoke) -> None:
+    run = BatchCommands(BatchStandIn(), command, Path())
+    run.write_cases([*rows(4), {**rows(1)[0], "id": "again"}])
+    options = ("--judge", "groundedness", "--model", "m")
+    written = command("batch", "write", run.cases, *options, "--out", "requests.jsonl")
+    assert (written.exit_code, len(Path("requests.jsonl").read_text().splitlines())) == (0, 4)
+    script = by_number({1: unreadable_once, 2: Status(400), 3: TRUNCATED})
+    answered(Path("requests.jsonl"), script, Path("results.jsonl"))
+    read = ("batch", "read", "results.jsonl", "--cases", run.cases, *options, "--out", run.out)
+    assert command(*read).exit_code == 1
+    assert run.results() == {"0": 1.0, "1": "no_verdict", "2": "bad_request", "3": "truncated", "again": 1.0}
+    # the second round
+    more = ("--answered", "results.jsonl", "--out", "more.jsonl")
+    assert command("batch", "write", run.cases, *options, *more).exit_code == 0
+    answered(Path("more.jsonl"), by_number({}), Path("rest.jsonl"))
+    assert len(Path("rest.jsonl").read_text().splitlines()) == 2
+    assert command(*read, "--overwrite", "rest.jsonl").exit_code == 1
+    assert run.results() == {"0": 1.0, "1": 1.0, "2": "bad_request", "3": 1.0, "again": 1.0}
+
+
+def shortened(lines: list[str]) -> list[str]:
+    return [lines[0][:-40], *lines[1:]]
+
+
+def without_the_first(lines: list[str]) -> list[str]:
+    return lines[1:]
+
+
+def with_half_a_line(lines: list[str]) -> list[str]:
+    return [*lines, "{half"]
+
+
+def with_another_request(lines: list[str]) -> list[str]:
+    return [*lines, lines[0].replace('"custom_id": "', '"custom_id": "x')]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("change", "n_lost", "message"),
+    [
+        (without_the_first, 1, "requests without a result: 1"),
+        (shortened, 1, "lines that are no results: 1"),
+        (with_half_a_line, 0, "lines that are no results: 1"),
+        (with_another_request, 0, "grounded 4"),
+    ],
+)
+def test_lines_that_are_missing_or_odd_are_counted(
+    command: Invoke, change: Callable[[list[str]], list[str]], n_lost: int, message: str
+) -> None:
+    run = BatchCommands(BatchStandIn(), command, Path())
+    run.write_cases(rows(4))
+    options = ("--judge", "groundedness", "--model", "m")
+    command("batch", "write", run.cases, *options, "--out", "requests.jsonl")
+    answered(Path("requests.jsonl"), by_number({}), Path("results.jsonl"))
+    lines = Path("results.jsonl").read_text().splitlines()
+    Path("results.jsonl").write_text("\n".join(change(lines)))
+    read = command("batch", "read", "results.jsonl", "--cases", run.cases, *options, "--out", run.out)
+    assert message in read.output
+    codes = [code for code in run.results().values() if code != 1.0]
+    assert codes == ["unanswered"] * n_lost
+
+
+@pytest.mark.soak
+def test_a_run_online_and_a_run_in_batches_give_the_same_verdicts(batches: Any) -> None:
+    script = by_number({1: "<S1>so so</S1><S2>3</S2>", 2: "<S1>no</S1><S2>1</S2>"})
+    run: BatchCommands = batches(4, script=script)
+    run.submit()
+    run.collect()
+    online = run.folder / "online.jsonl"
+    run.invoke("run", run.cases, "--judge", "groundedness", "--model", "m", "--out", online)
+    varying = {"latency_s"}
+    found, expected = (
+        [verdict.model_dump(exclude=varying) for verdict in verdicts_in(path.read_text())]
+        for path in (run.out, online)
+    )
+    assert found == expected
+
+
+@pytest.mark.soak
+def test_a_run_that_was_begun_online_can_go_on_in_batches(batches: Any) -> None:
+    run: BatchCommands = batches(4)
+    run.write_cases(rows(2))
+    run.invoke("run", run.cases, "--judge", "groundedness", "--model", "m", "--out", run.out)
+    run.write_cases(rows(4))
+    refused = run.submit()
+    assert refused.exit_code == 2
+    assert run.submit("--resume").exit_code == 0
+    assert sum(run.server.paid().values()) == 2
+    assert run.collect().exit_code == 0
+    assert run.results() == dict.fromkeys("0123", 1.0)
