@@ -37,6 +37,7 @@ ROOMS = (
     "panel",
     "loading",
     "runs",
+    "arrow",
     "analysis",
     "probe",
     "report",
