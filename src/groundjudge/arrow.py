@@ -60,10 +60,10 @@ def judge_batches(
     columns that neither name a field nor an input of a judge are not read. Nulls are missing values, maps and
     structs mappings. A text that holds a JSON list is that list where a column of a CSV file would be.
 
-    The output has the input's `columns`, unchanged, and after them `key`, `judge`, `status`, `score`, `label`,
-    `passed`, `reason` (for an error its code and message), `signature`, and `verdict`, the whole verdict as
-    JSON. A row that cannot be judged is a verdict with status "error"; a row to which no judge applies has
-    none.
+    The output has the input's `columns`, unchanged, and after them `key`, `judge`, `status`, `score`,
+    `label`, `passed`, `reason` (for an error its code and message), `signature`, and `verdict`, the whole
+    verdict as JSON. A row that cannot be judged is a verdict with status "error"; a row to which no judge
+    applies has none.
 
     All batches share one event loop in a thread of its own, and one pool of connections. A batch is read when
     its rows are needed, in further threads, one at a time.
@@ -86,7 +86,7 @@ def judge_batches(
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
-    listed = checked(judges)
+    listed = checked(judges, concurrency)
     if ledger is not None:
         listed = _recorded(listed, ledger)
     held: deque[_Held] = deque()

@@ -39,7 +39,13 @@ from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, show_summaries, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
-from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection
+from groundjudge.cli.verdict_output import (
+    fail_if_stopped,
+    lines_of,
+    previous_verdicts,
+    report_connection,
+    write_table,
+)
 from groundjudge.options import RubricOptions
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
@@ -64,7 +70,11 @@ def run(  # noqa: PLR0913  one per option
     structured: StructuredChoice = None,
     out: Annotated[
         str,
-        typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
+        typer.Option(
+            metavar="PATH",
+            help='Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet '
+            "is written at the end, from PATH.jsonl, which --resume continues.",
+        ),
     ] = STDIO,
     concurrency: Concurrency = 16,
     min_coverage: Annotated[
@@ -117,7 +127,9 @@ def run(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        _check_outputs(cases, judge or names(), out, cache)
+        lines = lines_of(out, overwrite=overwrite)
+        for each in {lines, out}:
+            _check_outputs(cases, judge or names(), each, cache)
         options: RubricOptions = {
             "empty_response": empty_response,
             "weighted": weighted or None,
@@ -128,7 +140,7 @@ def run(  # noqa: PLR0913  one per option
         _check_paths(cases, out)
         where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
         rows = Rows(cases, frozenset(full or ()), file_format, where)
-        with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
+        with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
@@ -142,7 +154,8 @@ def run(  # noqa: PLR0913  one per option
                 on_outage=progress.show_message,
             )
             with report_connection():
-                judge_rows(rows, judging, out, outcome, progress.shown())
+                judge_rows(rows, judging, lines, outcome, progress.shown())
+        write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
         if rows.n_read:
             show_summaries(console, outcome.tally.summaries())
@@ -173,7 +186,7 @@ def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | Non
 
 def _check_paths(cases: str, out: str) -> None:
     """Make sure that the cases can be read, and that the verdicts can be written."""
-    if cases != STDIO and not Path(cases).is_fifo():
+    if cases != STDIO and not Path(cases).is_fifo() and not Path(cases).is_dir():
         Path(cases).open("rb").close()
     if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 
 from groundjudge.cli.screen import INCOMPLETE, fail
@@ -12,6 +13,8 @@ from groundjudge.panel import AnyJudge
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.verdict_file import read_verdicts
+from groundjudge.verdict import Verdict
 
 
 def previous_verdicts(
@@ -27,6 +30,32 @@ def previous_verdicts(
     if not resume and not overwrite:
         fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
     return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+def lines_of(out: str, *, overwrite: bool) -> str:
+    """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
+    if Path(out).suffix.casefold() != ".parquet":
+        return out
+    import_module("groundjudge.runs.parquet")  # if PyArrow is missing, it is missed before anything is judged
+    lines = f"{out}.jsonl"
+    if Path(out).is_dir():
+        fail(f"--out {out} is a folder: choose another file")
+    if Path(out).exists() and not Path(lines).exists() and not overwrite:
+        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
+    return lines
+
+
+def write_table(out: str, lines: str) -> None:
+    """Write the verdicts in a file of lines as a .parquet file, if --out is one.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    if out != lines:
+        from groundjudge.runs.parquet import write_parquet  # noqa: PLC0415  PyArrow is an extra
+
+        verdicts = (row for row in read_verdicts(lines) if isinstance(row, Verdict))
+        write_parquet(verdicts, Path(out))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ A folder stands for the Parquet files in it, which is how Spark and Dask write a
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -95,7 +96,7 @@ def _files(path: Path) -> list[Path]:
     files = [path / file for file in sorted(found) if not any(part[0] in "._" for part in file.parts)]
     if files:
         return files
-    raise CaseError("unreadable_file", f"{path}: the folder holds no Parquet files", str(path))
+    raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
 
 
 @contextmanager

@@ -169,10 +169,7 @@ def _numbered(  # noqa: PLR0913  those of `arun`
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
-    listed = checked(judges)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    listed = checked(judges, concurrency)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
@@ -252,11 +249,11 @@ def id_of(row: Row, number: int) -> str:
     return row_id if row_id.strip() else f"row {number}"
 
 
-def checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
-    """The judges as a tuple.
+def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
+    """The judges of a run as a tuple.
 
     Raises:
-        ValueError: there is none, or two have one name.
+        ValueError: there is none, two have one name, or the concurrency is below 1.
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
@@ -268,6 +265,9 @@ def checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
         raise TypeError(message)
     if (twice := named_twice(listed)) is not None:
         message = f"two judges have the name {twice!r}: change `name` in one of the prompt files"
+        raise ValueError(message)
+    if concurrency < 1:
+        message = f"concurrency must be 1 or more, not {concurrency}"
         raise ValueError(message)
     return listed
 
@@ -447,9 +447,7 @@ def _worker(work: Coroutine[object, object, None], at_end: Callable[[], None]) -
     return worker
 
 
-async def _until_all_end(
-    done: asyncio.Queue[Done | None], workers: int
-) -> AsyncIterator[Done]:
+async def _until_all_end(done: asyncio.Queue[Done | None], workers: int) -> AsyncIterator[Done]:
     """The results of the workers. Each worker puts a None at its end."""
     while workers:
         if (finished := await done.get()) is None:
