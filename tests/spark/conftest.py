@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from standin_openai import StandIn
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PySpark warns of new versions of pandas
@@ -22,9 +23,21 @@ TESTS = Path(__file__).parents[1]
 FOLDERS = [str(TESTS), str(TESTS.parent / "src")]
 
 
+GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def endpoint() -> Iterator[StandIn]:
+    """The endpoint that the environment of the workers names."""
+    with StandIn([GOOD]) as server:
+        os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-of-the-workers"}
+        yield server
+
+
+@pytest.fixture(scope="session")
+def spark(endpoint: StandIn) -> Iterator[SparkSession]:
     """A local session with four tasks at a time, whose workers find this checkout and the tests' modules."""
+    assert endpoint.port
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join([*FOLDERS, os.environ.get("PYTHONPATH", "")])
     builder: Any = SparkSession.builder

@@ -18,7 +18,7 @@ import pytest
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
 from doors_table import JUDGES, fields_of, judge_of
 from pyspark.sql import DataFrame, SparkSession
-from standin_openai import StandIn
+from standin_openai import StandIn, Status
 
 from groundjudge import Judge, Verdict, load
 from groundjudge.adapters.spark import judged, keyed
@@ -131,8 +131,21 @@ def test_what_is_written_is_not_judged_again(spark: SparkSession, tmp_path: Path
 
 
 def test_fatal_error_fails_the_task(spark: SparkSession) -> None:
-    with pytest.raises(Exception, match="no endpoint for m"):
-        judged(frame(spark, rows(3)), load("groundedness", model="openai:m")).collect()
+    with (
+        StandIn([Status(401, "wrong key")]) as server,
+        pytest.raises(Exception, match=r"ModelError.*wrong key"),
+    ):
+        judged(frame(spark, rows(3)), on(server)).collect()
+
+
+def test_key_and_endpoint_are_those_of_the_workers(
+    spark: SparkSession, endpoint: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    (verdict,) = verdicts(judged(frame(spark, rows(1)), load("groundedness", model="openai:m")))
+    assert verdict.status == "ok"
+    assert endpoint.requests[-1].headers["Authorization"] == "Bearer sk-of-the-workers"
 
 
 class Killing:
