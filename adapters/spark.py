@@ -83,10 +83,11 @@ def keyed(df: DataFrame, judge: AnyJudge) -> DataFrame:
 
     Raises:
         ValueError: there is no column `id`, or there is a column `key`.
+        TypeError: `judge` is a name.
         PicklingError: the judge cannot be sent to the workers.
     """
     arrow.check_keyed(df.columns)
-    work = partial(arrow.keyed, judge=judge)
+    work = partial(arrow.keyed, judge=checked([judge], 1)[0])
     return _mapped(df, work, [*df.schema, StructField("key", StringType())])
 
 

@@ -82,7 +82,8 @@ def judge_batches(
 
     Raises:
         TypeError, ValueError: as for `run`; ValueError if a column to keep is missing or has the name of
-            an output column, or if a column that is read appears twice.
+            an output column, or if a column that is read appears twice; TypeError for a table in place of
+            record batches.
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
@@ -143,20 +144,11 @@ def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBa
         ValueError: there is no column `id`, or there is a column `key`.
     """
     for batch in batches:
-        schema = keyed_schema(batch)
-        keys = (_key(judge, row) for row in rows_of(_read(batch, _names_read([judge]))))
-        yield pa.RecordBatch.from_arrays([*batch.columns, pa.array(keys, pa.string())], schema=schema)
-
-
-def keyed_schema(batch: RecordBatch | Schema) -> Schema:
-    """The schema of what `keyed` yields for such a batch.
-
-    Raises:
-        ValueError: as for `keyed`.
-    """
-    schema = batch if isinstance(batch, pa.Schema) else batch.schema
-    check_keyed(schema.names)
-    return schema.append(pa.field("key", pa.string()))
+        rows = rows_of(_read(batch, _names_read([judge])))
+        check_keyed(batch.schema.names)
+        keys = pa.array((_key(judge, row) for row in rows), pa.string())
+        schema = batch.schema.append(pa.field("key", pa.string()))
+        yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=schema)
 
 
 def check_keyed(names: Sequence[str]) -> None:
@@ -220,7 +212,11 @@ def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
 
     Raises:
         ValueError: one of them appears twice.
+        TypeError: it is not a record batch.
     """
+    if not isinstance(batch, pa.RecordBatch):
+        message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
+        raise TypeError(message)
     read = [index for index, name in enumerate(batch.schema.names) if name in names]
     counts = Counter(batch.schema.names[index] for index in read)
     twice = next((name for name, count in counts.items() if count > 1), None)
@@ -237,6 +233,7 @@ class _Held:
     Attributes:
         kept: its columns that stand before the verdict's.
         first: the position of its first row among the rows of all batches, from 1.
+        n_rows: how many rows it has.
     """
 
     kept: RecordBatch
@@ -261,9 +258,10 @@ async def _rows(
     """The rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+        read = _read(batch, names)
         kept = batch.select(kept_columns(batch.schema.names, columns))
         held.append(_Held(kept, first, batch.num_rows))
-        for row in rows_of(_read(batch, names), first):
+        for row in rows_of(read, first):
             yield row
         first += batch.num_rows
 

@@ -117,6 +117,14 @@ def test_column_that_is_read_and_appears_twice_is_refused() -> None:
         judged(batch)
 
 
+def test_table_in_place_of_batches_is_refused() -> None:
+    table = pa.Table.from_batches([batch_of(ROW)])
+    for given in (table, [table]):
+        for door in (judge_batches, keyed):
+            with pytest.raises(TypeError, match=r"batches must hold record batches, not .*: pass table.to_b"):
+                list(door(given, grounded()))
+
+
 def test_arguments_are_checked_before_anything_is_read() -> None:
     def unread() -> Iterator[Any]:
         raise AssertionError
@@ -254,6 +262,21 @@ def test_judging_goes_on_while_the_next_batch_is_awaited() -> None:
 
     found = judge_batches(source(), load("groundedness", model=answer))
     assert sum(batch.num_rows for batch in found) == 2
+
+
+def test_closing_does_not_wait_for_a_source_that_blocks() -> None:
+    released, ended = Event(), Event()
+
+    def source() -> Iterator[Any]:
+        yield batch_of(*rows(1500))
+        released.wait(60)
+        ended.set()
+
+    found = judge_batches(source(), judge_named("echo", Echo()))
+    assert next(found).num_rows == 1000
+    found.close()
+    assert not ended.is_set()
+    released.set()
 
 
 def test_batches_are_read_as_they_are_needed() -> None:

@@ -41,7 +41,7 @@ DUMPS: dict[str, Dumps] = {
     "cloudpickle": import_module("cloudpickle").dumps,
 }
 GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
-ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
+ROW: dict[str, Any] = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
 
 
 def fine(_: Request) -> str:
@@ -182,7 +182,11 @@ def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPat
     assert found.judge(ROW).score == 1
 
 
-@pytest.mark.parametrize("function", [fine, lambda _: GOOD], ids=["function", "lambda"])  # pyright: ignore[reportUnknownLambdaType]
+def nameless(reply: str) -> Callable[[Request], str]:
+    return lambda _: reply
+
+
+@pytest.mark.parametrize("function", [fine, nameless(GOOD)], ids=["function", "lambda"])
 def test_function_is_the_same_to_a_cache_afterwards(function: Callable[[Request], str]) -> None:
     model = FunctionModel(function)
     found = anew(model, DUMPS["cloudpickle"])

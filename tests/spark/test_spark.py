@@ -41,7 +41,7 @@ def rows(n: int) -> list[dict[str, Any]]:
 
 def frame(spark: SparkSession, listed: list[dict[str, Any]], partitions: int = 1) -> DataFrame:
     """A DataFrame of these rows, in so many partitions."""
-    found: Any = spark.createDataFrame(pa.Table.from_batches([batch_of(*listed)]))
+    found: DataFrame = spark.createDataFrame(pa.Table.from_batches([batch_of(*listed)]))
     return found.repartition(partitions) if partitions > 1 else found.coalesce(1)
 
 
@@ -84,7 +84,7 @@ def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
     df = spark.createDataFrame(both.collect() * 2, types)
     judges = [load(name, model="offline") for name in ("groundedness", "confidence_grounding")]
     found = judged(df, judges, columns="*")
-    assert found.schema[: len(df.columns)] == df.schema
+    assert found.schema.fields[: len(df.columns)] == df.schema.fields
     listed = found.collect()
     assert [row["judge"] for row in listed] == ["groundedness", "confidence_grounding"] * 2
     assert {row["status"] for row in listed} == {"ok"}

@@ -8,6 +8,7 @@ from typing import Any, assert_type
 
 from deepeval.models import DeepEvalBaseLLM
 from langchain_core.language_models import BaseChatModel
+from pyspark.sql import DataFrame
 
 from groundjudge import (
     Adjacent,
@@ -59,6 +60,9 @@ from groundjudge import (
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.adapters.spark import judged, keyed
+from groundjudge.arrow import judge_batches, schema_of
+from groundjudge.arrow import keyed as keyed_batches
 from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 
 
@@ -233,6 +237,14 @@ def probing(judge: Judge) -> list[Rate]:
     except ProbeError as error:
         assert_type(error.code, str)
     return [unchanged.flips, figures.rate] if cases else []
+
+
+def tables(judge: Judge, table: Any, df: DataFrame) -> DataFrame:
+    """PyArrow has no types: a record batch is Any."""
+    verdicts = judge_batches(table.to_batches(), [judge], concurrency=8, columns=["id"], ledger=Path("l.db"))
+    assert schema_of(table, "*") != next(verdicts).schema
+    next(keyed_batches(table.to_batches(), judge))
+    return assert_type(judged(keyed(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame)
 
 
 def misspelt_options_are_found(judge: Judge) -> None:
