@@ -170,7 +170,7 @@ def summary(
     def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
         verdicts = _verdicts(runs, key)
         (found,) = summarise(verdicts)
-        figures, comment = _figures(found), _comment(found)
+        figures, comment = _figures(found), found.counts
         info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
         return {
             "results": [
@@ -213,14 +213,6 @@ def _figures(found: Summary) -> dict[Metric, float | None]:
         "coverage": found.coverage,
         "pass_rate": found.pass_rate,
     }
-
-
-def _comment(found: Summary) -> str:
-    errors = ", ".join(f"{code} {count}" for code, count in found.errors.items())
-    return (
-        f"{found.n} rows: {found.n_ok} with a score, {found.n_not_applicable} not applicable, "
-        f"{found.n_missing} without a required field, {found.n_error} errors ({errors or 'none'})"
-    )
 
 
 def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from groundjudge import Verdict
@@ -39,9 +41,23 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
                 return model
 
             monkeypatch.setattr("groundjudge.cli.judging.as_model", stand_in)
-        return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=given)
+        given_arguments = [*map(str, arguments)]
+        runner = CliRunner(env={"COLUMNS": str(columns)})
+        return runner.invoke(with_one_command(given_arguments), given_arguments, input=given)
 
     return call
+
+
+def with_one_command(arguments: Sequence[str]) -> typer.Typer:
+    """The app with the command that the arguments name: Typer sets up every command anew for each call."""
+    named = [
+        info for info in app.registered_commands if getattr(info.callback, "__name__", None) in arguments[:1]
+    ]
+    if not named:
+        return app
+    smaller = copy(app)
+    smaller.registered_commands = named
+    return smaller
 
 
 @pytest.fixture

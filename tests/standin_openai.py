@@ -222,10 +222,10 @@ class StandIn:
         match answer:
             case str() | Text():
                 shown = Text(answer) if isinstance(answer, str) else answer
-                return web.json_response(_completion(shown))
+                return web.json_response(completion(shown))
             case Status():
                 headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
-                return web.json_response(_error(answer), status=answer.status, headers=headers)
+                return web.json_response(error_of(answer), status=answer.status, headers=headers)
             case Raw():
                 return web.Response(body=answer.body, content_type=answer.content_type)
             case Cut():
@@ -240,7 +240,7 @@ class StandIn:
 
 
 async def _send_half(request: web.Request, answer: Half) -> web.StreamResponse:
-    body = json.dumps(_completion(Text(answer.text))).encode()
+    body = json.dumps(completion(Text(answer.text))).encode()
     response = web.StreamResponse()
     response.content_type = "application/json"
     response.content_length = len(body)
@@ -252,7 +252,8 @@ async def _send_half(request: web.Request, answer: Half) -> web.StreamResponse:
     return response
 
 
-def _completion(answer: Text) -> dict[str, Any]:
+def completion(answer: Text) -> dict[str, Any]:
+    """The body of a chat completion."""
     message = {"role": "assistant", "content": answer.text, "refusal": answer.refusal}
     choice: dict[str, Any] = {
         "index": 0,
@@ -269,6 +270,7 @@ def _completion(answer: Text) -> dict[str, Any]:
     return completion
 
 
-def _error(answer: Status) -> Any:
+def error_of(answer: Status) -> Any:
+    """The body of a response with an error status."""
     error = {"message": answer.message, "type": answer.type, "param": answer.param, "code": answer.code}
     return {"error": error} if answer.body is None else answer.body

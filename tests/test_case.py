@@ -22,6 +22,7 @@ from langchain_core.messages import (
     ToolMessage,
     messages_to_dict,
 )
+from pydantic import BaseModel
 
 from groundjudge.case import ALIASES, FIELD_NAMED, Case, Document, Message, ToolCall
 from groundjudge.errors import CaseError
@@ -575,6 +576,18 @@ ANSWERED = [("user", "q"), ("assistant", "first"), ("tool", "t"), ("assistant", 
 LAST = (Message(role="assistant", content="r"),)
 
 
+@dataclass
+class Asked:
+    question: str
+    contexts: list[str]
+
+
+class Answered(BaseModel):
+    answer: str
+    cost: int
+    documents: list[str] | None = None
+
+
 EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
     "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
@@ -632,6 +645,16 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {"note": "n"},
         {"metadata": {"top_k": 3, "cost": 1, "note": "n"}},
     ),
+    "a dataclass and a pydantic model": (
+        Asked("q", ["c"]),
+        Answered(answer="r", cost=1),
+        None,
+        {
+            "context": ["c"],
+            "metadata": {"cost": 1},
+        },
+    ),
+    "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
     "a role without content": (
         {"role": "engineer", "question": "q"},

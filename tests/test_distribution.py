@@ -45,10 +45,13 @@ FOUR_SHARES = {"2": 0.1, "4": 0.6, "5": 0.3}
 OPEN, CLOSE = "<S2>", "</S2>"
 
 
+GROUNDEDNESS = load_rubric("groundedness")
+
+
 def rubric_of(kind: str | Format, scale: Scale, **options: Any) -> Rubric:
     reply = FORMATS[kind] if isinstance(kind, str) else kind
     settings: dict[str, Any] = {"levels": {}, "not_applicable": (), "weighted": True, **options}
-    return load_rubric("groundedness", reply=reply, scale=scale, **settings)
+    return GROUNDEDNESS.with_options(reply=reply, scale=scale, **settings)
 
 
 def reply_of(pieces: Sequence[Piece], **options: Any) -> Reply:

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def _core(file: Path) -> bool:
     return "adapters" not in file.relative_to(CORE).parts
 
 
+@cache
 def _modules(file: Path) -> list[str]:
     tree = tree_of(file.read_text(encoding="utf-8"))
     return [

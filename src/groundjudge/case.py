@@ -262,7 +262,8 @@ class Case(Frozen):
 
         Args:
             inputs: a mapping, or the query itself. `messages` is the query or, if another key gives the
-                query, the conversation.
+                query, the conversation. On each side, a dataclass or a pydantic model with a field under
+                any of its names counts as a mapping.
             outputs: a mapping, or the response itself. Of `messages` the last assistant message is the
                 response, unless another key gives it.
             reference_outputs: a mapping, or the reference itself. Any name of the response means the
@@ -452,6 +453,7 @@ def _side(side: object, main: str) -> dict[str, Any]:
     """
     if side is None:
         return {}
+    side = _fields_by_name(side)
     if not is_mapping(side) or (_role(_getter(side)) and _getter(side)("content") is not None):
         return {main: _read(main, side)}
     names = {**FIELD_NAMED, "messages": main}
@@ -463,6 +465,15 @@ def _side(side: object, main: str) -> dict[str, Any]:
             side = {key: value for key, value in side.items() if key != "messages"}
     fields, rest = _fields(side.items(), names)
     return {**rest, **fields}
+
+
+def _fields_by_name(value: object) -> object:
+    """A dataclass or pydantic model with a field of a case as a mapping; anything else unchanged."""
+    kind = type(value)
+    declared = kind.model_fields if issubclass(kind, BaseModel) else getattr(kind, "__dataclass_fields__", {})
+    if FIELD_NAMED.keys().isdisjoint(declared):
+        return value
+    return {name: getattr(value, name) for name in declared}
 
 
 def _spoken(messages: str | tuple[Message, ...], *, has_response: bool) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Judge:
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
+        return identity_of(self.rubric, self.model)
 
     def key(self, case: Case | Mapping[str, Any]) -> str:
         """The key of this judge's verdicts on a case, before and after it is judged."""
@@ -247,7 +247,6 @@ class Judge:
                 return free.model_copy(update={"key": spent.key})
             request: Request = yield Step("prompt", case, self._ask)
             while True:
-                spent = spent.model_copy(update={"attempts": spent.attempts + 1})
                 reply: Reply = yield Step(
                     "model", request, self.model.complete, self.model.acomplete, self.model
                 )
@@ -263,18 +262,29 @@ class Judge:
                         again = _with_the_error(request, error)
                     else:
                         raise
+                    again = replace(again, attempt=request.attempt + 1)
                     request = yield Step("prompt", case, partial(_ready, again))
                 else:
                     kept = ("attempts", "retries", "usage", "latency_s", "key", "model")
                     return read.model_copy(update={name: getattr(spent, name) for name in kept})
         except GroundjudgeError as error:
-            latency = perf_counter() - started if spent.attempts else 0.0
-            retries = spent.retries + (error.retries if isinstance(error, ModelError) else 0)
-            failure = Failure(code=error.code, message=error.message)
+            attempts, retries = spent.attempts, spent.retries
+            if isinstance(error, ModelError):
+                attempts, retries = attempts + 1, retries + error.retries
             error.verdict = spent.model_copy(
-                update={"error": failure, "latency_s": latency, "retries": retries}
+                update={
+                    "error": Failure(code=error.code, message=error.message),
+                    "attempts": attempts,
+                    "retries": retries,
+                    "latency_s": perf_counter() - started if attempts else 0.0,
+                }
             )
             raise
+
+
+def identity_of(rubric: Rubric, model: Model) -> str:
+    """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
+    return sha256(f"{rubric.identity} {model.name}".encode()).hexdigest()[:16]
 
 
 def key_of(identity: str, inputs: Iterable[Input], case: Case) -> str:
@@ -310,6 +320,7 @@ def _with_reply(spent: Verdict, reply: Reply, model: str, latency: float) -> Ver
     return spent.model_copy(
         update={
             "usage": _sum(spent.usage, reply.usage),
+            "attempts": spent.attempts + 1,
             "retries": spent.retries + reply.retries,
             "latency_s": latency,
             "model": reply.model or model,

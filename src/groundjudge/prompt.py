@@ -380,7 +380,8 @@ def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
     try:
-        loader: Any = yaml.SafeLoader(f"\n{head}")  # one line down, so that errors name the line of the file
+        make: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is there: ten times as fast
+        loader = make(f"\n{head}")  # one line down, so that errors name the line of the file
         root = loader.get_single_node()
         _refuse_repeated_keys(root)
         loaded = None if root is None else loader.construct_document(root)

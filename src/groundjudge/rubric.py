@@ -48,6 +48,7 @@ class Request:
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
             itself raises instead.
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
+        attempt: which request of its conversation it is, from 1.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -56,6 +57,7 @@ class Request:
     case: Case
     paced: bool = False
     repeat: int = 0
+    attempt: int = 1
 
 
 @dataclass(frozen=True)

@@ -1156,6 +1156,7 @@ def test_unreadable_reply_in_deepeval_test_run_is_an_error_with_the_reply_in_the
     assert all(f"Reply:\n{UNREADABLE}" in data["verboseLogs"] for data in judged)
 
 
+@pytest.mark.soak
 def test_example_passes(folder: Folder) -> None:
     done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
     assert done.returncode == 0, done.stdout

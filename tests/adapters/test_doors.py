@@ -36,10 +36,6 @@ from doors_table import (
 from langsmith import Client, aevaluate
 from langsmith import evaluate as langsmith_evaluate
 from langsmith.schemas import Example
-from pydantic_evals import Case as EvalsCase
-from pydantic_evals import Dataset
-from pydantic_evals.evaluators import EvaluatorContext
-from pydantic_evals_door import JudgeEvaluator
 
 from groundjudge import AnyJudge, Case, GroundjudgeError, Verdict
 from groundjudge.adapters.deepeval import JudgeMetric
@@ -263,40 +259,6 @@ def test_deepeval_evaluate_gives_the_same_verdicts(
             assert f"{verdict.error.code}: " in shown.error
         if not failed:
             assert verdict.reason in shown.reason
-
-
-def by_pydantic_evals(name: str) -> list[Fields]:
-    """Verdicts by a prototype of an adapter for another framework."""
-    verdicts: dict[str, Verdict] = {}
-
-    class Recording(JudgeEvaluator):
-        async def verdict(self, ctx: EvaluatorContext[Any, Any, Any]) -> Verdict:
-            verdicts[str(ctx.name)] = verdict = await super().verdict(ctx)
-            return verdict
-
-    cases = CASES[name]
-    dataset = Dataset[Any, Any, Any](
-        name="doors",
-        cases=[EvalsCase(name=case["id"], inputs=case, expected_output=outputs_of(case)) for case in cases],
-        evaluators=[Recording(judge_of(name))],
-    )
-    report = dataset.evaluate_sync(target, progress=False)
-    for shown in report.cases:
-        verdict = verdicts[shown.name]
-        scores = [(one.name, one.score) for one in judge_of(name).scores(verdict) if one.score is not None]
-        assert [(key, one.value) for key, one in shown.scores.items()] == ([] if verdict.error else scores)
-        assert bool(shown.evaluator_failures) is bool(verdict.error)
-    return [fields_of(verdicts[case["id"]]) for case in cases]
-
-
-@pytest.mark.parametrize("name", JUDGES)
-def test_pydantic_evals_gives_the_same_verdicts(name: str) -> None:
-    assert by_pydantic_evals(name) == expected(name)
-
-
-def test_pydantic_evals_adapter_has_at_most_forty_lines() -> None:
-    source = (Path(__file__).parents[1] / "pydantic_evals_door.py").read_text(encoding="utf-8")
-    assert len(source.splitlines()) <= 40
 
 
 def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:

@@ -1369,6 +1369,7 @@ def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tu
     assert answer["extra"]["status"] == "not_applicable"
 
 
+@pytest.mark.soak
 def test_log_verdict_without_tracking_sends_nothing(tmp_path: Path) -> None:
     with StandIn() as server:
         done = plugin(tmp_path, LANGSMITH_ENDPOINT=server.url, LANGSMITH_TEST_TRACKING="false")

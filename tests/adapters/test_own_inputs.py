@@ -22,14 +22,15 @@ from langsmith import evaluate as langsmith_evaluate
 from langsmith.schemas import Example, Run
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
-from pydantic_evals_door import JudgeEvaluator
 from scripted_model import ScriptedModel
 from typer.testing import CliRunner
 
 from groundjudge import AnyJudge, CaseError, Judge, JudgeOptions, Verdict, load, run
 from groundjudge.adapters.deepeval import ConversationalKnowledgeHallucinationMetric, JudgeMetric
 from groundjudge.adapters.langchain import prompt, runnable
+from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langsmith import evaluator
+from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.cli.app import app
 from groundjudge.runs.rows import read_rows
 
@@ -298,15 +299,45 @@ def test_langchain_schema_has_the_input_whatever_its_name(file: Path, name: str)
     assert chain.invoke({**ROW, name: "dogs"}).score == 1
 
 
-# --- a door of one's own ------------------------------------------------------------------------------
+# --- doors that hand over inputs, output and metadata --------------------------------------------------
 
 
-def test_a_fourth_door_fills_the_input(file: Path) -> None:
+def in_code(*_: object, **__: object) -> Mapping[str, Any]:
+    return {**ROW, "topic": "dogs"}
+
+
+OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any], Any]] = {
+    # where the topic stands: (the inputs, the metadata, the argument `case`)
+    "inputs": ({"query": "q", "topic": "dogs"}, {}, None),
+    "metadata": ({"query": "q"}, {"topic": "dogs", "split": "x"}, None),
+    "inputs before metadata": ({"query": "q", "topic": "dogs"}, {"topic": "cats"}, None),
+    "a path": ({"query": "q"}, {"t": {"u": "dogs"}}, {"topic": "metadata.t.u"}),
+    "a function": ({"query": "q"}, {}, in_code),
+}
+ANSWER = {"response": "r", "context": ["c"]}
+
+
+@pytest.mark.parametrize(("inputs", "metadata", "case"), OTHERS.values(), ids=OTHERS)
+def test_pydantic_evals_fills_the_input(
+    file: Path, inputs: dict[str, Any], metadata: dict[str, Any], case: Any
+) -> None:
     judge = judge_of(file)
     dataset = Dataset[Any, Any, Any](
         name="own inputs",
-        cases=[EvalsCase(inputs={"query": "q", "topic": "dogs"})],
-        evaluators=[JudgeEvaluator(judge)],
+        cases=[EvalsCase(inputs=inputs, metadata=metadata)],
+        evaluators=[JudgeEvaluator(judge, case=case)],
     )
-    dataset.evaluate_sync(lambda _: {"response": "r", "context": ["c"]}, progress=False)
+    (row,) = dataset.evaluate_sync(lambda _: ANSWER, progress=False).cases
+    assert row.scores["on_topic"].value == 1
+    assert TOPIC in asked(judge)
+
+
+@pytest.mark.parametrize(("inputs", "metadata", "case"), OTHERS.values(), ids=OTHERS)
+def test_langfuse_fills_the_input(
+    file: Path, inputs: dict[str, Any], metadata: dict[str, Any], case: Any
+) -> None:
+    judge = judge_of(file)
+    evaluate = langfuse_evaluator(judge, case=case)
+    scores = asyncio.run(evaluate(input=inputs, output=ANSWER, expected_output=None, metadata=metadata))
+    assert [score.value for score in scores] == [1]
     assert TOPIC in asked(judge)

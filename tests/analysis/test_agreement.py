@@ -147,7 +147,9 @@ def test_importing_the_command_line_and_the_report_imports_no_statistics_library
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("missing", ["numpy", "scipy", "sklearn"])
+@pytest.mark.parametrize(
+    "missing", ["scipy", *(pytest.param(each, marks=pytest.mark.soak) for each in ("numpy", "sklearn"))]
+)
 def test_missing_statistics_library_raises_an_error_that_names_the_extra(missing: str) -> None:
     code = f"""
 import sys

@@ -34,8 +34,8 @@ from groundjudge.models.openai import OpenAIModel
 
 pa: Any = import_module("pyarrow")
 
-ROUNDS = 5
-N_ROWS = 3000
+ROUNDS = 3
+N_ROWS = 4000
 BATCH = 1000
 IN_FLIGHT = 64
 TASKS = 2

@@ -203,6 +203,7 @@ def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch
     assert int(row[4].replace(",", "")) == pytest.approx(sent / 4, rel=0.02)
 
 
+@pytest.mark.soak
 def test_killed_probe_is_resumed_without_asking_again(tmp_path: Path, cases: Path) -> None:
     out = tmp_path / "probe.jsonl"
     options = [

@@ -42,10 +42,13 @@ COMPLETION: dict[str, Any] = {
 REPLY = Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "said")
 
 
+PARAMETERS = {"temperature": 0}
+RUBRIC = load_rubric("groundedness", parameters=PARAMETERS)
+
+
 def request(**parameters: Any) -> Request:
-    sent = parameters or {"temperature": 0}
-    rubric = load_rubric("groundedness", parameters=sent)
-    return Request(tuple(MESSAGES), sent, rubric, Case())
+    rubric = load_rubric("groundedness", parameters=parameters) if parameters else RUBRIC
+    return Request(tuple(MESSAGES), parameters or PARAMETERS, rubric, Case())
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:

@@ -323,7 +323,7 @@ PLACES = ("before", "inside", "within", "behind", "after")
 
 @pytest.mark.parametrize("kind", sorted(FRAMES))
 @pytest.mark.parametrize("finish_reason", [None, "length"])
-@settings(max_examples=int(os.environ.get("GROUNDJUDGE_EXAMPLES", "150")))
+@settings(max_examples=int(os.environ.get("GROUNDJUDGE_EXAMPLES", "50")))
 @given(data=st.data())
 def test_no_other_number_is_read_as_the_verdict(kind: str, finish_reason: str | None, data: Any) -> None:
     a, b = data.draw(TAKES[kind]), data.draw(TAKES[kind])

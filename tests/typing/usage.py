@@ -8,6 +8,12 @@ from typing import Any, assert_type
 
 from deepeval.models import DeepEvalBaseLLM
 from langchain_core.language_models import BaseChatModel
+from langfuse import Langfuse
+from langfuse.experiment import ExperimentItem, LocalExperimentItem
+from opentelemetry.trace import SpanContext
+from pydantic_evals import Case as EvalsCase
+from pydantic_evals import Dataset
+from pydantic_evals.evaluators import EvaluatorContext
 from pyspark.sql import DataFrame
 
 from groundjudge import (
@@ -59,7 +65,12 @@ from groundjudge import (
 )
 from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
 from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
+from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.adapters.opentelemetry import emit
+from groundjudge.adapters.promptfoo import get_assert
+from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import judged, keyed
 from groundjudge.arrow import judge_batches, schema_of
 from groundjudge.arrow import keyed as keyed_batches
@@ -226,6 +237,42 @@ def doors(path: Path) -> list[object]:
     ]
 
 
+def case_of_context(ctx: EvaluatorContext[str, str, Any]) -> dict[str, Any]:
+    return {"query": ctx.inputs, "response": ctx.output}
+
+
+def dataset(path: Path) -> Dataset[str, str]:
+    return Dataset[str, str, Any](
+        name="data",
+        cases=[EvalsCase(inputs="q", expected_output="g")],
+        evaluators=[
+            JudgeEvaluator("groundedness", model="offline", threshold=0.7, repeats=3, rule="mean"),
+            JudgeEvaluator(path, a_model, name="mine", case={"query": "inputs"}),
+            JudgeEvaluator(load("groundedness", model="offline"), case=case_of_context),
+        ],
+    )
+
+
+def task(*, item: ExperimentItem, **_: object) -> str:
+    return str(item)
+
+
+def experiment(langfuse: Langfuse, data: list[LocalExperimentItem]) -> object:
+    return langfuse.run_experiment(
+        name="run",
+        data=data,
+        task=task,
+        evaluators=[langfuse_evaluator("groundedness", model="offline", name="mine", threshold=0.7)],
+        run_evaluators=[langfuse_summary("mine")],
+    )
+
+
+def events(verdict: Verdict, judge: Judge, span: SpanContext) -> None:
+    emit(verdict)
+    emit(verdict, judge, span_context=span, response_id="chatcmpl-1")
+    get_assert("r", {"vars": {}, "config": {"judge": "groundedness", "model": "offline"}})
+
+
 def probing(judge: Judge) -> list[Rate]:
     found = assert_type(probe(judge, [{"expect": "pass"}], without=["capitals"], concurrency=4), Probe)
     card: Card = found.card
@@ -258,6 +305,8 @@ def misspelt_options_are_found(judge: Judge) -> None:
     load("groundedness", model="offline", threshold="0.7")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
     summary("groundedness", metrics=["median"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    langfuse_evaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    JudgeEvaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     passage_metrics(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.agree import agree
+from groundjudge.cli.batch import batch
 from groundjudge.cli.calibrate import calibrate
 from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(batch)
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001  how the option calls it

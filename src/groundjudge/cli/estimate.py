@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
+from groundjudge.batches.asking import asking_all
 from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.judging import Wanted, judges_of
 from groundjudge.cli.mapping import where_of
@@ -27,6 +32,7 @@ from groundjudge.model import Model
 from groundjudge.models.function import FunctionModel
 from groundjudge.options import RubricOptions
 from groundjudge.rubric import Request
+from groundjudge.runs.cost import BATCH_SHARE
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
 
@@ -46,6 +52,10 @@ def estimate(  # noqa: PLR0913  one per option
     structured: StructuredChoice = None,
     price_in: PriceIn = None,
     price_out: PriceOut = None,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help="In batches: at half price, with all votes asked for."),
+    ] = False,
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
@@ -60,6 +70,9 @@ def estimate(  # noqa: PLR0913  one per option
         options: RubricOptions = {"weighted": weighted or None, "structured": structured}
         wanted = Wanted(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
         judges = judges_of(wanted, _never_asked)
+        if batch:
+            judges = [*map(asking_all, judges)]
+            prices = prices and prices.times(BATCH_SHARE)
         rubrics = [rubric for judge in judges for rubric in judge.rubrics]
         found = estimates_of(judges, read_rows(cases, file_format, where_of(paths, rubrics)))
     show_estimates(found, prices)

@@ -106,6 +106,10 @@ EmptyResponseChoice: TypeAlias = Annotated[
     ),
 ]
 Concurrency: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")]
+ResumeFlag: TypeAlias = Annotated[
+    bool,
+    typer.Option("--resume", help="Continue the file --out: judge only missing rows and rows with an error."),
+]
 OverwriteFlag: TypeAlias = Annotated[
     bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
 ]
@@ -128,6 +132,19 @@ PriceIn: TypeAlias = Annotated[
 ]
 PriceOut: TypeAlias = Annotated[
     float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million completion tokens.")
+]
+
+SubmittedOut: TypeAlias = Annotated[
+    str, typer.Argument(metavar="OUT", help="The file that `groundjudge batch submit` got as --out.")
+]
+ListedWithin: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="Time within which the provider lists a new batch. Before a batch is created again because no "
+        "answer came, it is looked for that long.",
+    ),
 ]
 
 VerdictsFile: TypeAlias = Annotated[

@@ -29,6 +29,7 @@ from groundjudge.cli.options import (
     PriceIn,
     PriceOut,
     RepeatsCount,
+    ResumeFlag,
     RuleChoice,
     StopChoice,
     StructuredChoice,
@@ -36,14 +37,17 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_absent, show_errors, show_reused, show_summaries, show_usage
-from groundjudge.cli.screen import INCOMPLETE, fail, open_console, report_errors
+from groundjudge.cli.run_summary import show_run, show_usage
+from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.cli.verdict_output import (
+    check_paths,
     fail_if_stopped,
+    fail_without_result,
     lines_of,
     previous_verdicts,
     report_connection,
+    status_of,
     write_table,
 )
 from groundjudge.options import RubricOptions
@@ -94,12 +98,7 @@ def run(  # noqa: PLR0913  one per option
             help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
         ),
     ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Continue the file --out: judge only missing rows and rows with an error."
-        ),
-    ] = False,
+    resume: ResumeFlag = False,
     overwrite: OverwriteFlag = False,
     deadline: Deadline = None,
     max_calls: MaxCalls = None,
@@ -137,7 +136,7 @@ def run(  # noqa: PLR0913  one per option
         }
         wanted = Wanted(judge, model, panel, repeats, rule, stop, options)
         judges = judges_of(wanted, partial(cached_model, cache=cache))
-        _check_paths(cases, out)
+        check_paths(cases, out)
         where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
         rows = Rows(cases, frozenset(full or ()), file_format, where)
         with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
@@ -157,17 +156,13 @@ def run(  # noqa: PLR0913  one per option
                 judge_rows(rows, judging, lines, outcome, progress.shown())
         write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
-        if rows.n_read:
-            show_summaries(console, outcome.tally.summaries())
-        show_errors(console, outcome)
-        show_absent(console, judges, outcome, rows)
-        show_reused(console, outcome)
+        show_run(console, judges, rows, outcome)
         show_usage(console, outcome, prices)
         for case_id in dict.fromkeys(full or ()):
             show_case(console, case_id, outcome.kept.get(case_id, []), rows.sources(case_id))
-        _fail_without_result(rows, outcome)
+        fail_without_result(rows, outcome)
         fail_if_stopped(outcome, out)
-        raise typer.Exit(_status(outcome, min_coverage))
+        raise typer.Exit(status_of(outcome, min_coverage))
 
 
 def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
@@ -182,29 +177,3 @@ def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | Non
         refuse_to_overwrite("--cache", cache, [("the file --out", out)])
         if Path(cache).resolve() == Path(out).resolve():  # neither may exist yet
             fail(f"--cache {cache} is the file --out: choose another file")
-
-
-def _check_paths(cases: str, out: str) -> None:
-    """Make sure that the cases can be read, and that the verdicts can be written."""
-    if cases != STDIO and not Path(cases).is_fifo() and not Path(cases).is_dir():
-        Path(cases).open("rb").close()
-    if out != STDIO and not Path(out).parent.is_dir():
-        fail(f"--out {out}: the folder {Path(out).parent} does not exist")
-
-
-def _fail_without_result(rows: Rows, outcome: Outcome) -> None:
-    if not rows.n_read:
-        fail(
-            f"{rows.path}: no row could be read; "
-            "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
-        )
-    counts = outcome.tally.summaries()
-    if not any(one.n for one in counts):
-        fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
-    if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
-        fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
-
-
-def _status(outcome: Outcome, min_coverage: float) -> int:
-    below = any(one.coverage < min_coverage for one in outcome.tally.summaries())
-    return INCOMPLETE if below or outcome.n_unreadable else 0

@@ -30,6 +30,15 @@ MIN_WIDTH_WITH_LABELS = 110
 """Columns of a terminal from which the labels fit into the table."""
 
 
+def show_run(console: Console, judges: Sequence[AnyJudge], rows: Rows, outcome: Outcome) -> None:
+    """Print what a run amounts to: the summaries, the errors, what no row has, and what was reused."""
+    if rows.n_read:
+        show_summaries(console, outcome.tally.summaries())
+    show_errors(console, outcome)
+    show_absent(console, judges, outcome, rows)
+    show_reused(console, outcome)
+
+
 def show_summaries(console: Console, summaries: Sequence[Summary]) -> None:
     """Print a table, or one line per judge where a table does not fit; the labels in it or below it."""
     wide = console.width >= MIN_WIDTH_WITH_LABELS

@@ -10,6 +10,7 @@ from pathlib import Path
 from groundjudge.cli.screen import INCOMPLETE, fail
 from groundjudge.errors import ModelError
 from groundjudge.panel import AnyJudge
+from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
@@ -75,3 +76,31 @@ def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
         kept = f"; the finished verdicts are in {out}, continue with --resume"
         remedy = "" if out in {None, STDIO} else kept
         fail(f"stopped: {outcome.stopped}{remedy}", status=INCOMPLETE)
+
+
+def check_paths(cases: str, out: str) -> None:
+    """Make sure that the cases can be read, and that the verdicts can be written."""
+    if cases != STDIO and not Path(cases).is_fifo() and not Path(cases).is_dir():
+        Path(cases).open("rb").close()
+    if out != STDIO and not Path(out).parent.is_dir():
+        fail(f"--out {out}: the folder {Path(out).parent} does not exist")
+
+
+def fail_without_result(rows: Rows, outcome: Outcome) -> None:
+    """Exit if no row could be read, or nothing could be judged."""
+    if not rows.n_read:
+        fail(
+            f"{rows.path}: no row could be read; "
+            "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file: see --format"
+        )
+    counts = outcome.tally.summaries()
+    if not any(one.n for one in counts):
+        fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
+    if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
+        fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
+
+
+def status_of(outcome: Outcome, min_coverage: float) -> int:
+    """The exit status of a command that judges."""
+    below = any(one.coverage < min_coverage for one in outcome.tally.summaries())
+    return INCOMPLETE if below or outcome.n_unreadable else 0

@@ -169,7 +169,7 @@ class _Attempt:
         Raises:
             ModelError: another call would fail as well.
         """
-        failure = _model_error(self.name, error)
+        failure = client_error(self.name, error)
         refusal = refused(failure.code, str(error), "", self.filled_in)
         if refusal:
             self.refused |= refusal.keys()
@@ -182,7 +182,7 @@ class _Attempt:
             raise failure from error
 
 
-def _model_error(name: str, error: Exception) -> ModelError:
+def client_error(name: str, error: Exception) -> ModelError:
     """The client's exception as a ModelError, by its HTTP status or else by the names of its classes."""
     if isinstance(error, ModelError):
         return error

@@ -119,16 +119,13 @@ class Exchange:
         if isinstance(answer, Reply):
             self._remember_refusals()
             return replace(answer, retries=self.retries)
-        match completion := completion_of(answer):
-            case {"choices": [{"message": Mapping()}, *_]}:
-                self._remember_refusals()
-                usage, name = _usage(completion.get("usage")), completion.get("model")
-                model = name if isinstance(name, str) else None
-                reply = replace(reply_of(completion), usage=usage, model=model, retries=self.retries)
-                self._notice_ignored(reply)
-                return reply
-            case _:
-                raise self._model_error(EndpointError("server", f"{NO_COMPLETION}: {message_of(completion)}"))
+        completion = completion_of(answer)
+        reply = reply_in(completion)
+        if reply is None:
+            raise self._model_error(EndpointError("server", f"{NO_COMPLETION}: {message_of(completion)}"))
+        self._remember_refusals()
+        self._notice_ignored(reply)
+        return replace(reply, retries=self.retries)
 
     def _notice_ignored(self, reply: Reply) -> None:
         """Share which parameters the endpoint takes and ignores, as some gateways do.
@@ -166,10 +163,25 @@ class Exchange:
             )
 
     def _model_error(self, error: EndpointError) -> ModelError:
-        remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
-        raised = ModelError(error.code, f"{self.model} at {self.host}: {error.message}{remedy}", self.model)
-        raised.retry_after, raised.retries = error.retry_after, self.retries + error.retries
-        return raised
+        return model_error(replace(error, retries=self.retries + error.retries), self.model, self.host)
+
+
+def model_error(error: EndpointError, model: str, host: str) -> ModelError:
+    """The error to raise, with what the user can do about it."""
+    remedy = f" ({REMEDIES[error.code]})" if error.code in REMEDIES else ""
+    raised = ModelError(error.code, f"{model} at {host}: {error.message}{remedy}", model)
+    raised.retry_after, raised.retries = error.retry_after, error.retries
+    return raised
+
+
+def reply_in(completion: Any) -> Reply | None:  # noqa: ANN401  what JSON can hold
+    """The reply in a chat completion, with usage and model; None if it is no chat completion."""
+    match completion:
+        case {"choices": [{"message": Mapping()}, *_]}:
+            usage, name = _usage(completion.get("usage")), completion.get("model")
+            return replace(reply_of(completion), usage=usage, model=name if isinstance(name, str) else None)
+        case _:
+            return None
 
 
 def message_of(body: object) -> str:

@@ -18,7 +18,7 @@ import time
 import weakref
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -27,7 +27,7 @@ from openai.resources.chat import Completions
 
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.completion import answer_of
-from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of
+from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of, model_error
 from groundjudge.models.per_loop import PerLoop
 from groundjudge.models.pickled import IN_THE_ENVIRONMENT, not_pickled, same
 from groundjudge.models.threads import in_a_thread
@@ -62,6 +62,9 @@ class Client(Protocol):
         """The resource with the completions."""
         ...
 
+
+SyncClient: TypeAlias = openai.OpenAI
+OpenAIBatch: TypeAlias = openai.types.Batch
 
 CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
 KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
@@ -192,6 +195,23 @@ class OpenAIModel:
             ModelError: as for `complete`.
         """
         return await self._ask(request, in_first_loop=self._in_first_loop())
+
+    def client(self) -> openai.OpenAI:
+        """A synchronous client with the endpoint and the key, for the other parts of the API.
+
+        Raises:
+            ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
+        """
+        if self._given is None:
+            return self._sync_client()
+        if isinstance(self._given, openai.OpenAI):
+            return self._given
+        message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
+        raise ModelError("no_batches", message, self.name)
+
+    def error_of(self, error: Exception) -> ModelError:
+        """What an exception of the client means, with the codes of an endpoint."""
+        return model_error(_endpoint_error(error), self.name, _host(self.endpoint))
 
     async def _ask(self, request: Request, *, in_first_loop: bool = False) -> Reply:
         send = await self._async_sender(in_first_loop=in_first_loop)

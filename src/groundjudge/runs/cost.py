@@ -20,6 +20,10 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 """The parameters that limit a reply."""
 
 
+BATCH_SHARE = 0.5
+"""What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
+
+
 class Estimate(Frozen):
     """What one judge would ask for, at one call per case and vote; asking again costs as much again.
 
@@ -53,6 +57,10 @@ class Prices:
     def of(self, usage: Usage) -> float:
         """What the tokens cost."""
         return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / PER_MILLION
+
+    def times(self, share: float) -> Prices:
+        """The prices where a token costs that share of them, as in a batch."""
+        return Prices(self.prompt * share, self.completion * share)
 
 
 def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Iterable[Row]) -> list[Estimate]:

@@ -60,6 +60,15 @@ class Summary(Frozen):
         """The number of verdicts in the summary."""
         return self.n_ok + self.n_error + self.n_not_applicable + self.n_missing
 
+    @property
+    def counts(self) -> str:
+        """The numbers of rows in one sentence, as adapters show them next to the figures."""
+        errors = ", ".join(f"{code} {count}" for code, count in self.errors.items())
+        return (
+            f"{self.n} rows: {self.n_ok} with a score, {self.n_not_applicable} not applicable, "
+            f"{self.n_missing} without a required field, {self.n_error} errors ({errors or 'none'})"
+        )
+
 
 class Tally:
     """Counts verdicts per judge as they arrive, without keeping them.

@@ -1,0 +1,154 @@
+"""Langfuse: a judge as an evaluator of experiments, and their mean and coverage as a run evaluator.
+
+    langfuse.run_experiment(
+        name="support",
+        data=items,
+        task=application,
+        evaluators=[evaluator("groundedness", model="openai:gpt-4o-mini")],
+        run_evaluators=[summary("groundedness")],
+    )
+
+Both also work with `dataset.run_experiment`, and the evaluator with `run_batched_evaluation`. Each score
+is a NUMERIC score, 0..1. Langfuse rejects a score without a value, so an item that has none (an error, or
+not applicable) gets the CATEGORICAL score "groundedness_status" instead. The metadata of every score is
+the whole verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from groundjudge import AnyJudge, Case, PanelOptions, Rubric, Verdict, as_judge, summarise
+from groundjudge.case import is_mapping
+from groundjudge.models.lookup import ModelLike
+from groundjudge.verdict import score_names
+from groundjudge.where import Where, check_where
+
+try:
+    from langfuse import Evaluation
+    from langfuse.experiment import ExperimentItemResult
+except ImportError as error:
+    needed = 'groundjudge.adapters.langfuse needs Langfuse: pip install "groundjudge[langfuse]"'
+    raise ImportError(needed) from error
+
+__all__ = ["evaluator", "summary"]
+
+ROOTS = ("input", "output", "expected_output", "metadata")
+"""What a path to a field can begin with, and the arguments of a function `case`."""
+
+
+def evaluator(
+    judge: str | Path | Rubric | AnyJudge,
+    *,
+    model: ModelLike | None = None,
+    name: str | None = None,
+    case: Where = None,
+    **options: Unpack[PanelOptions],
+) -> Callable[..., Coroutine[Any, Any, list[Evaluation]]]:
+    """Make a judge an evaluator of an experiment's items.
+
+    The fields of the case are read from input, output and expected output under their usual names; each of
+    them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
+    What only a prompt file of your own shows is read from the item's metadata too.
+
+    Args:
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
+        model: as for `load`. A judge keeps its model unless another one is given.
+        name: the score's name, by default the judge's. Evaluators of one experiment need different names.
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"query": "input.q", "context": "metadata.documents"}, or a function of the keyword arguments
+            input, output, expected_output and metadata that returns the case. A path begins with one of these
+            names. Fields that the mapping does not contain are read under their usual names.
+        options: further options of `load`; they replace the judge's own.
+
+    Returns:
+        An async evaluator that never raises. It returns a numeric Evaluation; one more for each further score
+        of the judge (passage_quality, passage_recall, passage_precision; with name="mine": mine,
+        mine_recall, mine_precision); on a scale of labels the label as a categorical one (mine_label); and
+        for an item without a score mine_status, which is "not_applicable" or "error".
+
+    Raises:
+        GroundjudgeError, TypeError: as for `load`; CaseError if `case` has an unknown field or root.
+    """
+    made = as_judge(judge, model, **options)
+    check_where(case, made.inputs, ROOTS)
+    title = name or made.name
+
+    async def evaluate(
+        *,
+        input: object,  # noqa: A002  Langfuse's name
+        output: object,
+        expected_output: object = None,
+        metadata: object = None,
+        **_: object,
+    ) -> list[Evaluation]:
+        sides = (input, output, expected_output, metadata)
+        given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
+        try:
+            verdict = await made.ajudge(_case(case, given))
+        except Exception as error:  # noqa: BLE001  an error in one item must not affect others
+            verdict = made.failed(error)
+        return _evaluations(verdict, made, title)
+
+    evaluate.__name__ = title
+    return evaluate
+
+
+def summary(name: str) -> Callable[..., list[Evaluation]]:
+    """Make a run evaluator of the verdicts that an evaluator gave in the same experiment.
+
+    Args:
+        name: the name of the evaluator's score: the judge's name, unless it has one of its own.
+
+    Returns:
+        A run evaluator of two scores that begin with the name: `_mean`, the mean over the items with a score,
+        0..1; and `_coverage`, of the items that should have a score the share that has one, 0..1. There is no
+        mean if no item has a score, and neither without verdicts. An item whose task failed is in neither.
+    """
+
+    def summarised(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
+        found = [
+            one for item in item_results for one in item.evaluations if one.name in {name, f"{name}_status"}
+        ]
+        return [
+            Evaluation(name=f"{name}_{figure}", value=value, comment=total.counts, data_type="NUMERIC")
+            for total in summarise(Verdict.model_validate(one.metadata) for one in found)
+            for figure, value in (("mean", total.mean), ("coverage", total.coverage))
+            if value is not None
+        ]
+
+    summarised.__name__ = f"{name}_summary"
+    return summarised
+
+
+def _case(where: Where, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
+    if callable(where):
+        return where(**given)
+    *sides, metadata = given.values()
+    more = {"metadata": metadata} if is_mapping(metadata) else {}
+    return Case.from_exchange(*sides, where=where, roots=given, **more)
+
+
+def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
+    """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
+    names, scores = score_names(name, judge.part_names), judge.scores(verdict)
+    status = None if verdict.status == "ok" else verdict.status
+    values: list[tuple[str, float | str | None, str]] = [
+        *((names[one.part], one.score, one.explanation) for one in scores),
+        (f"{name}_label", verdict.label if judge.scale.choices else None, verdict.explanation),
+        (f"{name}_status", status, verdict.explanation),
+    ]
+    metadata = verdict.model_dump(mode="json", exclude_none=True)
+    return [
+        Evaluation(
+            name=key,
+            value=value,
+            comment=comment,
+            metadata=metadata,
+            data_type="CATEGORICAL" if isinstance(value, str) else "NUMERIC",
+        )
+        for key, value, comment in values
+        if value is not None
+    ]

@@ -1,0 +1,97 @@
+"""promptfoo: a judge as a Python assertion, whose file is one line, and whose options stand in the YAML.
+
+# judge.py
+from groundjudge.adapters.promptfoo import get_assert
+
+# promptfooconfig.yaml
+tests:
+- vars:
+query: When do you open?
+context: We open at 9.
+assert:
+- type: python
+value: file://judge.py
+config: {judge: groundedness, model: "openai:gpt-4o-mini", threshold: 0.7}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from groundjudge import AnyJudge, Case, PanelOptions, Usage, Verdict, as_judge
+from groundjudge.where import check_where
+
+__all__ = ["get_assert"]
+
+ROOTS = ("vars", "output", "context")
+"""What a path to a field can begin with."""
+
+NO_SCORE = {"not_applicable": (True, 1.0), "error": (False, 0.0)}
+"""Whether a verdict without a score passes, and what stands for its score, as promptfoo demands a number."""
+
+GRADER_ERROR = {"graderError": True}
+"""How promptfoo's own graders mark that they failed, not the output."""
+
+
+def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge an output; promptfoo calls this function by its name.
+
+    The output is the response, and the test's vars are the other fields under their usual names. An output
+    that is a JSON object can have several fields.
+
+    The `config` of the assertion has `judge`, the name of a judge or the path of a prompt file; `model`;
+    `case`, which maps fields to dotted paths ({query: vars.q, response: output.text}) that begin with vars,
+    output or context; and the options of `groundjudge.load`, such as threshold, repeats and parameters.
+
+    Returns:
+        A grading result whose metadata has the verdict, under "groundjudge". What is not applicable passes
+        with a score of 1. An error, of the configuration too, fails with a score of 0 and with `graderError`
+        in the metadata, as those of promptfoo's own graders do. Neither has `namedScores`, so the means of
+        these are over the outputs with a score.
+    """
+    try:
+        config: Any = context.get("config") or {}
+        judge, where = _configured(**config)
+    except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
+        passed, score = NO_SCORE["error"]
+        return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
+    try:
+        variables: Any = context.get("vars") or {}
+        roots = {"vars": variables, "output": output, "context": context}
+        verdict = judge.judge(Case.from_exchange(variables, output, where=where, roots=roots))
+    except Exception as error:  # noqa: BLE001  it is the verdict's error
+        verdict = judge.failed(error)
+    return _grading(judge, verdict)
+
+
+def _configured(
+    judge: str = "",
+    model: str | None = None,
+    case: Mapping[str, str] | None = None,
+    **options: Unpack[PanelOptions],
+) -> tuple[AnyJudge, Mapping[str, str] | None]:
+    made = as_judge(judge, model, **options)
+    check_where(case, made.inputs, ROOTS)
+    return made, case
+
+
+def _grading(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:
+    passed, score = NO_SCORE.get(verdict.status, (verdict.passed, verdict.score))
+    usage = verdict.usage or Usage()
+    return {
+        "pass": passed,
+        "score": score,
+        "reason": f"Not judged: {verdict.explanation}" if verdict.error else verdict.explanation,
+        "namedScores": {one.name: one.score for one in judge.scores(verdict) if one.score is not None},
+        "tokensUsed": {
+            "total": usage.total_tokens,
+            "prompt": usage.prompt_tokens,
+            "completion": usage.completion_tokens,
+            "numRequests": verdict.attempts,
+        },
+        "metadata": {
+            "groundjudge": verdict.model_dump(mode="json", exclude_none=True),
+            **(GRADER_ERROR if verdict.error else {}),
+        },
+    }

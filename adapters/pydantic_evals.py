@@ -1,0 +1,161 @@
+"""pydantic-evals: a judge as an evaluator of a dataset, in code or in the dataset's YAML file.
+
+    dataset = Dataset(
+        name="support",
+        cases=cases,
+        evaluators=[JudgeEvaluator("groundedness", model="openai:gpt-4o-mini")],
+    )
+    report = dataset.evaluate_sync(application)
+
+A scored case has the scores "groundedness" (and one for each further score of the judge), the label
+"groundedness_label" if the verdict has one, and the assertion "groundedness_pass". A case that is not
+applicable has none of them, and an error is one of the case's `evaluator_failures`. The whole verdict is
+always in the case's `attributes["groundjudge"]`, under the evaluation's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import GetPydanticSchema
+from pydantic_core.core_schema import str_schema
+
+from groundjudge import AnyJudge, Case, GroundjudgeError, PanelOptions, Rubric, Verdict, as_judge
+from groundjudge.case import is_mapping
+from groundjudge.models.lookup import ModelLike
+from groundjudge.options import EmptyResponse, Structured
+from groundjudge.panel import Stop
+from groundjudge.verdict import score_names
+from groundjudge.votes import Rule
+from groundjudge.where import Where, check_where
+
+try:
+    from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+except ImportError as error:
+    needed = (
+        'groundjudge.adapters.pydantic_evals needs pydantic-evals: pip install "groundjudge[pydantic-evals]"'
+    )
+    raise ImportError(needed) from error
+
+__all__ = ["JudgeEvaluator"]
+
+ROOTS = ("inputs", "output", "expected_output", "metadata")
+"""What a path to a field can begin with."""
+
+BY_NAME = GetPydanticSchema(lambda _type, _handler: str_schema())
+"""In the JSON schema of a dataset's file, an argument of this kind is a string."""
+
+
+@dataclass(repr=False)
+class JudgeEvaluator(Evaluator[Any, Any, Any]):
+    """A judge for `Dataset.evaluate`. Its version in the report is the hash of the judge's prompt.
+
+    The fields of the case are read from inputs, output and expected output under their usual names; each of
+    them can be a mapping, a dataclass, a pydantic model, or the query, the response and the reference itself.
+    What only a prompt file of your own shows is read from the metadata too.
+
+    In a YAML file, the arguments stand under the name of the class, and `Dataset.from_file` needs
+    `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models are written there by their names.
+
+    Args:
+        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
+        model: as for `groundjudge.load`. A judge keeps its model unless another one is given.
+        name: the name of the evaluation, by default the judge's. A judge with several scores has one more
+            name for each (passage_quality, passage_recall, passage_precision; with name="mine": mine,
+            mine_recall, mine_precision).
+        case: where to find fields with other names: a mapping of field to dotted path, as in
+            {"query": "inputs.q", "response": "output.choices.0.text"}, or a function from the
+            EvaluatorContext to the case. A path begins with inputs, output, expected_output or metadata.
+            Fields that the mapping does not contain are read under their usual names.
+        threshold: this and what follows are options of `groundjudge.load`. Pass the result of `load` or
+            `load_rubric` as the judge to use the others.
+
+    Raises:
+        GroundjudgeError, TypeError: as for `groundjudge.load`; CaseError if `case` has an unknown field or
+            root.
+    """
+
+    judge: Annotated[str | Path | Rubric | AnyJudge, BY_NAME]
+    model: Annotated[ModelLike | None, BY_NAME] = None
+    name: str | None = None
+    case: Where = None
+    threshold: float | None = None
+    parameters: dict[str, Any] | None = None
+    max_reasks: int | None = None
+    repeats: int | None = None
+    rule: Rule | None = None
+    stop: Stop | None = None
+    empty_response: EmptyResponse | None = None
+    structured: Structured | None = None
+    weighted: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_where(self.case, self.loaded.inputs, ROOTS)
+
+    @cached_property
+    def loaded(self) -> AnyJudge:
+        """The judge with its model and options."""
+        known = {field.name for field in fields(self)} & PanelOptions.__annotations__.keys()
+        options: Any = {name: getattr(self, name) for name in known}
+        return as_judge(self.judge, self.model, **options)
+
+    def get_default_evaluation_name(self) -> str:
+        """The name of the headline score, and of failures."""
+        return self.name or self.loaded.name
+
+    def get_evaluator_version(self) -> str:
+        """The hash of the prompt."""
+        return self.loaded.prompt_id.sha256
+
+    def build_serialization_arguments(self) -> dict[str, Any]:
+        """The arguments as data, with names instead of what a file cannot hold."""
+        names = {"judge": self.loaded.name, "model": self.loaded.model_name, "case": "(a function)"}
+        given = super().build_serialization_arguments()
+        return {name: _as_data(value, names.get(name)) for name, value in given.items()}
+
+    async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
+        """Judge one case.
+
+        Raises:
+            GroundjudgeError: there is no verdict; pydantic-evals makes it an EvaluatorFailure.
+        """
+        verdict = await self._verdict(ctx)
+        name = self.get_default_evaluation_name()
+        ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
+        if verdict.error:
+            raise GroundjudgeError(verdict.error.code, verdict.error.message)
+        if verdict.status == "not_applicable":
+            return {}
+        names = score_names(name, self.loaded.part_names)
+        results: list[tuple[str, float | str | bool | None, str | None]] = [
+            *((names[one.part], one.score, one.explanation) for one in self.loaded.scores(verdict)),
+            (f"{name}_label", verdict.label, None),
+            (f"{name}_pass", verdict.passed, None),
+        ]
+        return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
+
+    async def _verdict(self, ctx: EvaluatorContext[Any, Any, Any]) -> Verdict:
+        try:
+            return await self.loaded.ajudge(self._case(ctx))
+        except Exception as error:  # noqa: BLE001  `evaluate` raises it again, with a code
+            return self.loaded.failed(error)
+
+    def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Case | Mapping[str, Any]:
+        if callable(self.case):
+            return self.case(ctx)
+        sides = ctx.inputs, ctx.output, ctx.expected_output
+        roots = {name: getattr(ctx, name) for name in ROOTS}
+        more = {"id": ctx.name, "metadata": ctx.metadata if is_mapping(ctx.metadata) else None}
+        given = {name: value for name, value in more.items() if value is not None}
+        return Case.from_exchange(*sides, where=self.case, roots=roots, **given)
+
+
+def _as_data(value: Any, name: str | None) -> Any:  # noqa: ANN401  whatever YAML can hold
+    """An argument as YAML can hold it: itself, a path as a string, any other object by its name."""
+    if isinstance(value, Path):
+        return str(value)
+    return value if isinstance(value, str | int | float) or is_mapping(value) else name

@@ -1,0 +1,198 @@
+"""Batches by Anthropic's Message Batches API, called with the anthropic client (extra `anthropic`).
+
+Batches bear no names there: a batch whose creation was not answered is found again by its time and size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import anthropic
+from anthropic.types.messages import MessageBatch
+
+from groundjudge.batches.asking import Answer, Ask
+from groundjudge.batches.lines import Result
+from groundjudge.batches.provider import Batch
+from groundjudge.errors import CaseError, ModelError
+from groundjudge.models.chat_model import client_error
+from groundjudge.reply import Reply
+from groundjudge.runs.cost import LIMITS
+from groundjudge.verdict import Usage
+
+DEFAULT_MAX_TOKENS = 4096
+"""The room for a reply where the judge sets none: the API requires a limit."""
+
+SAME = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
+"""The parameters that the API takes under the same name."""
+
+CODES = {
+    "authentication_error": "auth",
+    "billing_error": "quota",
+    "invalid_request_error": "bad_request",
+    "not_found_error": "not_found",
+    "permission_error": "auth",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "timeout",
+}
+"""The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
+
+ENDED = {"expired": "expired", "canceled": "cancelled"}
+"""The same for the results of requests that a batch did not come to."""
+
+PAGE = 100
+SLACK = 2.0
+"""The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
+
+
+class AnthropicBatches:
+    """Anthropic's batches; see `Provider`.
+
+    Args:
+        client: the client; None: one with the key in ANTHROPIC_API_KEY, made at the first call.
+    """
+
+    max_requests = 100_000
+    max_bytes = 64 * 2**20  # the API takes 256 MB, but a batch is one request, which is built in memory
+
+    def __init__(self, client: anthropic.Anthropic | None = None) -> None:
+        self._given = client
+
+    @cached_property
+    def _client(self) -> anthropic.Anthropic:
+        return self._given or anthropic.Anthropic()
+
+    def line(self, ask: Ask) -> str:
+        """A request in Anthropic's form."""
+        params = params_of(ask.model.name, ask.request.messages, ask.request.parameters)
+        return json.dumps({"custom_id": ask.custom_id, "params": params}, ensure_ascii=False)
+
+    def upload(self, lines: Path, name: str) -> str:  # noqa: ARG002  the protocol's
+        """Nothing is uploaded: the requests are sent with `create`."""
+        return ""
+
+    def create(self, upload: str, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  as above
+        """Create a batch of the requests in the file; there is no place for the tag."""
+        with lines.open(encoding="utf-8") as file:
+            requests: list[Any] = [*map(json.loads, file)]
+        with _our_errors():
+            once = self._client.with_options(max_retries=0)
+            return _batch(once.messages.batches.create(requests=requests))
+
+    def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
+        """The last batch of so many requests that was created since then, by the clock of the provider."""
+        with _our_errors():
+            raw = self._client.messages.batches.with_raw_response.list(limit=PAGE)
+            date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
+            earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
+            for batch in raw.parse():  # the newest first
+                if batch.created_at.timestamp() < earliest:
+                    return None
+                if _size(batch) == n_requests:
+                    return _batch(batch)
+        return None
+
+    def batch(self, batch_id: str) -> Batch:
+        """The batch as it is now."""
+        with _our_errors():
+            return _batch(self._client.messages.batches.retrieve(batch_id))
+
+    def results(self, batch_id: str) -> Iterator[str]:
+        """The results of a batch that has ended."""
+        with _our_errors():
+            for result in self._client.messages.batches.results(batch_id):
+                yield result.to_json(indent=None)
+
+    def read(self, line: str) -> Result:
+        """Read a line of results."""
+        return read_result(line)
+
+    def cancel(self, batch_id: str) -> Batch:
+        """Ask Anthropic to stop a batch."""
+        with _our_errors():
+            return _batch(self._client.messages.batches.cancel(batch_id))
+
+
+def params_of(
+    model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters of Anthropic's API: the system prompt apart, and nothing that the API does not have."""
+    limit = next((parameters[name] for name in LIMITS if parameters.get(name)), DEFAULT_MAX_TOKENS)
+    system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
+    stop: str | list[str] = parameters.get("stop") or []
+    return {
+        "model": model,
+        "max_tokens": limit,
+        **({"system": system} if system else {}),
+        "messages": [dict(each) for each in messages if each["role"] != "system"],
+        **{name: parameters[name] for name in SAME if parameters.get(name) is not None},
+        **({"stop_sequences": [stop] if isinstance(stop, str) else stop} if stop else {}),
+    }
+
+
+def read_result(line: str) -> Result:
+    """Read a line of results.
+
+    Raises:
+        CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
+    """
+    try:
+        found = json.loads(line)
+        return Result(str(found["custom_id"]), _answer(found["result"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = "not a line of batch results: it needs custom_id and result"
+        raise CaseError("unreadable_row", message, line[:80]) from error
+
+
+def _answer(result: Mapping[str, Any]) -> Answer:
+    match result:
+        case {"type": "succeeded", "message": {} as message}:
+            return _reply(message)
+        case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
+            return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")
+        case _:
+            kind = str(result["type"])
+            return ModelError(ENDED.get(kind, "failed"), f"the batch ended before the request: {kind}")
+
+
+def _reply(message: Mapping[str, Any]) -> Reply:
+    used: Mapping[str, Any] = message["usage"]
+    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    return Reply(
+        "".join(block["text"] for block in message["content"] if block["type"] == "text"),
+        finish_reason=message.get("stop_reason"),
+        usage=Usage(
+            prompt_tokens=sum(used.get(kind) or 0 for kind in kinds), completion_tokens=used["output_tokens"]
+        ),
+        model=message.get("model"),
+    )
+
+
+def _batch(batch: MessageBatch) -> Batch:
+    return Batch(
+        id=batch.id,
+        status=batch.processing_status,
+        is_ended=batch.processing_status == "ended",
+        n_done=_size(batch) - batch.request_counts.processing,
+    )
+
+
+def _size(batch: MessageBatch) -> int:
+    """How many requests a batch has."""
+    counts = batch.request_counts
+    return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+
+
+@contextmanager
+def _our_errors() -> Generator[None, None, None]:
+    """Raise the client's errors, or those of its connection, as a ModelError."""
+    try:
+        yield
+    except Exception as error:
+        raise client_error("anthropic", error) from error

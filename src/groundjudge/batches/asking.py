@@ -1,0 +1,145 @@
+"""What must be asked about a case, given the answers that are already there.
+
+A conversation is replayed with the answers that it got so far. Each request without an answer is a request of
+the next batch: the first batch holds the first requests, a second one what must be asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from groundjudge.case import Case
+from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
+from groundjudge.judge import Step, drive, identity_of, key_of, perform
+from groundjudge.model import Model
+from groundjudge.panel import AnyJudge, Panel
+from groundjudge.reply import Reply
+from groundjudge.rubric import Request
+from groundjudge.runs.run import Previous, Row, jobs_of
+from groundjudge.verdict import Verdict
+
+Answer: TypeAlias = Reply | ModelError
+"""A model's reply, or why there is none."""
+
+Answers: TypeAlias = Callable[[str], Answer | None]
+"""The answer to the request with that `custom_id`; None if there is none yet."""
+
+UNANSWERED = "unanswered"
+"""The code of the error of a request without an answer."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request without an answer that can be used.
+
+    Attributes:
+        custom_id: names the request in a batch. Equal requests have the same one.
+        model: whom to ask.
+        request: what to ask.
+        why: why it is asked again: the error of the last answer; None if nothing was answered.
+    """
+
+    custom_id: str
+    model: Model
+    request: Request
+    why: GroundjudgeError | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the answers say about a case.
+
+    Attributes:
+        verdict: the verdict by these answers alone.
+        asks: what can still be asked; () if the verdict cannot change.
+    """
+
+    verdict: Verdict
+    asks: tuple[Ask, ...]
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether an answer is missing, so that the verdict says nothing yet."""
+        return any(ask.why is None for ask in self.asks)
+
+
+def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
+    """The verdict that a judge gives on a case by the answers that are there. No model is called."""
+    talk = _Talk(answers, [])
+    verdict = judge.evaluate(case, talk.perform)
+    return Settled(verdict.model_copy(update={"latency_s": 0.0}), tuple(talk.asks))
+
+
+def asks_of(
+    judges: Sequence[AnyJudge],
+    rows: Iterable[Row],
+    answers: Answers = lambda _: None,
+    previous: Previous | None = None,
+) -> Iterator[tuple[Ask, ...]]:
+    """What must be asked, for each judge and row that it applies to; () where nothing must.
+
+    Args:
+        judges: the judges; panels must ask for all votes, see `asking_all`.
+        rows: the cases.
+        answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
+        previous: looks up the verdicts that are there already.
+    """
+    for number, row in enumerate(rows, 1):
+        for job in jobs_of(row, number, judges, previous):
+            asks = () if isinstance(job, Verdict) else settle(*job, answers).asks
+            yield tuple(ask for ask in asks if not (ask.why and ask.why.code == "bad_request"))
+
+
+def asking_all(judge: AnyJudge) -> AnyJudge:
+    """The judge; a panel that asks for all votes at once, since a batch cannot wait for the first two."""
+    return replace(judge, stop="never") if isinstance(judge, Panel) else judge
+
+
+def custom_id(model: Model, request: Request) -> str:
+    """The name of a request in a batch, at most 64 letters, digits and hyphens.
+
+    It is `judge.key(case)` of the case without its id, so that equal rows share one request. Further votes
+    and requests that are made again have a number at the end.
+    """
+    identity = identity_of(request.rubric, model)
+    case = request.case.model_copy(update={"id": None})
+    vote = f"-v{request.repeat + 1}" if request.repeat else ""
+    again = f"-a{request.attempt}" if request.attempt > 1 else ""
+    return f"{key_of(identity, request.rubric.inputs, case)}{vote}{again}"
+
+
+@dataclass
+class _Talk:
+    """A conversation that is replayed; each vote of a panel is one of its own.
+
+    Attributes:
+        answers: the answers that are there.
+        asks: collects the requests that have none.
+        unread: why the last reply could not be read.
+    """
+
+    answers: Answers
+    asks: list[Ask]
+    unread: ReplyError | None = None
+
+    def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+        if step.talk:
+            return drive(step.talk(step.given), _Talk(self.answers, self.asks).perform)
+        if step.model:
+            return self._answer(step.model, step.given)
+        try:
+            return perform(step)
+        except ReplyError as error:
+            self.unread = error
+            raise
+
+    def _answer(self, model: Model, request: Request) -> Reply:
+        name = custom_id(model, request)
+        answer = self.answers(name)
+        if isinstance(answer, Reply):
+            return answer
+        why = answer or self.unread
+        self.asks.append(Ask(name, model, request, why))
+        raise why or ModelError(UNANSWERED, f"{model.name}: no batch answered the request {name}", model.name)

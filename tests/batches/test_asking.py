@@ -1,0 +1,264 @@
+"""From cases to requests, and from answers to verdicts, without any batch."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeAlias
+
+import pytest
+from command_line import GOOD, ROW
+from hypothesis import given
+from hypothesis import strategies as st
+from standin_batches import LineAnswer, Missing, Unanswered, result_line
+from standin_openai import Status, Text
+
+from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
+from groundjudge.batches.asking import Answer, Ask, asking_all, settle
+from groundjudge.batches.collect import Collected, verdicts_in
+from groundjudge.batches.lines import read_result, request_line
+
+rubric_of = cache(load_rubric)
+
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+VARYING = {"latency_s"}
+NOTHING: dict[str, Answer] = {}
+
+
+def answer_to(ask: Ask, script: Sequence[LineAnswer]) -> LineAnswer:
+    """The answer by a script: that of the attempt, and of the number that the case shows."""
+    return script[(int(ask.request.case.metadata["n"]) + ask.request.attempt) % len(script)]
+
+
+class ByScript:
+    """Answers each request at once with what a batch would answer."""
+
+    name = "m"
+
+    def __init__(self, script: Sequence[LineAnswer]) -> None:
+        self.script = script
+
+    def complete(self, request: Request) -> Reply:
+        answer = result_of(Ask("c", self, request), self.script)
+        if isinstance(answer, Reply):
+            return answer
+        raise answer
+
+    async def acomplete(self, request: Request) -> Reply:
+        return self.complete(request)
+
+
+def result_of(ask: Ask, script: Sequence[LineAnswer]) -> Answer:
+    return read_result(json.dumps(result_line(ask.custom_id, answer_to(ask, script))), "m").answer
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    return {**ROW, "query": f"Number {number}?", "n": number, **more}
+
+
+def judge_of(script: Sequence[LineAnswer] = (GOOD,), name: str = "groundedness") -> Judge:
+    return Judge(rubric_of(name), ByScript(script))
+
+
+def asks_in(
+    judges: Iterable[AnyJudge], rows: Sequence[Mapping[str, Any]], answers: Mapping[str, Answer]
+) -> list[Ask]:
+    return [
+        ask
+        for each in rows
+        for judge in judges
+        for ask in settle(judge, Case.from_mapping(each), answers.get).asks
+    ]
+
+
+def batched(
+    judges: Sequence[AnyJudge], rows: Sequence[Mapping[str, Any]], script: Sequence[LineAnswer]
+) -> dict[str, Answer]:
+    """The answers of as many batches as it takes, each shuffled; no request is in two of them."""
+    answers: dict[str, Answer] = {}
+    while True:
+        asks = {
+            ask.custom_id: ask
+            for ask in asks_in(judges, rows, answers)
+            if not isinstance(ask.why, ModelError)
+        }
+        if not asks:
+            return answers
+        assert not asks.keys() & answers.keys()
+        lines = [json.dumps(result_line(name, answer_to(ask, script))) for name, ask in asks.items()]
+        random.Random(len(lines)).shuffle(lines)  # noqa: S311  not a secret
+        answers.update(map(read_result, lines, ["m"] * len(lines)))
+
+
+def dumped(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
+    return [verdict.model_dump(exclude=VARYING) for verdict in verdicts]
+
+
+ANSWERS: list[LineAnswer] = [
+    GOOD,
+    "I would rather not say.",
+    Text("<S0>because", finish_reason="length"),
+    Text(None, refusal="no"),
+    Status(400),
+    Status(429),
+    Unanswered("expired"),
+]
+
+
+@pytest.mark.soak
+@given(
+    numbers=st.lists(st.integers(0, 5), max_size=8),
+    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4),
+)
+def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: list[LineAnswer]) -> None:
+    judges = [judge_of(script), judge_of(script, "statement_groundedness")]
+    rows = [row(number, id=f"row-{position}") for position, number in enumerate(numbers)]
+    answers = batched(judges, rows, script)
+    found = verdicts_in(answers.get, judges, rows, collected=Collected())
+    expected = [judge.evaluate(Case.from_mapping(each)) for each in rows for judge in judges]
+    assert dumped(found) == dumped(expected)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
+    judge, case = judge_of([GOOD, answer]), row(0)
+    answers = batched([judge], [case], [GOOD, answer])
+    (found,) = verdicts_in(answers.get, [judge], [case], collected=Collected())
+    assert dumped([found]) == dumped([judge.evaluate(Case.from_mapping({**case, "id": "row 1"}))])
+
+
+@pytest.mark.soak
+@given(
+    script=st.lists(st.sampled_from(ANSWERS), min_size=1, max_size=4),
+    n_votes=st.integers(2, 5),
+    stop=st.sampled_from(["decided", "never"]),
+)
+def test_votes_are_asked_for_at_once_and_counted_as_in_a_run(
+    script: list[LineAnswer], n_votes: int, stop: Any
+) -> None:
+    repeated = asking_all(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
+    rows = [row(number) for number in range(3)]
+    assert len(asks_in([repeated], rows, NOTHING)) == 3 * n_votes
+    answers = batched([repeated], rows, script)
+    found = [settle(repeated, Case.from_mapping(each), answers.get).verdict for each in rows]
+    assert dumped(found) == dumped(repeated.evaluate(Case.from_mapping(each)) for each in rows)
+
+
+def test_a_panel_asks_each_of_its_judges() -> None:
+    several = panel(
+        [judge_of(), load("groundedness", model=ByScript([GOOD]), parameters={"temperature": 0.5})]
+    )
+    asks = asks_in([asking_all(several)], [row(1)], NOTHING)
+    assert [ask.request.parameters["temperature"] for ask in asks] == [0, 0.5]
+    assert len({ask.custom_id for ask in asks}) == 2
+
+
+def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
+    judge = judge_of()
+    rows = [row(1, id="a"), row(2, id="b"), row(1, id="c"), row(1)]
+    asks = asks_in([judge], rows, NOTHING)
+    assert len({ask.custom_id for ask in asks}) == 2
+    assert len({request_line(ask) for ask in asks}) == 2
+    answers = batched([judge], rows, [GOOD])
+    found = [*verdicts_in(answers.get, [judge], rows, collected=Collected())]
+    assert [verdict.case_id for verdict in found] == ["a", "b", "c", "row 4"]
+    assert {verdict.score for verdict in found} == {1.0}
+    assert [verdict.key for verdict in found] == [
+        judge.key(Case.from_mapping({"id": verdict.case_id, **each}))
+        for verdict, each in zip(found, rows, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"response": None}, "no_response"),
+        ({"response": " "}, "empty_response"),
+        ({"query": None}, "missing_field"),
+    ],
+)
+def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], code: str) -> None:
+    judge = judge_of()
+    assert not asks_in([judge], [row(1, **changes)], NOTHING)
+    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1, **changes)], collected=Collected())
+    assert verdict.error
+    assert verdict.error.code == code
+
+
+def test_rows_are_judged_by_the_judges_that_they_name() -> None:
+    judges = [judge_of(), judge_of(name="statement_groundedness")]
+    rows = [row(1, judges=["groundedness"]), row(2, judges="statement_groundedness"), row(3, judges=["x"])]
+    collected = Collected()
+    found = [*verdicts_in(NOTHING.get, judges, rows, collected=collected)]
+    assert [verdict.judge for verdict in found] == ["groundedness", "statement_groundedness", "x"]
+    assert [verdict.error.code for verdict in found if verdict.error] == [
+        "unanswered",
+        "unanswered",
+        "unknown_judge",
+    ]
+    assert collected.n_unanswered == 2
+
+
+def test_results_of_unknown_requests_change_nothing() -> None:
+    judge, rows = judge_of(), [row(1)]
+    answers = {**batched([judge], rows, [GOOD]), "unknown": Reply("x")}
+    assert [verdict.score for verdict in verdicts_in(answers.get, [judge], rows, collected=Collected())] == [
+        1.0
+    ]
+
+
+def test_what_waits_has_no_verdict_yet() -> None:
+    judge, rows, collected = judge_of(), [row(1), row(2)], Collected()
+    answers = batched([judge], rows[:1], [GOOD])
+    found = [*verdicts_in(answers.get, [judge], rows, collected=collected, is_waiting=lambda _: True)]
+    assert len(found) == 1
+    assert (collected.n_waiting, collected.n_unanswered) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "changes"),
+    [
+        ("I would rather not say.", {"n_messages": 2, "max_tokens": 2000}),
+        (Text("<S0>because", finish_reason="length"), {"n_messages": 0, "max_tokens": 4000}),
+    ],
+)
+def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
+    answer: LineAnswer, changes: dict[str, int]
+) -> None:
+    judge = judge_of()
+    (first,) = asks_in([judge], [row(0)], NOTHING)
+    (again,) = asks_in([judge], [row(0)], {first.custom_id: result_of(first, [answer])})
+    assert again.custom_id == f"{first.custom_id}-a2"
+    assert len(again.request.messages) - len(first.request.messages) == changes["n_messages"]
+    assert again.request.parameters["max_tokens"] == changes["max_tokens"]
+    assert again.why
+
+
+def test_requests_that_differ_have_different_names() -> None:
+    judges: list[AnyJudge] = [
+        judge_of(),
+        judge_of(name="statement_groundedness"),
+        load("groundedness", model=ByScript([GOOD]), parameters={"max_tokens": 5}),
+        replace(judge_of(), model=Other([GOOD])),
+        asking_all(load("groundedness", model=ByScript([GOOD]), repeats=3)),
+    ]
+    rows = [row(1), row(2), row(1, context="Else.")]
+    asks = asks_in(judges, rows, NOTHING)
+    assert len({ask.custom_id for ask in asks}) == len(asks) == (4 + 3) * 3
+    assert all(len(ask.custom_id) <= 64 for ask in asks)
+
+
+class Other(ByScript):
+    """A model of another name."""
+
+    name = "n"
+
+
+def test_a_result_that_is_missing_is_an_error_that_names_the_request() -> None:
+    judge = judge_of([Missing()])
+    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1)], collected=Collected())
+    assert verdict.error
+    assert verdict.error.code == "unanswered"

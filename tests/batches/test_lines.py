@@ -1,0 +1,200 @@
+"""Lines of requests and of results in OpenAI's form."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from command_line import GOOD, ROW
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from pydantic import TypeAdapter
+from scripted_model import ScriptedModel
+from standin_batches import COMPLETIONS, LineAnswer, Unanswered, read_lines, result_line
+from standin_openai import Status, Text, logprobs_of
+
+from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric, names
+from groundjudge.batches.asking import Ask, settle
+from groundjudge.batches.lines import Result, read_result, read_results, request_line
+
+PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
+
+VLLM = """\
+{"id":"vllm-383d1c59835645aeb2e07d004d62a826","custom_id":"request-1","response":{"id":\
+"cmpl-61c020e54b964d5a98fa7527bfcdd378","object":"chat.completion","created":1715633336,"model":\
+"meta-llama/Meta-Llama-3-8B-Instruct","choices":[{"index":0,"message":{"role":"assistant","content":"Hello! \
+It's great to meet you! I'm here to help with any questions or tasks you may have. What's on your mind \
+today?"},"logprobs":null,"finish_reason":"stop","stop_reason":null}],"usage":{"prompt_tokens":25,\
+"total_tokens":56,"completion_tokens":31}},"error":null}
+"""
+"""The first line of the results in vLLM's documentation."""
+
+VLLM_REQUEST = """\
+{"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": \
+"meta-llama/Meta-Llama-3-8B-Instruct", "messages": [{"role": "system", "content": "You are a helpful \
+assistant."}, {"role": "user", "content": "Hello world!"}], "max_completion_tokens": 1000}}"""
+"""The first line of the requests there; the comma between the messages has a space after it here."""
+
+
+rubric_of = cache(load_rubric)
+
+
+class Named(ScriptedModel):
+    """A model of a name that is never asked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(GOOD)
+        self.name = name
+
+
+def asks_of(name: str, **row: Any) -> list[Ask]:
+    judge = Judge(rubric_of(name), Named("m"))
+    return [*settle(judge, Case.from_mapping(row or ALL_FIELDS), lambda _: None).asks]
+
+
+ALL_FIELDS = {
+    **ROW,
+    "reference": "At nine.",
+    "agent_name": "Ada",
+    "profile": "helpful",
+    "conversation": "user: hello",
+}
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: str) -> None:
+    (ask,) = asks_of(name)
+    line = json.loads(request_line(ask))
+    assert {*line} == {"custom_id", "method", "url", "body"}
+    body = PARAMS.validate_python(line["body"], extra="forbid")
+    assert body["model"] == "m"
+    assert read_lines(request_line(ask).encode(), COMPLETIONS, 1) == ({ask.custom_id: line["body"]}, [])
+
+
+def test_a_line_of_requests_has_the_form_of_vllms_documentation() -> None:
+    documented = json.loads(VLLM_REQUEST)
+    model, (ask,) = Named(documented["body"]["model"]), asks_of("groundedness")
+    request = ask.request.__class__(
+        tuple(documented["body"]["messages"]),
+        {"max_completion_tokens": 1000},
+        ask.request.rubric,
+        ask.request.case,
+    )
+    assert request_line(Ask("request-1", model, request)) == VLLM_REQUEST
+
+
+def test_the_results_of_vllms_documentation_are_read() -> None:
+    custom_id, reply = read_result(VLLM)
+    assert custom_id == "request-1"
+    assert isinstance(reply, Reply)
+    assert reply.text.startswith("Hello! It's great to meet you!")
+    assert reply.usage == Usage(prompt_tokens=25, completion_tokens=31)
+    assert (reply.finish_reason, reply.model) == ("stop", "meta-llama/Meta-Llama-3-8B-Instruct")
+
+
+@given(content=st.text(), query=st.text(min_size=1))
+def test_a_request_is_one_line_whatever_the_case_says(content: str, query: str) -> None:
+    row = {**ROW, "context": [content or "."], "query": query + "?"}
+    for ask in asks_of("groundedness", **row):
+        line = request_line(ask)
+        assert "\n" not in line
+        assert len(ask.custom_id) <= 64
+        assert json.loads(line.encode())["body"]["messages"] == [
+            dict(message) for message in ask.request.messages
+        ]
+
+
+def of_status(code: int, body: Any, error: Any = None) -> str:
+    response = {"status_code": code, "request_id": "r", "body": body}
+    return json.dumps({"id": "b", "custom_id": "c", "response": response, "error": error})
+
+
+def of(answer: LineAnswer) -> str:
+    return json.dumps(result_line("c", answer))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (of("a"), Reply("a", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
+        (of(Text("", usage=None)), Reply("", "stop", None, "stand-in")),
+        (
+            of(Text("a", finish_reason="length", usage=(1, 2))),
+            Reply("a", "length", Usage(prompt_tokens=1, completion_tokens=2), "stand-in"),
+        ),
+        (of(Text(None, refusal="no", usage=None)), Reply("", "stop", None, "stand-in", refusal="no")),
+    ],
+)
+def test_a_completion_is_read_as_a_reply(line: str, expected: Reply) -> None:
+    assert read_result(line) == ("c", expected)
+
+
+def test_the_probabilities_of_tokens_are_read() -> None:
+    line = json.loads(of("5"))
+    line["response"]["body"]["choices"][0]["logprobs"] = logprobs_of([{"5": 0.75, "4": 0.25}])
+    _, reply = read_result(json.dumps(line))
+    assert isinstance(reply, Reply)
+    assert reply.tokens
+    assert dict(reply.tokens[0].candidates) == pytest.approx({b"5": 0.75, b"4": 0.25})
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        (of(Status(400, "too long")), "bad_request", "400: too long"),
+        (of(Status(429, "slow down")), "rate_limited", "429: slow down"),
+        (of(Status(500, "oops")), "server", "500: oops"),
+        (of(Status(401)), "auth", "401: the stand-in says no"),
+        (of(Unanswered("expired")), "expired", "before the completion window expired"),
+        (of(Unanswered("cancelled")), "cancelled", "before the batch was cancelled"),
+        ('{"custom_id": "c", "error": {"code": "request_timeout", "message": "t"}}', "timeout", "m: t"),
+        ('{"custom_id": "c", "error": {"code": "new"}}', "failed", "new"),
+        ('{"custom_id": "c", "error": "out of memory"}', "failed", "out of memory"),
+        ('{"custom_id": "c", "response": null, "error": null}', "failed", "no reason"),
+        # vLLM's errors: a response without a body, and the reason beside it
+        (of_status(400, None, "max_tokens is too large"), "bad_request", "400: max_tokens is too large"),
+        (
+            of_status(400, None, {"error": {"message": "too long", "type": "BadRequestError", "code": 400}}),
+            "bad_request",
+            "400: too long",
+        ),
+        (of_status(200, {"choices": []}), "server", "not a chat completion"),
+        (of_status(200, None), "server", "not a chat completion"),
+        (of_status(200, "<html>"), "server", "<html>"),
+        (of_status(502, "<html>"), "server", "502: <html>"),
+    ],
+)
+def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -> None:
+    custom_id, error = read_result(line, "m")
+    assert custom_id == "c"
+    assert isinstance(error, ModelError)
+    assert error.code == code
+    assert message in error.message
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", "1", "null", "{}", '{"custom_id": 1}', '{"response": {}}', of("a")[:-20]]
+)
+def test_a_line_that_is_no_result_is_refused(line: str) -> None:
+    with pytest.raises(CaseError, match="unreadable_row"):
+        read_result(line)
+
+
+def test_unreadable_lines_are_counted_among_the_others() -> None:
+    found = [*read_results([of("a"), "\n", "{half", of("b")])]
+    assert [isinstance(each, Result) for each in found] == [True, False, True]
+    assert str(found[1]).startswith("unreadable_row: line 3: ")
+
+
+@given(where=st.integers(0, len(of("a")) - 1))
+def test_a_half_written_line_is_never_read(where: int) -> None:
+    with pytest.raises(CaseError):
+        read_result(of("a")[:where])
+
+
+@pytest.mark.parametrize("around", ["{}", "{}\n", "{}\r\n", " {} "])
+def test_a_line_is_read_whatever_surrounds_it(around: str) -> None:
+    assert [*read_results([around.replace("{}", of("a"))])] == [read_result(of("a"))]

@@ -1,0 +1,750 @@
+"""A stand-in for the batch APIs of OpenAI and Anthropic: real HTTP on the loopback interface.
+
+    with BatchStandIn(lambda body: "fine", max_lines=10) as server:
+        openai.OpenAI(base_url=server.url, api_key="k").batches.create(...)
+        anthropic.Anthropic(base_url=server.root, api_key="k").messages.batches.create(...)
+
+No clock: a batch goes on by one stage each time it is polled. What goes wrong is planned by the name of the
+call (see `Call`) and its number: `server.fail("create", Status(500))`, `server.stop("content", "midway")`.
+Everything that was created is kept, so that a test can count how often a request was paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import formatdate
+from itertools import count
+from typing import Any, Final, Literal, Self, TypeAlias, cast
+
+from aiohttp import web
+from standin_openai import Cut, Status, Text, completion, error_of
+
+GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
+COMPLETIONS: Final = "/v1/chat/completions"
+
+Call: TypeAlias = Literal[
+    "upload", "files", "file", "content", "delete", "create", "retrieve", "list", "cancel", "results", "chat"
+]
+"""The names of the calls. `content` downloads a file, `results` those of Anthropic, `chat` asks online."""
+
+End: TypeAlias = Literal["completed", "failed", "expired"]
+"""How a batch ends that nobody cancels."""
+
+Moment: TypeAlias = Literal["before", "midway", "after"]
+"""Before a call takes effect, after half of the download has been sent, or before the answer is sent."""
+
+STAGES: Mapping[End, tuple[str, ...]] = {
+    "completed": ("in_progress", "finalizing", "completed"),
+    "failed": ("failed",),
+    "expired": ("in_progress", "finalizing", "expired"),
+}
+"""What follows "validating", one stage for each poll."""
+
+DAY = 86_400
+FINAL = {"completed", "failed", "expired", "cancelled"}
+
+KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+"""Anthropic's types of errors by status."""
+
+UNANSWERED = {
+    "expired": "This request could not be executed before the completion window expired.",
+    "cancelled": "This request could not be executed before the batch was cancelled.",
+}
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A request that was not answered before the batch ended."""
+
+    why: Literal["expired", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A request of which the results say nothing."""
+
+
+LineAnswer: TypeAlias = str | Text | Status | Unanswered | Missing
+"""What becomes of a request in a batch; a plain str is short for Text(str)."""
+
+Script: TypeAlias = Callable[[dict[str, Any]], LineAnswer]
+
+
+class Stop:
+    """A call that is held until the test lets it go on, or cuts its connection.
+
+    Attributes:
+        moment: where it is held.
+    """
+
+    def __init__(self, moment: Moment) -> None:
+        self.moment = moment
+        self._reached = threading.Event()
+        self._goes_on: Future[bool] = Future()
+
+    def wait(self) -> None:
+        """Wait until the call has come to its moment."""
+        if not self._reached.wait(60):
+            raise TimeoutError
+
+    def go_on(self) -> None:
+        """Let the call go on as if nothing had been."""
+        self._end(goes_on=True)
+
+    def cut(self) -> None:
+        """Close the connection; what has not taken effect never will."""
+        self._end(goes_on=False)
+
+    async def held(self) -> bool:
+        """Hold the call; whether it goes on."""
+        self._reached.set()
+        return await asyncio.wrap_future(self._goes_on)
+
+    def _end(self, *, goes_on: bool) -> None:
+        if not self._goes_on.done():
+            self._goes_on.set_result(goes_on)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Another answer than the right one; `takes_effect` if the call is carried out all the same."""
+
+    answer: Status | Cut
+    takes_effect: bool = False
+
+
+@dataclass
+class Batch:
+    """A batch of either API.
+
+    Attributes:
+        id: its id.
+        requests: the body of each request, by custom_id, in order.
+        stages: what it goes through at the next polls.
+        status: its status in OpenAI's words.
+        endpoint: OpenAI's endpoint for all requests.
+        input_file_id: OpenAI's file of the requests.
+        metadata: what the client noted.
+        errors: why it failed.
+        output_file_id: OpenAI's file of replies, once it has ended.
+        error_file_id: OpenAI's file of what failed.
+        answers: what became of each request, once it has ended, in any order.
+        hidden_for: in how many more listings it does not appear.
+        number: batches are numbered from 0 in order of creation.
+        created_at: when it was created, by the server's clock.
+    """
+
+    id: str
+    requests: dict[str, dict[str, Any]]
+    stages: list[str]
+    number: int
+    created_at: float
+    status: str = "validating"
+    endpoint: str = COMPLETIONS
+    input_file_id: str = ""
+    metadata: dict[str, str] | None = None
+    errors: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    answers: list[tuple[str, LineAnswer]] = field(default_factory=list[tuple[str, LineAnswer]])
+    hidden_for: int = 0
+
+
+@dataclass
+class UploadedFile:
+    """A file, uploaded or made by a batch."""
+
+    id: str
+    name: str
+    purpose: str
+    content: bytes
+
+
+@dataclass
+class BatchStandIn:
+    """The server, running inside `with`.
+
+    Attributes:
+        script: from the body of a request to what becomes of it, in a batch or online.
+        max_lines: the most requests in a batch.
+        max_bytes: the largest file, or the largest body with Anthropic's requests.
+        ends: how the first batch ends, the second, and so on; the last is repeated.
+        ahead: the seconds by which the server's clock is ahead.
+        share_done: the share of the requests of a batch that expires or is cancelled that are answered.
+        hidden_for: in how many listings a new batch does not appear yet.
+        slow: the stages that a batch stays in for one more poll each.
+        batches: all batches by id, in order of creation.
+        files: all files by id.
+        calls: the name of each call, in order of arrival.
+        chats: the bodies of the requests that were made online.
+        port: where it listens.
+    """
+
+    script: Script = lambda _: GOOD
+    max_lines: int = 50_000
+    max_bytes: int = 200 * 2**20
+    ends: Sequence[End] = ("completed",)
+    ahead: float = 0.0
+    share_done: float = 0.5
+    hidden_for: int = 0
+    slow: Sequence[str] = ()
+    batches: dict[str, Batch] = field(default_factory=dict[str, Batch])
+    files: dict[str, UploadedFile] = field(default_factory=dict[str, UploadedFile])
+    calls: list[Call] = field(default_factory=list[Call])
+    chats: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    port: int = 0
+    _plans: dict[tuple[Call, int], Stop | Fault] = field(default_factory=dict[tuple[Call, int], Stop | Fault])
+    _stops: list[Stop] = field(default_factory=list[Stop])
+    _numbers: count[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def root(self) -> str:
+        """The base_url for an Anthropic client, and the azure_endpoint for an Azure client."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base_url for an OpenAI client."""
+        return f"{self.root}/v1"
+
+    def fail(self, call: Call, answer: Status | Cut, *, nth: int = 1, takes_effect: bool = False) -> None:
+        """Plan another answer for the nth call of this name from now on."""
+        self._plans[call, self.calls.count(call) + nth] = Fault(answer, takes_effect)
+
+    def stop(self, call: Call, moment: Moment = "before", *, nth: int = 1) -> Stop:
+        """Plan to hold the nth call of this name from now on."""
+        stop = Stop(moment)
+        self._stops.append(stop)
+        self._plans[call, self.calls.count(call) + nth] = stop
+        return stop
+
+    def paid(self) -> Counter[str]:
+        """How often each request was created, by custom_id; a batch that failed costs nothing."""
+        accepted = (batch for batch in self.batches.values() if batch.status != "failed")
+        return Counter(custom_id for batch in accepted for custom_id in batch.requests)
+
+    def __enter__(self) -> Self:
+        up = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
+        self._thread.start()
+        if not up.wait(10):
+            raise TimeoutError
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stop in self._stops:
+            stop.cut()
+        self._loop.call_soon_threadsafe(self._down.set)
+        self._thread.join(10)
+
+    async def _serve(self, up: threading.Event) -> None:
+        self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
+        app = web.Application(client_max_size=2**29)
+        app.on_response_prepare.append(self._stamp)
+        for prefix in ("/v1", "/openai/v1", "/openai"):  # OpenAI, Azure, Azure with an api-version
+            app.router.add_routes(
+                [
+                    web.route(method, prefix + path, self._route(call, do))
+                    for method, path, call, do in self._openai_routes()
+                ]
+            )
+        app.router.add_routes(
+            [
+                web.route(method, path, self._route(call, do))
+                for method, path, call, do in self._anthropic_routes()
+            ]
+        )
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True).start()
+        self.port = runner.addresses[0][1]
+        up.set()
+        await self._down.wait()
+        await runner.cleanup()
+
+    def _openai_routes(self) -> list[tuple[str, str, Call, Handler]]:
+        return [
+            ("POST", "/files", "upload", self._upload),
+            ("GET", "/files", "files", self._list_files),
+            ("GET", "/files/{id}", "file", self._file),
+            ("GET", "/files/{id}/content", "content", self._content),
+            ("DELETE", "/files/{id}", "delete", self._delete),
+            ("POST", "/batches", "create", self._create),
+            ("GET", "/batches", "list", self._list),
+            ("GET", "/batches/{id}", "retrieve", self._retrieve),
+            ("POST", "/batches/{id}/cancel", "cancel", self._cancel),
+            ("POST", "/chat/completions", "chat", self._chat),
+            ("POST", "/deployments/{name}/chat/completions", "chat", self._chat),
+        ]
+
+    def _anthropic_routes(self) -> list[tuple[str, str, Call, Handler]]:
+        return [
+            ("POST", "/v1/messages/batches", "create", self._create_messages),
+            ("GET", "/v1/messages/batches", "list", self._list_messages),
+            ("GET", "/v1/messages/batches/{id}", "retrieve", self._retrieve_messages),
+            ("GET", "/v1/messages/batches/{id}/results", "results", self._results),
+            ("POST", "/v1/messages/batches/{id}/cancel", "cancel", self._cancel_messages),
+            ("POST", "/v1/messages", "chat", self._message),
+        ]
+
+    # --- every call ---------------------------------------------------------------------------
+
+    def _route(self, call: Call, do: Handler) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            self.calls.append(call)
+            plan = self._plans.pop((call, self.calls.count(call)), None)
+            if isinstance(plan, Stop):
+                return await _stopped(request, plan, do)
+            if isinstance(plan, Fault):
+                await (do(request) if plan.takes_effect else request.read())
+                return _failed(request, plan.answer)
+            return await do(request)
+
+        return handle
+
+    def _now(self) -> float:
+        return time.time() + self.ahead
+
+    async def _stamp(self, _: web.Request, response: web.StreamResponse) -> None:
+        response.headers["Date"] = formatdate(self._now(), usegmt=True)
+
+    def _new_id(self, kind: str) -> str:
+        return f"{kind}-{next(self._numbers)}"
+
+    def _shuffled(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
+        """What became of each request of a batch that has ended, in an order of its own."""
+        unanswered = {"expired": Unanswered("expired"), "cancelled": Unanswered("cancelled")}
+        n_done = len(batch.requests)
+        if batch.status in unanswered:
+            n_done = int(n_done * self.share_done)
+        found = [
+            (custom_id, self.script(body) if at < n_done else unanswered[batch.status])
+            for at, (custom_id, body) in enumerate(batch.requests.items())
+        ]
+        random.Random(batch.number).shuffle(found)  # noqa: S311  not a secret
+        return [each for each in found if not isinstance(each[1], Missing)]
+
+    def _new_batch(self, kind: str, requests: dict[str, dict[str, Any]]) -> Batch:
+        number = len(self.batches)
+        end = self.ends[min(number, len(self.ends) - 1)]
+        stages = [stage for stage in STAGES[end] for _ in range(1 + (stage in self.slow))]
+        batch = Batch(self._new_id(kind), requests, stages, number, self._now(), hidden_for=self.hidden_for)
+        self.batches[batch.id] = batch
+        return batch
+
+    def _advance(self, batch: Batch) -> None:
+        """The next stage, and what comes of the requests if it is the last one."""
+        if not batch.stages:
+            return
+        batch.status = batch.stages.pop(0)
+        if batch.status == "failed" and not batch.errors:
+            message = "Enqueued token limit reached. Please try again once some batches have completed."
+            batch.errors = [{"code": "token_limit_exceeded", "message": message, "line": None, "param": None}]
+        if batch.status in FINAL - {"failed"} and not batch.answers:
+            batch.answers = self._shuffled(batch)
+
+    def _cancelled(self, batch: Batch) -> None:
+        if batch.stages:
+            batch.status, batch.stages = "cancelling", ["cancelled"]
+
+    def _visible(self, request: web.Request) -> list[Batch]:
+        """The batches of this API that appear in a listing, the newest first."""
+        kind = "msgbatch" if "messages" in request.path else "batch"
+        own = [batch for batch in reversed(self.batches.values()) if batch.id.startswith(f"{kind}-")]
+        visible = [batch for batch in own if batch.hidden_for <= 0]
+        if not {"after", "after_id"} & request.query.keys():
+            for batch in own:
+                batch.hidden_for -= 1
+        return visible
+
+    def _batch(self, request: web.Request) -> Batch:
+        return self.batches[request.match_info["id"]]
+
+    # --- OpenAI -------------------------------------------------------------------------------
+
+    async def _upload(self, request: web.Request) -> web.StreamResponse:
+        form = await request.post()
+        uploaded, purpose = form["file"], str(form["purpose"])
+        assert isinstance(uploaded, web.FileField)
+        content = uploaded.file.read()
+        if len(content) > self.max_bytes:
+            return _failed(request, Status(400, "The file is too large.", "file_too_large"))
+        file = UploadedFile(self._new_id("file"), uploaded.filename, purpose, content)
+        self.files[file.id] = file
+        return web.json_response(_file_object(file))
+
+    async def _list_files(self, request: web.Request) -> web.StreamResponse:
+        purpose = request.query.get("purpose")
+        files = [file for file in reversed(self.files.values()) if purpose in {None, file.purpose}]
+        return web.json_response(_page([_file_object(file) for file in files], request))
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        file = self.files.get(request.match_info["id"])
+        return web.json_response(_file_object(file)) if file else _failed(request, _no_such("File"))
+
+    async def _content(self, request: web.Request) -> web.StreamResponse:
+        file = self.files.get(request.match_info["id"])
+        if file is None:
+            return _failed(request, _no_such("File"))
+        return web.Response(body=file.content, content_type="application/octet-stream")
+
+    async def _delete(self, request: web.Request) -> web.StreamResponse:
+        file = self.files.pop(request.match_info["id"], None)
+        if file is None:
+            return _failed(request, _no_such("File"))
+        return web.json_response({"id": file.id, "object": "file", "deleted": True})
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        file = self.files.get(body["input_file_id"])
+        if file is None or file.purpose != "batch":
+            return _failed(request, Status(400, "input_file_id: no such file with the purpose batch"))
+        requests, errors = read_lines(file.content, body["endpoint"], self.max_lines)
+        batch = self._new_batch("batch", requests)
+        batch.endpoint, batch.input_file_id = body["endpoint"], file.id
+        batch.metadata, batch.errors = body.get("metadata"), errors
+        if errors:
+            batch.stages = ["failed"]
+        return web.json_response(_batch_object(batch))
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        return web.json_response(_page([*map(_batch_object, self._visible(request))], request))
+
+    async def _retrieve(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["id"] not in self.batches:
+            return _failed(request, _no_such("Batch"))
+        batch = self._batch(request)
+        self._advance(batch)
+        if batch.answers and not batch.output_file_id and not batch.error_file_id:
+            good = [each for each in batch.answers if isinstance(each[1], str | Text)]
+            bad = [each for each in batch.answers if not isinstance(each[1], str | Text)]
+            batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", good)
+            batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", bad)
+        return web.json_response(_batch_object(batch))
+
+    def _result_file(self, name: str, answers: Sequence[tuple[str, LineAnswer]]) -> str | None:
+        """The id of a new file of results; None if there are none."""
+        if not answers:
+            return None
+        lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
+        file = UploadedFile(self._new_id("file"), name, "batch_output", lines.encode())
+        self.files[file.id] = file
+        return file.id
+
+    async def _cancel(self, request: web.Request) -> web.StreamResponse:
+        batch = self._batch(request)
+        if not batch.stages:
+            return _failed(request, Status(409, f"Cannot cancel a batch with status '{batch.status}'."))
+        self._cancelled(batch)
+        return web.json_response(_batch_object(batch))
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        answer = self._online(await request.json())
+        if isinstance(answer, Status):
+            return _failed(request, answer)
+        return web.json_response(completion(answer))
+
+    def _online(self, body: dict[str, Any]) -> Text | Status:
+        self.chats.append(body)
+        answer = self.script(body)
+        if isinstance(answer, Unanswered | Missing):
+            return Text(GOOD)
+        return Text(answer) if isinstance(answer, str) else answer
+
+    # --- Anthropic ----------------------------------------------------------------------------
+
+    async def _create_messages(self, request: web.Request) -> web.StreamResponse:
+        content = await request.read()
+        listed: list[dict[str, Any]] = json.loads(content)["requests"]
+        fault = _fault_of_messages([str(each.get("custom_id", "")) for each in listed], self.max_lines)
+        if fault or len(content) > self.max_bytes:
+            return _failed(request, Status(400, fault or "the request is too large"))
+        batch = self._new_batch("msgbatch", {each["custom_id"]: each["params"] for each in listed})
+        return web.json_response(self._message_batch(batch))
+
+    async def _list_messages(self, request: web.Request) -> web.StreamResponse:
+        shown = [self._message_batch(batch) for batch in self._visible(request)]
+        page = _page(shown, request, cursor="after_id")
+        return web.json_response(page)
+
+    async def _retrieve_messages(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["id"] not in self.batches:
+            return _failed(request, _no_such("Batch"))
+        batch = self._batch(request)
+        self._advance(batch)
+        return web.json_response(self._message_batch(batch))
+
+    async def _results(self, request: web.Request) -> web.StreamResponse:
+        batch = self._batch(request)
+        if batch.status not in FINAL:
+            return _failed(request, Status(404, "the batch has not ended, so it has no results yet"))
+        lines = "".join(
+            json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
+            for custom_id, answer in batch.answers
+        )
+        return web.Response(text=lines, content_type="application/x-jsonl")
+
+    async def _cancel_messages(self, request: web.Request) -> web.StreamResponse:
+        self._cancelled(self._batch(request))
+        return web.json_response(self._message_batch(self._batch(request)))
+
+    async def _message(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        answer = self._online(body)
+        if isinstance(answer, Status):
+            return _failed(request, answer)
+        return web.json_response(_message_of(body, answer))
+
+    def _message_batch(self, batch: Batch) -> dict[str, Any]:
+        ended, cancelling = batch.status in FINAL, batch.status == "cancelling"
+        kinds = Counter(_result(batch.requests[name], answer)["type"] for name, answer in batch.answers)
+        counts = {kind: kinds[kind] for kind in ("succeeded", "errored", "canceled", "expired")}
+        return {
+            "id": batch.id,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "canceling" if cancelling else "in_progress",
+            "request_counts": {**counts, "processing": 0 if ended else len(batch.requests)},
+            "created_at": _time(batch.created_at),
+            "expires_at": _time(batch.created_at + DAY),
+            "ended_at": _time(batch.created_at) if ended else None,
+            "cancel_initiated_at": _time(batch.created_at) if cancelling else None,
+            "archived_at": None,
+            "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results" if ended else None,
+        }
+
+
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def read_lines(
+    content: bytes, endpoint: str, max_lines: int
+) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """The bodies in a file of requests by custom_id, and what is wrong with the file."""
+    requests: dict[str, dict[str, Any]] = {}
+    errors: list[dict[str, Any]] = []
+    lines = [line for line in content.decode().split("\n") if line]
+
+    def wrong(code: str, message: str, line: int | None = None, param: str | None = None) -> None:
+        errors.append({"code": code, "message": message, "line": line, "param": param})
+
+    if not lines:
+        wrong("empty_file", "The batch file is empty.")
+    if len(lines) > max_lines:
+        wrong("too_many_tasks", f"The batch contains too many requests: at most {max_lines} are allowed.")
+    for number, line in enumerate(lines, 1):
+        fault = _fault_of_line(line, endpoint, requests)
+        if fault:
+            wrong(*fault[:2], number, fault[2])
+        else:
+            parsed = json.loads(line)
+            requests[parsed["custom_id"]] = parsed["body"]
+    return requests, errors
+
+
+def _fault_of_line(
+    line: str, endpoint: str, before: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, str, str | None] | None:
+    """The code, the message and the parameter of what is wrong with a line of requests."""
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        return "invalid_json_line", "This line is not parseable as valid JSON.", None
+    if {*parsed} != {"custom_id", "method", "url", "body"}:
+        return "invalid_request", f"The keys are {sorted(parsed)}.", None
+    first = next(iter(before.values()), parsed["body"])
+    custom_id, body, path = parsed["custom_id"], parsed["body"], parsed["url"].removeprefix("/v1")
+    is_ours = parsed["method"] == "POST" and path == endpoint.removeprefix("/v1")
+    faults = [
+        (custom_id in before, "duplicate_custom_id", "the custom_id is a duplicate", "custom_id"),
+        (not is_ours, "invalid_url", f"the URL must be {endpoint}", "url"),
+        (
+            not (body.get("messages") and body.get("model")),
+            "missing_required_parameter",
+            "model and messages are required",
+            "body",
+        ),
+        (
+            first.get("model") != body.get("model"),
+            "mismatched_model",
+            "all requests of a batch must be for one model",
+            "body.model",
+        ),
+    ]
+    return next(((code, message, param) for is_so, code, message, param in faults if is_so), None)
+
+
+def _fault_of_messages(custom_ids: Sequence[str], max_lines: int) -> str:
+    """What is wrong with a list of requests to Anthropic; "" if nothing is."""
+    odd = [each for each in custom_ids if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", each)]
+    if odd:
+        return f"requests.custom_id: {odd[0]!r} should match pattern '^[a-zA-Z0-9_-]{{1,64}}$'"
+    if len(set(custom_ids)) < len(custom_ids):
+        return "requests: custom_id must be unique"
+    return "" if 0 < len(custom_ids) <= max_lines else f"requests: 1 to {max_lines} are allowed"
+
+
+async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:
+    """Do what is asked, but stop at the planned moment."""
+    if stop.moment == "before":
+        return await do(request) if await stop.held() else _failed(request, Cut())
+    response = await do(request)
+    if not isinstance(response, web.Response) or stop.moment == "after":
+        return response if await stop.held() else _failed(request, Cut())
+    body = cast("bytes", response.body)
+    half = web.StreamResponse(headers={"Content-Type": response.content_type})
+    half.enable_chunked_encoding()
+    with suppress(ConnectionError):  # the client may be gone
+        await half.prepare(request)
+        await half.write(body[: len(body) // 2])
+        if not await stop.held():
+            return _failed(request, Cut(), half)
+        await half.write(body[len(body) // 2 :])
+    return half
+
+
+def _failed(
+    request: web.Request, answer: Status | Cut, begun: web.StreamResponse | None = None
+) -> web.StreamResponse:
+    if isinstance(answer, Cut):
+        if request.transport:
+            request.transport.abort()
+        return begun or web.Response()
+    headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+    is_anthropic = request.path.startswith("/v1/messages")
+    body = _anthropic_error(answer) if is_anthropic else error_of(answer)
+    return web.json_response(body, status=answer.status, headers=headers)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _no_such(thing: str) -> Status:
+    return Status(404, f"No such {thing}", "not_found", type="invalid_request_error")
+
+
+def _anthropic_error(answer: Status) -> Any:
+    kind = KINDS.get(answer.status, "api_error")
+    return {"type": "error", "error": {"type": kind, "message": answer.message}, "request_id": None}
+
+
+def _page(listed: list[dict[str, Any]], request: web.Request, cursor: str = "after") -> dict[str, Any]:
+    """The page of a list that follows what the cursor points to."""
+    after, limit = request.query.get(cursor), int(request.query.get("limit", 20))
+    start = 1 + next((at for at, each in enumerate(listed) if each["id"] == after), -1)
+    data = listed[start : start + limit]
+    ids = {"first_id": data[0]["id"] if data else None, "last_id": data[-1]["id"] if data else None}
+    return {"object": "list", "data": data, "has_more": len(listed) > start + limit, **ids}
+
+
+def _file_object(file: UploadedFile) -> dict[str, Any]:
+    return {
+        "id": file.id,
+        "object": "file",
+        "bytes": len(file.content),
+        "created_at": 0,
+        "filename": file.name,
+        "purpose": file.purpose,
+        "status": "processed",
+    }
+
+
+def _batch_object(batch: Batch) -> dict[str, Any]:
+    n_good = sum(isinstance(answer, str | Text) for _, answer in batch.answers)
+    counts = {"total": len(batch.requests), "completed": n_good, "failed": len(batch.answers) - n_good}
+    return {
+        "id": batch.id,
+        "object": "batch",
+        "endpoint": batch.endpoint,
+        "errors": {"object": "list", "data": batch.errors} if batch.status == "failed" else None,
+        "input_file_id": batch.input_file_id,
+        "completion_window": "24h",
+        "status": batch.status,
+        "output_file_id": batch.output_file_id,
+        "error_file_id": batch.error_file_id,
+        "created_at": int(batch.created_at),
+        # a batch that was never validated has no counts
+        "request_counts": None if batch.status in {"validating", "failed"} else counts,
+        "metadata": batch.metadata,
+    }
+
+
+def result_line(custom_id: str, answer: LineAnswer) -> dict[str, Any]:
+    """A line of OpenAI's output file or error file."""
+    line: dict[str, Any] = {"id": f"batch_req_{custom_id}", "custom_id": custom_id}
+    if isinstance(answer, Unanswered):
+        error = {"code": f"batch_{answer.why}", "message": UNANSWERED[answer.why]}
+        return {**line, "response": None, "error": error}
+    if isinstance(answer, Status):
+        status, body = answer.status, error_of(answer)
+    else:
+        text = answer if isinstance(answer, Text) else Text(cast("str", answer))
+        status, body = 200, completion(replace(text, logprobs=None))
+    response = {"status_code": status, "request_id": f"req_{custom_id}", "body": body}
+    return {**line, "response": response, "error": None}
+
+
+def _result(params: Mapping[str, Any], answer: LineAnswer) -> dict[str, Any]:
+    """Anthropic's result of a request."""
+    wrong = _fault_of_params(params)
+    if wrong:
+        answer = Status(400, wrong)
+    match answer:
+        case Unanswered("expired"):
+            return {"type": "expired"}
+        case Unanswered() | Missing():
+            return {"type": "canceled"}
+        case Status():
+            return {"type": "errored", "error": _anthropic_error(answer)}
+        case str() | Text():
+            text = answer if isinstance(answer, Text) else Text(answer)
+            return {"type": "succeeded", "message": _message_of(params, text)}
+
+
+def _fault_of_params(params: Mapping[str, Any]) -> str:
+    """What Anthropic's API finds wrong with the parameters of a request; "" if nothing is."""
+    missing = [name for name in ("model", "messages", "max_tokens") if not params.get(name)]
+    if missing:
+        return f"{missing[0]}: Field required"
+    known = {"model", "messages", "max_tokens", "system", "temperature", "top_p", "top_k", "stop_sequences"}
+    unknown = params.keys() - known - {"metadata", "thinking", "output_config", "service_tier"}
+    if unknown:
+        return f"{min(unknown)}: Extra inputs are not permitted"
+    roles = [message["role"] for message in params["messages"]]
+    return "" if {*roles} <= {"user", "assistant"} else "messages: Unexpected role 'system'"
+
+
+def _message_of(params: Mapping[str, Any], answer: Text) -> dict[str, Any]:
+    """A message as Anthropic answers it."""
+    reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+    given, taken = answer.usage or (0, 0)
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": params["model"],
+        "content": [{"type": "text", "text": answer.text}] if answer.text else [],
+        "stop_reason": reasons.get(answer.finish_reason or "", answer.finish_reason),
+        "stop_sequence": None,
+        "usage": {"input_tokens": given, "output_tokens": taken},
+    }
