@@ -143,11 +143,16 @@ def session() -> Any:
     return builder.master(f"local[{TASKS}]").config(map=silent).getOrCreate()
 
 
-def by_spark(spark: Any, judge: Judge) -> int:
-    """Judge all rows in partitions of BATCH rows, with IN_FLIGHT requests of all tasks in flight."""
+def frame(spark: Any) -> Any:
+    """All rows in memory, in partitions of BATCH rows."""
+    df = spark.createDataFrame(table(N_ROWS)).repartition(N_ROWS // BATCH).cache()
+    df.count()
+    return df
+
+
+def by_spark(df: Any, judge: Judge) -> int:
+    """Judge all rows, with IN_FLIGHT requests of all tasks in flight."""
     judged: Callable[..., Any] = import_module("groundjudge.adapters.spark").judged
-    partitions = -(-N_ROWS // BATCH // TASKS) * TASKS
-    df = spark.createDataFrame(table(N_ROWS)).repartitionByRange(partitions, "id")
     found: int = judged(df, judge, concurrency=IN_FLIGHT // TASKS).where("status = 'ok'").count()
     return found
 
@@ -156,11 +161,11 @@ def in_spark(url: str) -> None:
     """Spark against one process with as many requests in flight, and how many there are."""
     spark = session()
     try:
-        judge, listed = judge_at(url, MILLISECONDS), [*rows(N_ROWS)]
+        judge, listed, df = judge_at(url, MILLISECONDS), [*rows(N_ROWS)], frame(spark)
         name = f"Spark / run, {MILLISECONDS} ms, {TASKS} tasks x {IN_FLIGHT // TASKS}"
-        compared(name, "Spark", partial(by_run, judge, listed), partial(by_spark, spark, judge), N_ROWS)
+        compared(name, "Spark", partial(by_run, judge, listed), partial(by_spark, df, judge), N_ROWS)
         with StandIn(["<S0>t</S0><S1>fine</S1><S2>5</S2>"], latency=MILLISECONDS / 1000) as counting:
-            by_spark(spark, load("groundedness", model=OpenAIModel("m", base_url=counting.url)))
+            by_spark(df, load("groundedness", model=OpenAIModel("m", base_url=counting.url)))
         most = counting.most_in_flight
         show(
             "requests in flight, as set and at most",
