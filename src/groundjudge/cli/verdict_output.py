@@ -90,8 +90,8 @@ def fail_without_result(rows: Rows, outcome: Outcome) -> None:
     """Exit if no row could be read, or nothing could be judged."""
     if not rows.n_read:
         fail(
-            f"{rows.path}: no row could be read; "
-            "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file: see --format"
+            f"{rows.path}: no row could be read; the file must hold one JSON object per line, "
+            "or be a .csv, .tsv, .json or .parquet file: see --format"
         )
     counts = outcome.tally.summaries()
     if not any(one.n for one in counts):
