@@ -39,6 +39,7 @@ ROOMS = (
     "panel",
     "loading",
     "runs",
+    "arrow",
     "batches",
     "analysis",
     "probe",

@@ -59,7 +59,7 @@ def test_the_package_is_a_command() -> None:
         ("groundjudge run cases.jsonl --judge gr", ["groundedness"]),
         ("groundjudge show pas", ["passage_quality"]),
         ("groundjudge agree verdicts.jsonl --judge st", ["statement_groundedness"]),
-        ("groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv"]),
+        ("groundjudge run cases --format ", ["jsonl", "json", "csv", "tsv", "parquet"]),
         ("groundjudge run --judge my_judge.pro", []),
     ],
 )

@@ -18,6 +18,7 @@ from opentelemetry.trace import SpanContext
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.evaluators import EvaluatorContext
+from pyspark.sql import DataFrame
 
 from groundjudge import (
     Adjacent,
@@ -84,6 +85,9 @@ from groundjudge.adapters.mlflow import scorer as mlflow_scorer
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
+from groundjudge.adapters.spark import judged, keyed
+from groundjudge.arrow import judge_batches, schema_of
+from groundjudge.arrow import keyed as keyed_batches
 from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 
 
@@ -321,6 +325,14 @@ def probing(judge: Judge) -> list[Rate]:
     except ProbeError as error:
         assert_type(error.code, str)
     return [unchanged.flips, figures.rate] if cases else []
+
+
+def tables(judge: Judge, table: Any, df: DataFrame) -> DataFrame:
+    """PyArrow has no types: a record batch is Any."""
+    verdicts = judge_batches(table.to_batches(), [judge], concurrency=8, columns=["id"], ledger=Path("l.db"))
+    assert schema_of(table, "*") != next(verdicts).schema
+    next(keyed_batches(table.to_batches(), judge))
+    return assert_type(judged(keyed(df, judge), judge, columns="*", concurrency=64, ledger="l.db"), DataFrame)
 
 
 def misspelt_options_are_found(judge: Judge) -> None:

@@ -71,7 +71,7 @@ def read_labels(
     """Read labels from a file whose rows have an `id` and a label; the file of cases will do.
 
     Args:
-        path: JSON Lines, or a .csv, .tsv or .json file.
+        path: JSON Lines, or a .csv, .tsv, .json or .parquet file.
         key: the field of a row, or of its `metadata`, that holds the label.
         group: the field that holds the group (see `Labels`), if there are groups.
         rows: the rows of the file, if they are read in another way than by `read_rows(path)`.

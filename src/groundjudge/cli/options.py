@@ -28,7 +28,8 @@ def judge_names(incomplete: str) -> list[str]:
 CasesFile: TypeAlias = Annotated[
     str,
     typer.Argument(
-        metavar="CASES", help='A file of cases: JSON Lines, .csv, .tsv or a .json array; "-" is stdin.'
+        metavar="CASES",
+        help='A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.',
     ),
 ]
 FormatChoice: TypeAlias = Annotated[

@@ -44,9 +44,11 @@ from groundjudge.cli.verdict_output import (
     check_paths,
     fail_if_stopped,
     fail_without_result,
+    lines_of,
     previous_verdicts,
     report_connection,
     status_of,
+    write_table,
 )
 from groundjudge.options import RubricOptions
 from groundjudge.rubric import names
@@ -72,7 +74,11 @@ def run(  # noqa: PLR0913  one per option
     structured: StructuredChoice = None,
     out: Annotated[
         str,
-        typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
+        typer.Option(
+            metavar="PATH",
+            help='Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet '
+            "is written at the end, from PATH.jsonl, which --resume continues.",
+        ),
     ] = STDIO,
     concurrency: Concurrency = 16,
     min_coverage: Annotated[
@@ -120,7 +126,9 @@ def run(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        _check_outputs(cases, judge or names(), out, cache)
+        lines = lines_of(out, overwrite=overwrite)
+        for each in {lines, out}:
+            _check_outputs(cases, judge or names(), each, cache)
         options: RubricOptions = {
             "empty_response": empty_response,
             "weighted": weighted or None,
@@ -131,7 +139,7 @@ def run(  # noqa: PLR0913  one per option
         check_paths(cases, out)
         where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
         rows = Rows(cases, frozenset(full or ()), file_format, where)
-        with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
+        with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
@@ -145,7 +153,8 @@ def run(  # noqa: PLR0913  one per option
                 on_outage=progress.show_message,
             )
             with report_connection():
-                judge_rows(rows, judging, out, outcome, progress.shown())
+                judge_rows(rows, judging, lines, outcome, progress.shown())
+        write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
         show_run(console, judges, rows, outcome)
         show_usage(console, outcome, prices)

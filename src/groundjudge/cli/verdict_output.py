@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 
 from groundjudge.cli.screen import INCOMPLETE, fail
@@ -13,6 +14,8 @@ from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.verdict_file import read_verdicts
+from groundjudge.verdict import Verdict
 
 
 def previous_verdicts(
@@ -28,6 +31,32 @@ def previous_verdicts(
     if not resume and not overwrite:
         fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
     return closing(prepare_resume(Path(out), judges)) if resume else nullcontext()
+
+
+def lines_of(out: str, *, overwrite: bool) -> str:
+    """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
+    if Path(out).suffix.casefold() != ".parquet":
+        return out
+    import_module("groundjudge.runs.parquet")  # if PyArrow is missing, it is missed before anything is judged
+    lines = f"{out}.jsonl"
+    if Path(out).is_dir():
+        fail(f"--out {out} is a folder: choose another file")
+    if Path(out).exists() and not Path(lines).exists() and not overwrite:
+        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
+    return lines
+
+
+def write_table(out: str, lines: str) -> None:
+    """Write the verdicts in a file of lines as a .parquet file, if --out is one.
+
+    Raises:
+        OSError: a file cannot be read or written.
+    """
+    if out != lines:
+        from groundjudge.runs.parquet import write_parquet  # noqa: PLC0415  PyArrow is an extra
+
+        verdicts = (row for row in read_verdicts(lines) if isinstance(row, Verdict))
+        write_parquet(verdicts, Path(out))
 
 
 @contextmanager
@@ -51,7 +80,7 @@ def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
 
 def check_paths(cases: str, out: str) -> None:
     """Make sure that the cases can be read, and that the verdicts can be written."""
-    if cases != STDIO and not Path(cases).is_fifo():
+    if cases != STDIO and not Path(cases).is_fifo() and not Path(cases).is_dir():
         Path(cases).open("rb").close()
     if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
@@ -61,8 +90,8 @@ def fail_without_result(rows: Rows, outcome: Outcome) -> None:
     """Exit if no row could be read, or nothing could be judged."""
     if not rows.n_read:
         fail(
-            f"{rows.path}: no row could be read; "
-            "the file must hold one JSON object per line, or be a .csv, .tsv or .json file: see --format"
+            f"{rows.path}: no row could be read; the file must hold one JSON object per line, "
+            "or be a .csv, .tsv, .json or .parquet file: see --format"
         )
     counts = outcome.tally.summaries()
     if not any(one.n for one in counts):

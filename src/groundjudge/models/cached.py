@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sqlite3
 import threading
 import time
 import weakref
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,7 +46,10 @@ class CachedModel:
     The cache key consists of the messages, the endpoint, the model's name, all parameters, `repeat` and the
     request's own `repeat`.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
-    asked and a warning is logged. A forked process needs its own CachedModel.
+    asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
+    file again, by its absolute path.
+
+    While a request is in flight in an event loop, equal ones wait for its reply instead of being sent.
 
     Args:
         model: the model to ask, or anything that `as_model` accepts.
@@ -58,6 +65,7 @@ class CachedModel:
         self.path = Path(path)
         self.repeat = repeat
         self._lock = threading.Lock()
+        self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         try:
             self._file = _open(self.path)
         except sqlite3.Error as error:
@@ -81,11 +89,32 @@ class CachedModel:
     async def acomplete(self, request: Request) -> Reply:
         """Ask without blocking the event loop while the model answers; see `complete`."""
         key = self._key(request)
-        return self._find(key, request) or self._store(key, request, await self.model.acomplete(request))
+        async with self._after_equal_one(key):
+            return self._find(key, request) or self._store(key, request, await self.model.acomplete(request))
 
     def close(self) -> None:
         """Close the file. After that every request goes to the model, with a warning in the log."""
         self._file.close()
+
+    def __reduce__(self) -> tuple[Callable[[], CachedModel], tuple[()]]:
+        """Pickle the model and the path, not the open file."""
+        return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
+
+    @asynccontextmanager
+    async def _after_equal_one(self, key: str) -> AsyncGenerator[None, None]:
+        """Wait for an equal request in flight, once: if its reply was not stored, all others are sent."""
+        place = id(asyncio.get_running_loop()), key
+        first = self._in_flight.get(place)
+        if first is not None:
+            await first.wait()
+            yield
+            return
+        done = self._in_flight[place] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._in_flight[place]
+            done.set()
 
     def _key(self, request: Request) -> str:
         parts = [

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from groundjudge.errors import ModelError, code_of_status
+from groundjudge.models.pickled import not_pickled, same
 from groundjudge.models.refused import refused
 from groundjudge.models.threads import in_a_thread
 from groundjudge.reply import Reply, reply_of
@@ -16,6 +17,12 @@ from groundjudge.rubric import Request
 
 ERROR_KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of a client's exception classes."""
+
+BY_NAME = (
+    'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
+    "environment of the workers"
+)
+"""How a chat model can be made again in a worker."""
 
 log = logging.getLogger("groundjudge")
 
@@ -43,14 +50,28 @@ class LangChainModel:
 
     Args:
         llm: the chat model, or a runnable that wraps one.
+        remake: makes this model again, in another process; None: it cannot be pickled.
     """
 
-    def __init__(self, llm: ChatModel) -> None:
+    def __init__(self, llm: ChatModel, remake: Callable[[], LangChainModel] | None = None) -> None:
         self.llm = llm
+        self._remake = remake
         self._refused = frozenset[str]()
 
     def __repr__(self) -> str:
         return f"LangChainModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = same
+
+    def __reduce__(self) -> tuple[Callable[[], LangChainModel], tuple[()]]:
+        """Pickle the name from which LangChain made the llm.
+
+        Raises:
+            PicklingError: the llm was given as an object.
+        """
+        if self._remake is None:
+            raise not_pickled(self.name, "the chat model that was given, which may hold a key", BY_NAME)
+        return self._remake, ()
 
     @property
     def name(self) -> str:

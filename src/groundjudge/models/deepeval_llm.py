@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
+from groundjudge.models.chat_model import BY_NAME
 from groundjudge.models.function import FunctionModel, state_of
+from groundjudge.models.pickled import not_pickled, same
 from groundjudge.reply import Reply
 from groundjudge.rubric import Request
 from groundjudge.verdict import Usage
@@ -41,6 +43,16 @@ class DeepEvalModel:
     """
 
     llm: DeepEvalLLM
+
+    __copy__ = __deepcopy__ = same
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse pickling.
+
+        Raises:
+            PicklingError: always; the llm may hold a client and a key.
+        """
+        raise not_pickled(self.name, "the DeepEval model that was given, which may hold a key", BY_NAME)
 
     @property
     def name(self) -> str:

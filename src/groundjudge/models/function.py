@@ -50,6 +50,10 @@ class FunctionModel:
         place = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', self.name)}"
         return f"{place} {sha256(_content(function)).hexdigest()[:16]}"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: `endpoint` too, because code and values may look different in another process."""
+        return {"function": self.function, "name": self.name, "endpoint": self.endpoint}
+
     def complete(self, request: Request) -> Reply:
         """Call the function; an async function runs in its own event loop.
 

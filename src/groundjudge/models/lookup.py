@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
@@ -113,7 +114,7 @@ def _from_langchain(name: str) -> LangChainModel:
         )
         raise ModelError("unknown_model", message, name) from error
     try:
-        return LangChainModel(make(name))
+        return LangChainModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
         message = f"LangChain cannot make the model {name!r}: {error}"
         raise ModelError("unknown_model", message, name) from error

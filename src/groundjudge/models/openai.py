@@ -17,6 +17,7 @@ import threading
 import time
 import weakref
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -28,6 +29,7 @@ from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.completion import answer_of
 from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of, model_error
 from groundjudge.models.per_loop import PerLoop
+from groundjudge.models.pickled import IN_THE_ENVIRONMENT, not_pickled, same
 from groundjudge.models.threads import in_a_thread
 from groundjudge.models.wrapped import wrapped_alike
 
@@ -93,6 +95,9 @@ class OpenAIModel:
     that the endpoint asks for, or else after half a second, doubling with each retry. A parameter that the
     model refuses is left out, or sent under its new name, in this request and all later ones.
 
+    Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
+    key in its own environment. A model with a client or an api_key cannot be pickled.
+
     Args:
         name: the model's name; for Azure the name of the deployment.
         client: an OpenAI, AsyncOpenAI, AzureOpenAI or AsyncAzureOpenAI, with its own endpoint, key, retries
@@ -138,6 +143,24 @@ class OpenAIModel:
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = same
+
+    def __reduce__(self) -> tuple[Callable[[], OpenAIModel], tuple[()]]:
+        """Pickle the name, the URL, the retries and the timeout.
+
+        Raises:
+            PicklingError: there is a client, a key, or a URL with a password.
+        """
+        secrets = {
+            "a client": self._given,
+            "an api_key": self._api_key,
+            "a password in its base_url": "@" in urlsplit(self._base_url or "").netloc,
+        }
+        for what, given in secrets.items():
+            if given:
+                raise not_pickled(self.name, what, IN_THE_ENVIRONMENT)
+        return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property
     def endpoint(self) -> str:

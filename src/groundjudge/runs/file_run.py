@@ -16,7 +16,7 @@ from groundjudge.errors import CaseError, ModelError
 from groundjudge.runs.mapped import Where
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, read_rows
+from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
 from groundjudge.runs.run import Rows as RunRows
 from groundjudge.runs.run import id_of
 from groundjudge.verdict import Verdict
@@ -96,7 +96,7 @@ def judge_rows(
             error ends the run and is in `outcome.stopped`.
         OSError: the rows cannot be read, or the verdicts cannot be written.
     """
-    source = rows if Path(rows.path).is_file() else _as_they_come(rows)
+    source = rows if is_kept(rows.path) else _as_they_come(rows)
     write_verdicts(judging(source), out, outcome, progress)
 
 

@@ -16,14 +16,17 @@ from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case import FIELD_NAMED, is_list
 from groundjudge.errors import CaseError
+from groundjudge.runs.cells import listed
 from groundjudge.runs.mapped import Paths, Where, mapped
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
 
-FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "tsv"]
+FileFormat: TypeAlias = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 
-FORMATS: Mapping[str, FileFormat] = MappingProxyType({".json": "json", ".csv": "csv", ".tsv": "tsv"})
+FORMATS: Mapping[str, FileFormat] = MappingProxyType(
+    {".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+)
 """The formats by suffix; a file with any other suffix is JSON Lines."""
 
 DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "\t"})
@@ -31,18 +34,6 @@ DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
-
-LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
-    {
-        "query": (dict,),
-        "response": (dict,),
-        "conversation": (dict,),
-        "context": (str, dict),
-        "answers": (str,),
-        "judges": (str,),
-    }
-)
-"""The columns whose cells may hold a JSON list, each with the types of the list's items."""
 
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
@@ -63,10 +54,13 @@ def read_rows(
     list where the column allows one: texts or objects for the context, texts for answers and judges,
     messages (objects) for query, response and conversation. "tsv" is the same with tabs.
 
+    "parquet", which needs PyArrow: a file, or a folder of them. Nulls are missing values, maps and structs
+    mappings, and a cell of text is read as in "csv".
+
     Args:
         path: the file.
-        file_format: its format. By default the name's suffix decides: .csv, .tsv, .json; anything else,
-            stdin included, is JSON Lines.
+        file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
+            folder is too; anything else, stdin included, is JSON Lines.
         where: fields that stand elsewhere in a row, each with its dotted path; see `mapped`.
 
     Yields:
@@ -74,13 +68,14 @@ def read_rows(
 
     Raises:
         OSError: the file cannot be opened or read.
-        CaseError: `unreadable_file`: it should be a JSON array and is none. `bad_path`: no row has one of
-            the paths of `where`. That is found out before the first row, or after the last one of a source
-            that can be read only once.
+        CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not. `bad_path`: no row has
+            one of the paths of `where`. That is found out before the first row, or after the last one of a
+            source that can be read only once.
+        ImportError: a Parquet file, and PyArrow is not installed.
     """
     where = where or {}
     paths = Paths(where, _name(path))
-    if where and Path(path).is_file():  # a wrong path is reported before anything is judged
+    if where and is_kept(path):  # a wrong path is reported before anything is judged
         with closing(_rows(path, file_format, where)) as rows:
             paths.search(rows)
     for row in _rows(path, file_format, where):
@@ -91,9 +86,13 @@ def read_rows(
 
 def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int | None:
     """Count the rows of a file quickly, broken ones included. None for what can be read only once."""
-    if not Path(path).is_file():
+    if not is_kept(path):
         return None
     kind = file_format or format_of(path)
+    if kind == "parquet":
+        from groundjudge.runs.parquet import count_parquet  # noqa: PLC0415  PyArrow is an extra
+
+        return count_parquet(Path(path))
     with Path(path).open("rb") as lines:
         if kind == "jsonl":
             return sum(not line.isspace() for line in lines)
@@ -104,14 +103,22 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
             return max(0, sum(isinstance(found, csv.Error) or any(found) for _, found in records) - 1)
 
 
+def is_kept(path: str | Path) -> bool:
+    """Whether the rows can be read more than once: those of a file or a folder, not of a pipe."""
+    return Path(path).is_file() or Path(path).is_dir()
+
+
 def format_of(path: str | Path) -> FileFormat:
-    """The format of a file by its name."""
-    return FORMATS.get(Path(path).suffix.casefold(), "jsonl")
+    """The format of a file by its name; a folder is one of Parquet files."""
+    return "parquet" if Path(path).is_dir() else FORMATS.get(Path(path).suffix.casefold(), "jsonl")
 
 
 def _rows(path: str | Path, file_format: FileFormat | None, where: Where) -> Generator[FileRow, None, None]:
     """The rows as they stand in the file."""
     kind = file_format or format_of(path)
+    if kind == "parquet":
+        yield from _parquet_rows(path)
+        return
     with nullcontext(sys.stdin.buffer) if str(path) == STDIO else Path(path).open("rb") as lines:
         if kind == "jsonl":
             yield from _json_rows(lines)
@@ -120,6 +127,15 @@ def _rows(path: str | Path, file_format: FileFormat | None, where: Where) -> Gen
         else:
             with _text_of(lines) as text:
                 yield from _table_rows(text, kind, {column: field for field, column in where.items()})
+
+
+def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
+    if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
+        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index stands at the end"
+        raise CaseError("unreadable_file", message, str(path))
+    from groundjudge.runs.parquet import parquet_rows  # noqa: PLC0415  PyArrow is an extra
+
+    yield from parquet_rows(Path(path))
 
 
 @contextmanager
@@ -240,20 +256,9 @@ def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterat
     for name, cell in row:
         field = renamed.get(name) or FIELD_NAMED.get(name, name)
         if name and (cell.strip() or field in EMPTY_IS_GIVEN):
-            yield name, _listed(cell, LIST_OF.get(field, ()))
+            yield name, listed(field, cell)
         elif name in renamed:  # the column is there
             yield name, None
-
-
-def _listed(cell: str, kinds: tuple[type, ...]) -> object:
-    """The JSON list in a cell if its items have these types; otherwise the cell."""
-    if not kinds or not cell.lstrip().startswith("["):
-        return cell
-    try:
-        listed = json.loads(cell)
-    except (ValueError, RecursionError):
-        return cell
-    return listed if all(isinstance(item, kinds) for item in listed) else cell
 
 
 def _is_utf8(cells: Iterable[str]) -> bool:

@@ -46,9 +46,13 @@ Row: TypeAlias = Case | Mapping[str, Any] | CaseError
 Rows: TypeAlias = Iterable[Row] | AsyncIterable[Row]
 
 J = TypeVar("J", bound=AnyJudge | Rubric)
+T = TypeVar("T")
 
 Job: TypeAlias = tuple[AnyJudge, Case] | Verdict
 """A judge and the case to judge, or a verdict that is known without asking a model."""
+
+Done: TypeAlias = tuple[int, tuple[int, Verdict]]
+"""The position of a job among all jobs, and its verdict with the position of its row."""
 
 Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 """Looks up the verdict of a previous run; returns None if there is none."""
@@ -126,10 +130,46 @@ def arun(  # noqa: PLR0913  independent options
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    listed = _checked(judges)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    numbered = _numbered(
+        judges,
+        cases,
+        concurrency=concurrency,
+        ordered=ordered,
+        deadline=deadline,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        previous=previous,
+        on_outage=on_outage,
+    )
+    return _without_numbers(numbered)
+
+
+async def _without_numbers(
+    numbered: AsyncGenerator[tuple[int, Verdict], None],
+) -> AsyncGenerator[Verdict, None]:
+    async with aclosing(numbered) as found:
+        async for _, verdict in found:
+            yield verdict
+
+
+def _numbered(  # noqa: PLR0913  those of `arun`
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Rows,
+    *,
+    concurrency: int,
+    ordered: bool,
+    deadline: float | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    previous: Previous | None = None,
+    on_outage: OnOutage | None = None,
+) -> AsyncGenerator[tuple[int, Verdict], None]:
+    """The verdicts of `arun`, each with the position of its row, from 1.
+
+    Raises:
+        ValueError, TypeError, ModelError, Exception: as for `arun`.
+    """
+    listed = checked(judges, concurrency)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
@@ -180,6 +220,17 @@ def run(  # noqa: PLR0913  as above
     return _in_a_thread(verdicts)
 
 
+def run_numbered(
+    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, *, concurrency: int
+) -> Generator[tuple[int, Verdict], None, None]:
+    """Judge many cases as `run` does, in order; each verdict comes with the position of its row, from 1.
+
+    Raises:
+        ValueError, TypeError, ModelError, Exception: as for `arun`.
+    """
+    return _in_a_thread(_numbered(judges, cases, concurrency=concurrency, ordered=True))
+
+
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
     """The row as a case whose `id` is the `case_id` of its verdicts; `number` is its position, from 1.
 
@@ -198,11 +249,11 @@ def id_of(row: Row, number: int) -> str:
     return row_id if row_id.strip() else f"row {number}"
 
 
-def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
-    """The judges as a tuple.
+def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[AnyJudge, ...]:
+    """The judges of a run as a tuple.
 
     Raises:
-        ValueError: there is none, or two have one name.
+        ValueError: there is none, two have one name, or the concurrency is below 1.
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
@@ -214,6 +265,9 @@ def _checked(judges: AnyJudge | Sequence[AnyJudge]) -> tuple[AnyJudge, ...]:
         raise TypeError(message)
     if (twice := named_twice(listed)) is not None:
         message = f"two judges have the name {twice!r}: change `name` in one of the prompt files"
+        raise ValueError(message)
+    if concurrency < 1:
+        message = f"concurrency must be 1 or more, not {concurrency}"
         raise ValueError(message)
     return listed
 
@@ -239,17 +293,18 @@ def _rows_at_once(
 
 async def _jobs(
     judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
-) -> AsyncGenerator[Job, None]:
+) -> AsyncGenerator[tuple[int, Job], None]:
+    """The jobs, each with the position of its row, from 1."""
     number = 0
     if isinstance(rows, AsyncIterable):
         async for row in rows:
             number += 1
             for job in jobs_of(row, number, judges, previous):
-                yield job
+                yield number, job
     else:
         for number, row in enumerate(rows, 1):
             for job in jobs_of(row, number, judges, previous):
-                yield job
+                yield number, job
 
 
 def jobs_of(
@@ -308,16 +363,16 @@ def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, 
 
 
 async def _verdicts(
-    jobs: AsyncGenerator[Job, None],
+    jobs: AsyncGenerator[tuple[int, Job], None],
     judged: Callable[[AnyJudge, Case], Awaitable[Verdict | ModelError]],
     concurrency: int,
     *,
     ordered: bool,
-) -> AsyncGenerator[Verdict, None]:
-    """Do the jobs with a fixed number of workers, and yield their verdicts."""
+) -> AsyncGenerator[tuple[int, Verdict], None]:
+    """Do the jobs with a fixed number of workers, and yield their verdicts, each with its job's number."""
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     reading = asyncio.Lock()
-    done: asyncio.Queue[tuple[int, Verdict] | None] = asyncio.Queue()
+    done: asyncio.Queue[Done | None] = asyncio.Queue()
     stopped: ModelError | None = None
     taken = 0
 
@@ -326,11 +381,12 @@ async def _verdicts(
         while True:
             async with reading:
                 await room.acquire()
-                job = None if stopped else await anext(jobs, None)
-                if job is None:
+                numbered = None if stopped else await anext(jobs, None)
+                if numbered is None:
                     room.release()  # wakes the next worker, which must see the end as well
                     return
                 position, taken = taken, taken + 1
+            number, job = numbered
             outcome = job if isinstance(job, Verdict) else await judged(*job)
             if isinstance(outcome, ModelError):
                 stopped = stopped or outcome
@@ -338,7 +394,7 @@ async def _verdicts(
                 if outcome.code != "budget":
                     _cancel(workers)
                 return
-            done.put_nowait((position, outcome))
+            done.put_nowait((position, (number, outcome)))
 
     workers = [_worker(work(), lambda: done.put_nowait(None)) for _ in range(concurrency)]
     try:
@@ -365,21 +421,21 @@ class Turns:
     Attributes:
         ordered: whether a verdict waits for those before it; otherwise it is due at once.
         yielded: how many verdicts have been yielded.
-        waiting: the verdicts that wait, by their position.
+        waiting: the verdicts that wait, each with the number of its row, by their position.
     """
 
     ordered: bool
     yielded: int = 0
-    waiting: dict[int, Verdict] = field(default_factory=dict[int, Verdict])
+    waiting: dict[int, tuple[int, Verdict]] = field(default_factory=dict[int, tuple[int, Verdict]])
 
-    def due(self, position: int, verdict: Verdict) -> Iterator[Verdict]:
+    def due(self, position: int, verdict: tuple[int, Verdict]) -> Iterator[tuple[int, Verdict]]:
         """The verdicts that can be yielded after this one has arrived."""
         self.waiting[position if self.ordered else self.yielded] = verdict
         while self.yielded in self.waiting:
             yield self.waiting.pop(self.yielded)
             self.yielded += 1
 
-    def left(self) -> Iterator[Verdict]:
+    def left(self) -> Iterator[tuple[int, Verdict]]:
         """The verdicts that still wait because some before them were cancelled."""
         return (self.waiting[position] for position in sorted(self.waiting))
 
@@ -391,9 +447,7 @@ def _worker(work: Coroutine[object, object, None], at_end: Callable[[], None]) -
     return worker
 
 
-async def _until_all_end(
-    done: asyncio.Queue[tuple[int, Verdict] | None], workers: int
-) -> AsyncIterator[tuple[int, Verdict]]:
+async def _until_all_end(done: asyncio.Queue[Done | None], workers: int) -> AsyncIterator[Done]:
     """The results of the workers. Each worker puts a None at its end."""
     while workers:
         if (finished := await done.get()) is None:
@@ -461,15 +515,15 @@ class _EndsRunError(Exception):
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
     """The verdict of a row that raised an error before it was judged."""
-    return error_verdict(Verdict(judge=judge, status="error", case_id=case_id), error)
+    return error_verdict(Verdict(judge=well_formed(judge), status="error", case_id=case_id), error)
 
 
-def _in_a_thread(verdicts: AsyncGenerator[Verdict, None]) -> Generator[Verdict, None, None]:
+def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """Yield what an async generator yields, from an event loop in a separate thread."""
     loop = asyncio.new_event_loop()
     # The default executor has a few threads per core, and waits for them at the end.
     loop.set_default_executor(ThreadPerCall())
-    results: SimpleQueue[Verdict | BaseException | None] = SimpleQueue()
+    results: SimpleQueue[T | BaseException | None] = SimpleQueue()
     taken = asyncio.Semaphore(0)
 
     async def hand_over() -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from groundjudge.errors import CaseError
-from groundjudge.runs.rows import read_rows
+from groundjudge.runs.rows import format_of, read_rows
 from groundjudge.verdict import Verdict
 
 
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     """Read the verdicts of a file, one JSON object per line; "-" is stdin.
+
+    Of a .parquet file, or a folder of them, the column `verdict` is read.
 
     Yields:
         A verdict per line, or a CaseError (`unreadable_row`) for a line that is not a verdict, such as the
@@ -21,17 +24,26 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
 
     Raises:
         OSError: the file cannot be opened or read.
+        CaseError: `unreadable_file`: it should be Parquet with a column `verdict` and is not.
+        ImportError: a Parquet file, and PyArrow is not installed.
     """
+    if format_of(path) == "parquet":
+        from groundjudge.runs.parquet import verdict_texts  # noqa: PLC0415  PyArrow is an extra
+
+        texts = enumerate(verdict_texts(Path(path)), 1)
+        yield from (_verdict(Verdict.model_validate_json, text or "", number) for number, text in texts)
+        return
     for number, row in enumerate(read_rows(path, "jsonl"), 1):
-        if isinstance(row, CaseError):
-            yield row
-            continue
-        try:
-            yield Verdict.model_validate(row)
-        except ValidationError as error:
-            first = error.errors()[0]
-            message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-            yield CaseError("unreadable_row", message, f"row {number}")
+        yield row if isinstance(row, CaseError) else _verdict(Verdict.model_validate, row, number)
+
+
+def _verdict(validate: Callable[[Any], Verdict], row: object, number: int) -> Verdict | CaseError:
+    try:
+        return validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+        return CaseError("unreadable_row", message, f"row {number}")
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:

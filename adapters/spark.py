@@ -1,0 +1,96 @@
+"""Spark: a DataFrame of cases becomes a DataFrame of verdicts, judged in the Python workers.
+
+    verdicts = judged(df, load("groundedness", model="gpt-4o-mini"))
+    verdicts.write.parquet("verdicts")
+
+Each task judges its partition with `groundjudge.arrow.judge_batches`. Works with Spark Connect too.
+"""
+
+# PySpark is only partly typed:
+# pyright: reportUnknownMemberType=false
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groundjudge import AnyJudge, arrow
+from groundjudge.runs.arrow_rows import verdict_fields
+from groundjudge.runs.run import checked
+
+try:
+    dumps: Any = import_module("pyspark.cloudpickle").dumps  # it has no type hints
+    from pyspark.sql.types import BooleanType, DoubleType, StringType, StructField, StructType
+except ImportError as error:
+    needed = 'groundjudge.adapters.spark needs PySpark: pip install "groundjudge[spark]"'
+    raise ImportError(needed) from error
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TYPES = {"string": StringType(), "double": DoubleType(), "bool": BooleanType()}
+"""Arrow's names of the types of a verdict's columns -> Spark's types."""
+
+VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in verdict_fields()]
+"""The columns of a verdict."""
+
+__all__ = ["judged", "keyed"]
+
+
+def judged(
+    df: DataFrame,
+    judges: AnyJudge | Sequence[AnyJudge],
+    *,
+    concurrency: int = 32,
+    columns: arrow.Columns = None,
+    ledger: str | Path | None = None,
+) -> DataFrame:
+    """Judge the rows of a DataFrame: one row per verdict.
+
+    Nothing is judged before an action, and every action judges again: write the result, or cache it.
+
+    Args:
+        df: cases, with the columns that `judge_batches` reads: query, response, context, `id` and so on.
+        judges: one or more judges. Their models' keys come from the environment of the workers.
+        concurrency: how many verdicts a task has in progress at a time. A Spark application with 8 cores has
+            up to 8 times as many requests in flight.
+        columns: which columns of `df` to keep: names, "*" for all, or None for `id`.
+        ledger: an SQLite file on a local disk, in which a task finds the replies of one that failed before it
+            on the same machine.
+
+    Returns:
+        A DataFrame with the columns kept and those of a verdict; see `judge_batches`.
+
+    Raises:
+        TypeError, ValueError: as for `judge_batches`.
+        PicklingError: a judge cannot be sent to the workers.
+    """
+    kept = arrow.kept_columns(df.columns, columns)
+    work = partial(
+        arrow.judge_batches,
+        judges=checked(judges, concurrency),
+        concurrency=concurrency,
+        columns=kept,
+        ledger=ledger and Path(ledger).absolute(),
+    )
+    return _mapped(df, work, [*(df.schema[name] for name in kept), *VERDICT])
+
+
+def keyed(df: DataFrame, judge: AnyJudge) -> DataFrame:
+    """Add a column `key`, the key that the judge's verdict on the row has, to find what is judged already.
+
+    Raises:
+        ValueError: there is no column `id`, or there is a column `key`.
+        TypeError: `judge` is a name.
+        PicklingError: the judge cannot be sent to the workers.
+    """
+    arrow.check_keyed(df.columns)
+    work = partial(arrow.keyed, judge=checked([judge], 1)[0])
+    return _mapped(df, work, [*df.schema, StructField("key", StringType())])
+
+
+def _mapped(df: DataFrame, work: Callable[[Any], Any], fields: list[StructField]) -> DataFrame:
+    dumps(work)  # Spark Connect would report what cannot be pickled only at the first action
+    return df.mapInArrow(work, StructType(fields))

@@ -1,0 +1,31 @@
+"""Cells of a table: a JSON list in a cell is read as that list where the column allows one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+LIST_OF: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "query": (dict,),
+        "response": (dict,),
+        "conversation": (dict,),
+        "context": (str, dict),
+        "answers": (str,),
+        "judges": (str,),
+    }
+)
+"""The columns whose cells may hold a JSON list, each with the types of the list's items."""
+
+
+def listed(field: str, cell: str) -> object:
+    """The JSON list in a cell if the field can be a list of such items; otherwise the cell."""
+    kinds = LIST_OF.get(field, ())
+    if not kinds or not cell.lstrip().startswith("["):
+        return cell
+    try:
+        found = json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+    return found if all(isinstance(item, kinds) for item in found) else cell

@@ -1,0 +1,195 @@
+"""Parquet on the command line: cases and verdicts are read, verdicts written at the end, runs resumed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arrow_table import batch_of, pa
+from command_line import GOOD, Invoke, run_command, verdicts_in
+from scripted_model import ScriptedModel
+
+from groundjudge import CaseError, ModelError, Verdict
+from groundjudge.runs.rows import count_rows, read_rows
+from groundjudge.runs.verdict_file import read_verdicts
+
+pq: Any = import_module("pyarrow.parquet")
+
+ROWS: list[dict[str, Any]] = [
+    {"id": str(number), "query": "When?", "context": ["At nine."], "response": f"At nine. {number}"}
+    for number in range(5)
+]
+COLUMNS = ["id", "key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
+
+
+def write(path: Path | str, *rows: Mapping[str, Any], group: int | None = None) -> Path:
+    pq.write_table(pa.Table.from_batches([batch_of(*rows)]), path, row_group_size=group)
+    return Path(path)
+
+
+@pytest.mark.parametrize("group", [None, 1, 2])
+def test_rows_are_read(tmp_path: Path, group: int | None) -> None:
+    path = write(tmp_path / "cases.parquet", *ROWS, group=group)
+    assert list(read_rows(path)) == ROWS
+    assert count_rows(path) == 5
+
+
+def test_format_can_be_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases.data", *ROWS)
+    assert list(read_rows(path, "parquet")) == ROWS
+    assert count_rows(path, "parquet") == 5
+
+
+def test_folder_stands_for_its_files(tmp_path: Path) -> None:
+    """As Spark writes it: with files beside those of the rows, and hidden ones."""
+    folder = tmp_path / "table"
+    (folder / "day=2").mkdir(parents=True)
+    write(folder / "part-1.parquet", *ROWS[2:4])
+    write(folder / "part-0.parquet", *ROWS[:2])
+    write(folder / "day=2" / "part-0.parquet", ROWS[4])
+    (folder / ".part-0.parquet").write_text("a checksum")
+    (folder / "_temporary").mkdir()
+    (folder / "_temporary" / "part-9.parquet").write_text("half a file")
+    (folder / "_SUCCESS").touch()
+    assert sorted(row["id"] for row in read_rows(folder) if not isinstance(row, CaseError)) == list("01234")
+    assert count_rows(folder) == 5
+
+
+def test_fields_elsewhere_are_found(tmp_path: Path) -> None:
+    row = {"id": "1", "given": {"q": "When?"}, "context": ["At nine."], "response": "At nine."}
+    path = write(tmp_path / "cases.parquet", row)
+    (found,) = read_rows(path, where={"query": "given.q"})
+    assert not isinstance(found, CaseError)
+    assert found["query"] == "When?"
+    with pytest.raises(CaseError, match=r"given\.x"):
+        list(read_rows(path, where={"query": "given.x"}))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"PAR1 is how it begins", "cases.parquet is not a Parquet file"), (b"", "is not a Parquet file")],
+)
+def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "cases.parquet"
+    path.write_bytes(content)
+    for read in (lambda: list(read_rows(path)), lambda: count_rows(path), lambda: list(read_verdicts(path))):
+        with pytest.raises(CaseError, match=message):
+            read()
+
+
+def test_damaged_file_is_reported(tmp_path: Path) -> None:
+    path = write(tmp_path / "cases.parquet", *ROWS)
+    content = bytearray(path.read_bytes())
+    content[4:200] = bytes(196)
+    path.write_bytes(content)
+    with pytest.raises((CaseError, OSError)):
+        list(read_rows(path))
+
+
+def run_on(command: Invoke, *arguments: str, model: Any = None) -> Any:
+    model = model or ScriptedModel(GOOD)
+    return command("run", "cases.parquet", "--judge", "groundedness", "--model", "m", *arguments, model=model)
+
+
+def test_run_writes_a_table_beside_the_lines(command: Invoke) -> None:
+    write("cases.parquet", *ROWS)
+    result = run_on(command, "--out", "v.parquet")
+    assert result.exit_code == 0, result.output
+    table = pq.read_table("v.parquet")
+    lines = verdicts_in(Path("v.parquet.jsonl").read_text())
+    assert table.column_names == COLUMNS
+    assert sorted(table["id"].to_pylist()) == list("01234")
+    assert [Verdict.model_validate_json(text) for text in table["verdict"].to_pylist()] == lines
+    assert list(read_verdicts("v.parquet")) == lines
+
+
+@pytest.mark.soak
+def test_every_command_reads_the_table(command: Invoke) -> None:
+    write("cases.parquet", *ROWS)
+    run_on(command, "--out", "v.parquet")
+    write("labels.parquet", *({"id": row["id"], "label": index < 3} for index, row in enumerate(ROWS)))
+    for arguments in (
+        ["estimate", "cases.parquet", "--judge", "groundedness"],
+        ["show", "groundedness", "--cases", "cases.parquet", "--case", "3"],
+        ["report", "v.parquet", "--cases", "cases.parquet", "--out", "r.html"],
+        ["compare", "v.parquet", "v.parquet"],
+        ["agree", "v.parquet", "--labels", "labels.parquet"],
+    ):
+        result = command(*arguments)
+        assert result.exit_code == 0, (arguments, result.output)
+
+
+def test_stopped_run_writes_what_is_finished_and_can_be_resumed(command: Invoke) -> None:
+    write("cases.parquet", *ROWS)
+    model = ScriptedModel(GOOD, GOOD, ModelError("quota", "no money"))
+    result = run_on(command, "--out", "v.parquet", "--concurrency", "1", model=model)
+    assert (result.exit_code, pq.read_table("v.parquet").num_rows) == (1, 2)
+    assert "the finished verdicts are in v.parquet, continue with --resume" in result.stderr
+    model = ScriptedModel(GOOD)
+    assert run_on(command, "--out", "v.parquet", "--resume", model=model).exit_code == 0
+    assert (len(model.asked), pq.read_table("v.parquet").num_rows) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("present", "arguments", "message"),
+    [
+        (["v.parquet", "v.parquet.jsonl"], [], "v.parquet.jsonl already exists: continue it with --resume"),
+        (["v.parquet"], [], "v.parquet already exists, and v.parquet.jsonl, its lines, does not"),
+        (["v.parquet"], ["--resume"], "v.parquet already exists, and v.parquet.jsonl, its lines, does not"),
+        (["v.parquet/"], [], "v.parquet is a folder: choose another file"),
+    ],
+)
+def test_table_in_the_way_is_kept(
+    command: Invoke, present: list[str], arguments: list[str], message: str
+) -> None:
+    write("cases.parquet", *ROWS)
+    for name in present:
+        Path(name).mkdir() if name.endswith("/") else Path(name).write_text(f"{json.dumps({'a': 1})}\n")
+    result = run_on(command, "--out", "v.parquet", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert all(Path(name).is_dir() or Path(name).read_text() == '{"a": 1}\n' for name in present)
+
+
+def test_table_is_replaced_with_overwrite(command: Invoke) -> None:
+    write("cases.parquet", *ROWS)
+    Path("v.parquet").write_text("something")
+    assert run_on(command, "--out", "v.parquet", "--overwrite").exit_code == 0
+    assert pq.read_table("v.parquet").num_rows == 5
+    assert [path.name for path in Path().glob(".*")] == []
+
+
+@pytest.mark.parametrize("out", ["cases.parquet", "c.parquet"])
+def test_cases_are_not_overwritten(command: Invoke, out: str) -> None:
+    write("cases.parquet", *ROWS)
+    Path("c.parquet.jsonl").symlink_to("cases.parquet")
+    result = run_on(command, "--out", out, "--overwrite")
+    assert result.exit_code == 2
+    assert "is the file of cases: choose another file" in result.stderr
+    assert count_rows("cases.parquet") == 5
+
+
+def test_verdicts_without_their_column_are_refused(command: Invoke) -> None:
+    write("cases.parquet", *ROWS)
+    result = command("report", "cases.parquet", "--out", "r.html")
+    assert result.exit_code == 2
+    assert "cases.parquet has no column `verdict`" in result.stderr
+
+
+def test_text_that_is_not_a_verdict_is_a_row_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.parquet", {"verdict": '{"judge": "g", "status": "ok"}'}, {"verdict": "{}"})
+    first, second = read_verdicts(path)
+    assert isinstance(first, Verdict)
+    assert isinstance(second, CaseError)
+    assert second.message.startswith("row 2: not a verdict (judge: Field required")
+
+
+@pytest.mark.soak
+def test_parquet_cannot_be_piped() -> None:
+    done = run_command("run", "-", "--format", "parquet", "--model", "offline", input="")
+    assert done.returncode == 2
+    assert "stdin: Parquet is read from a file, not from a pipe" in done.stderr

@@ -1,0 +1,45 @@
+"""The rows of the doors' table that a run judges as `Judge.judge` does, and record batches of any rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from doors_table import ROWS, Fields, case_of, expected
+
+from groundjudge import ModelError
+
+pa: Any = import_module("pyarrow")
+
+ENDS_OR_WAITS = frozenset({"auth", "quota", "not_found", "connection", "rate_limited"})
+"""The codes of the errors after which a run ends, or asks again."""
+
+
+def numbers(name: str) -> list[int]:
+    """The places of these rows among those of a judge."""
+    answers = [row.answer for row in ROWS[name].values()]
+    return [
+        place
+        for place, answer in enumerate(answers)
+        if not isinstance(answer, ModelError) or answer.code not in ENDS_OR_WAITS
+    ]
+
+
+def cases_in_runs(name: str) -> list[dict[str, Any]]:
+    """The cases of these rows."""
+    listed = [case_of(number, row) for number, row in ROWS[name].items()]
+    return [listed[place] for place in numbers(name)]
+
+
+def expected_of_runs(name: str) -> list[Fields]:
+    """Their verdicts."""
+    listed = expected(name)
+    return [listed[place] for place in numbers(name)]
+
+
+def batch_of(*listed: Mapping[str, Any], **types: Any) -> Any:
+    """A record batch of rows; a column of `types` has that type."""
+    names = list(dict.fromkeys(name for row in listed for name in row))
+    arrays = [pa.array([row.get(name) for row in listed], types.get(name)) for name in names]
+    return pa.RecordBatch.from_arrays(arrays, names=names)

@@ -1,0 +1,258 @@
+"""The Spark door: the same verdicts as a judge alone, lazily, once per row even when workers are killed."""
+
+# PySpark is only partly typed:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
+from doors_table import JUDGES, fields_of, judge_of
+from pyspark.sql import DataFrame, SparkSession
+from standin_openai import StandIn, Status
+
+from groundjudge import Judge, Verdict, load
+from groundjudge.adapters.spark import judged, keyed
+from groundjudge.models.openai import OpenAIModel
+
+pytestmark = [
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("ignore"),  # what PySpark and its workers' sockets warn of is no fault of ours
+]
+
+GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+ROW: Mapping[str, Any] = {"query": "When?", "context": ["At nine."]}
+N_ROWS, N_PARTITIONS, CONCURRENCY = 2000, 20, 16
+TASKS = 4
+
+
+def rows(n: int) -> list[dict[str, Any]]:
+    return [{"id": str(number), **ROW, "response": f"At nine. row={number};"} for number in range(n)]
+
+
+def frame(spark: SparkSession, listed: list[dict[str, Any]], partitions: int = 1) -> DataFrame:
+    """A DataFrame of these rows, in so many partitions."""
+    found: DataFrame = spark.createDataFrame(pa.Table.from_batches([batch_of(*listed)]))
+    return found.repartition(partitions) if partitions > 1 else found.coalesce(1)
+
+
+def verdicts(df: DataFrame) -> list[Verdict]:
+    return [Verdict.model_validate_json(row["verdict"]) for row in df.collect()]
+
+
+def on(server: StandIn) -> Judge:
+    return load("groundedness", model=OpenAIModel("m", base_url=server.url))
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_verdicts_are_those_of_judge(spark: SparkSession, name: str) -> None:
+    found = verdicts(judged(frame(spark, cases_in_runs(name)), judge_of(name)))
+    assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
+
+
+def test_nothing_is_judged_before_an_action(spark: SparkSession) -> None:
+    with StandIn([GOOD]) as server:
+        df = judged(frame(spark, rows(4)), on(server), columns="*")
+        assert df.columns[:4] == ["id", "query", "context", "response"]
+        assert df.schema["score"].dataType.typeName() == "double"
+        assert not server.requests
+        assert df.where("passed").count() == 4
+        assert len(server.requests) == 4
+
+
+def test_several_judges_and_all_types_of_columns(spark: SparkSession) -> None:
+    types = (
+        "id bigint not null, query string, context array<struct<content: string, title: string>>, "
+        "response string, profile map<string, string>, at timestamp, day date, price decimal(10, 2), "
+        "raw binary, tags map<string, array<int>>, local timestamp_ntz, judges array<string>"
+    )
+    both = spark.sql(
+        "select 1L id, 'When?' query, array(struct('At nine.' content, 'Hours' title)) context, "
+        "'At nine.' response, map('city', 'Vessa') profile, now() at, current_date() day, 1.5BD price, "
+        "X'00ff' raw, map('a', array(1, null)) tags, localtimestamp() local, "
+        "cast(null as array<string>) judges"
+    )
+    df = spark.createDataFrame(both.collect() * 2, types)
+    judges = [load(name, model="offline") for name in ("groundedness", "confidence_grounding")]
+    found = judged(df, judges, columns="*")
+    assert found.schema.fields[: len(df.columns)] == df.schema.fields
+    listed = found.collect()
+    assert [row["judge"] for row in listed] == ["groundedness", "confidence_grounding"] * 2
+    assert {row["status"] for row in listed} == {"ok"}
+    assert [row[name] for row in listed[:1] for name in df.columns] == [*df.collect()[0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"columns": ["ix"]}, ValueError, "no column 'ix' to keep"),
+        ({"columns": ["query", "status"]}, ValueError, "a column of the verdicts has that name"),
+        ({"concurrency": 0}, ValueError, "concurrency must be 1 or more"),
+        ({"judges": "groundedness"}, TypeError, "judges must be Judge objects, not names"),
+        ({"judges": []}, ValueError, "no judge given"),
+    ],
+)
+def test_mistakes_are_reported_at_once(
+    spark: SparkSession, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    df: Any = frame(spark, [{**rows(1)[0], "status": "new"}])
+    judges = options.pop("judges", None)
+    with pytest.raises(error, match=message):
+        judged(df, load("groundedness", model="offline") if judges is None else judges, **options)
+
+
+def test_key_in_a_judge_is_refused_at_once(spark: SparkSession) -> None:
+    judge = load("groundedness", model=OpenAIModel("m", api_key="sk-secret"))
+    for door in (judged, keyed):
+        with pytest.raises(Exception, match="set OPENAI_API_KEY and") as raised:
+            door(frame(spark, rows(1)), judge)
+        assert "sk-secret" not in str(raised.value)
+
+
+def test_what_is_written_is_not_judged_again(spark: SparkSession, tmp_path: Path) -> None:
+    df, written = frame(spark, rows(30), 3), str(tmp_path / "verdicts")
+    with StandIn([GOOD]) as server:
+        judge = on(server)
+        judged(df.where("id < 10"), judge).write.parquet(written)
+        left = keyed(df, judge).join(spark.read.parquet(written), "key", "left_anti")
+        judged(left, judge).write.mode("append").parquet(written)
+        assert len(server.requests) == 30
+    found = spark.read.parquet(written)
+    assert sorted(int(row["id"]) for row in found.select("id").collect()) == list(range(30))
+
+
+def test_fatal_error_fails_the_task(spark: SparkSession) -> None:
+    with (
+        StandIn([Status(401, "wrong key")]) as server,
+        pytest.raises(Exception, match=r"ModelError.*wrong key"),
+    ):
+        judged(frame(spark, rows(3)), on(server)).collect()
+
+
+def test_key_and_endpoint_are_those_of_the_workers(
+    spark: SparkSession, endpoint: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    (verdict,) = verdicts(judged(frame(spark, rows(1)), load("groundedness", model="openai:m")))
+    assert verdict.status == "ok"
+    assert endpoint.requests[-1].headers["Authorization"] == "Bearer sk-of-the-workers"
+
+
+class Killing:
+    """An endpoint that counts what each row was asked for, and kills a worker once half of it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.server: StandIn | None = None
+
+    def __call__(self, body: dict[str, Any]) -> str:
+        found = re.search(r"row=(\d+);", body["messages"][-1]["content"])
+        assert found
+        self.asked[found[1]] += 1
+        if sum(self.asked.values()) == N_ROWS // 2:
+            assert self.server
+            os.kill(busy_worker(self.server.port), signal.SIGKILL)
+        return GOOD
+
+
+def busy_worker(port: int) -> int:
+    """A process, not this one, that has connections to the port; by /proc, which needs no other package."""
+    sockets = {
+        fields[9]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if (fields := line.split())[2].endswith(f":{port:04X}") and fields[3] == "01"
+    }
+    owners = Counter(
+        int(link.parts[2])
+        for link in Path("/proc").glob("[0-9]*/fd/*")
+        if int(link.parts[2]) != os.getpid() and _inode(link) in sockets
+    )
+    return owners.most_common(1)[0][0]
+
+
+def _inode(link: Path) -> str:
+    try:
+        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(link))  # noqa: PTH115  a socket is no path
+    except OSError:  # the file was closed, or the process has ended
+        return ""
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+def test_killed_worker_repeats_its_partition_or_with_a_ledger_what_was_in_flight(
+    spark: SparkSession,
+    tmp_path: Path,
+    has_ledger: bool,  # noqa: FBT001
+) -> None:
+    endpoint, written = Killing(), str(tmp_path / "verdicts")
+    with StandIn(endpoint, latency=0.05) as server:
+        endpoint.server = server
+        df = frame(spark, rows(N_ROWS), N_PARTITIONS)
+        ledger = tmp_path / "ledger.db" if has_ledger else None
+        judged(df, on(server), concurrency=CONCURRENCY, ledger=ledger).write.parquet(written)
+    found = spark.read.parquet(written).select("id", "status").collect()
+    assert sorted(int(row["id"]) for row in found) == list(range(N_ROWS))
+    assert {row["status"] for row in found} == {"ok"}
+    repeated = sum(endpoint.asked.values()) - N_ROWS
+    print(f"repeated: {repeated}; ledger: {has_ledger}")  # noqa: T201
+    assert 0 < repeated <= (CONCURRENCY if has_ledger else N_ROWS // N_PARTITIONS)
+    assert server.most_in_flight <= TASKS * CONCURRENCY
+
+
+CONNECT = """
+import warnings
+warnings.simplefilter("ignore")
+from pyspark.sql import SparkSession
+from groundjudge import load
+from groundjudge.adapters.spark import judged, keyed
+from groundjudge.models.openai import OpenAIModel
+
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+try:
+    rows = [(str(n), "When?", ["At nine."], f"At nine. {n}") for n in range(20)]
+    df = spark.createDataFrame(rows, "id string, query string, context array<string>, response string")
+    judge = load("groundedness", model="offline")
+    found = judged(df, judge, columns=["id", "query"])
+    print(type(found).__module__, found.columns[:3])
+    listed = found.collect()
+    print(len(listed), {row["status"] for row in listed})
+    left = keyed(df, judge).join(found.where("id < 5"), "key", "left_anti")
+    print(left.count())
+    try:
+        judged(df, load("groundedness", model=OpenAIModel("m", api_key="sk-secret")))
+    except Exception as error:
+        print(type(error).__name__)
+finally:
+    spark.stop()
+"""
+
+
+def test_spark_connect() -> None:
+    """In a process of its own: a process has either kind of session."""
+    tests = Path(__file__).parents[1]
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(tests.parent / "src"), os.environ.get("PYTHONPATH", "")]),
+    }
+    command = [sys.executable, "-c", CONNECT]
+    done = subprocess.run(  # noqa: S603  this very Python
+        command, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "pyspark.sql.connect.dataframe ['id', 'query', 'key']",
+        "20 {'ok'}",
+        "15",
+        "PicklingError",
+    ]
