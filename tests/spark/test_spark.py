@@ -24,6 +24,7 @@ from groundjudge import Judge, Verdict, load
 from groundjudge.adapters.spark import judged, keyed
 from groundjudge.models.openai import OpenAIModel
 
+pytest_plugins = ["local_spark"]
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore"),  # what PySpark and its workers' sockets warn of is no fault of ours

@@ -19,9 +19,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PySpark warns of new versions of pandas
     from pyspark.sql import SparkSession
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 FOLDERS = [str(TESTS), str(TESTS.parent / "src")]
-
 
 GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
 

@@ -11,6 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from standin_openai import StandIn
 
+pytest_plugins = ["local_spark"]
+
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 BLOCK = re.compile(r"^```python\n(?P<code>(?s:.*?))^```$", re.MULTILINE)
 OTHERS = ("polars", "ray", "dask", "daft")
