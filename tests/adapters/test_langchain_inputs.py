@@ -460,18 +460,18 @@ def restored(saver: BaseCheckpointSaver[Any], verdict: Verdict) -> Any:
     return found.checkpoint["channel_values"]["verdict"]
 
 
-def readme_saver() -> BaseCheckpointSaver[Any]:
-    """The checkpointer that the README's lines make."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", readme)
+def documented_saver() -> BaseCheckpointSaver[Any]:
+    """The checkpointer that the lines of the documentation make."""
+    page = (Path(__file__).parents[2] / "docs" / "doors" / "langchain.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", page)
     made: dict[str, Any] = {}
-    exec(lines, made)  # noqa: S102  the README's own code
+    exec(lines, made)  # noqa: S102  the page's own code
     saver: BaseCheckpointSaver[Any] = made["checkpointer"]
     return saver
 
 
 @pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
-@pytest.mark.parametrize("saver", [InMemorySaver, readme_saver])
+@pytest.mark.parametrize("saver", [InMemorySaver, documented_saver])
 def test_verdict_survives_a_checkpoint(
     saver: Callable[[], BaseCheckpointSaver[Any]], verdict: Verdict
 ) -> None:
