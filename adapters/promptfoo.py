@@ -1,17 +1,19 @@
 """promptfoo: a judge as a Python assertion, whose file is one line, and whose options stand in the YAML.
 
-# judge.py
-from groundjudge.adapters.promptfoo import get_assert
+    # judge.py
+    from groundjudge.adapters.promptfoo import get_assert
 
-# promptfooconfig.yaml
-tests:
-- vars:
-query: When do you open?
-context: We open at 9.
-assert:
-- type: python
-value: file://judge.py
-config: {judge: groundedness, model: "openai:gpt-4o-mini", threshold: 0.7}
+    # promptfooconfig.yaml
+    tests:
+      - vars:
+          query: When do you open?
+          context: We open at 9.
+        assert:
+          - type: python
+            value: file://judge.py
+            config: {judge: groundedness, model: "openai:gpt-4o-mini", threshold: 0.7}
+
+The vars are the fields of a case under their usual names, and the output is the response.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from groundjudge import AnyJudge, Case, PanelOptions, Usage, Verdict, as_judge
+from groundjudge.case import is_mapping
 from groundjudge.where import check_where
 
 __all__ = ["get_assert"]
@@ -51,8 +54,8 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
         these are over the outputs with a score.
     """
     try:
-        config: Any = context.get("config") or {}
-        judge, where = _configured(**config)
+        config: Any = context.get("config")
+        judge, where = _configured(**_named(config))
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
         passed, score = NO_SCORE["error"]
         return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
@@ -65,8 +68,20 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     return _grading(judge, verdict)
 
 
+def _named(config: object) -> dict[str, Any]:
+    """The configuration, which is a mapping that names a judge.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if is_mapping(config) and config.get("judge"):
+        return {**config}
+    message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
+    raise TypeError(message)
+
+
 def _configured(
-    judge: str = "",
+    judge: str,
     model: str | None = None,
     case: Mapping[str, str] | None = None,
     **options: Unpack[PanelOptions],

@@ -115,7 +115,8 @@ def test_threshold_of_the_configuration_decides(threshold: float, passes: bool) 
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        (None, "Not judged: unknown_judge: there is no judge ''"),
+        (None, "Not judged: the assertion's config must name a judge"),
+        ("groundedness", "Not judged: the assertion's config must name a judge"),
         (
             {"judge": "groundednes", "model": "offline"},
             "Not judged: unknown_judge: there is no judge 'groundedn",
