@@ -71,6 +71,20 @@ def test_what_the_results_lack_is_unanswered(known: set[int]) -> None:
     assert found == {**dict.fromkeys(EXPECTED, "unanswered"), **expected}
 
 
+def test_lines_of_requests_are_no_results() -> None:
+    assert codes([*request_lines(JUDGE, rows(2))], rows(2)) == {"0": "unanswered", "1": "unanswered"}
+
+
+@pytest.mark.parametrize(
+    ("judges", "error"), [("groundedness", "not names"), ([], "no judge"), ([JUDGE, JUDGE], "the name")]
+)
+def test_what_are_no_judges_is_refused(judges: Any, error: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=error):
+        next(request_lines(judges, rows(1)))
+    with pytest.raises((TypeError, ValueError), match=error):
+        next(verdicts_of([], judges, rows(1)))
+
+
 def test_only_what_must_be_asked_again_is_written_again() -> None:
     again = [json.loads(line) for line in request_lines(JUDGE, rows(7), answered=RESULTS)]
     assert sorted(number_of(line["body"]) for line in again) == [1, 2, 4, 5]

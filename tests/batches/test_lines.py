@@ -183,6 +183,18 @@ def test_a_line_that_is_no_result_is_refused(line: str) -> None:
         read_result(line)
 
 
+@pytest.mark.parametrize(("model", "message"), [("m", "m: 500: oops"), ("", "500: oops")])
+def test_an_error_names_the_model_if_it_is_known(model: str, message: str) -> None:
+    line = '{"custom_id": "c", "response": {"status_code": 500, "body": {"error": {"message": "oops"}}}}'
+    _, error = read_result(line, model)
+    assert isinstance(error, ModelError)
+    assert error.message == message
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    assert read_result("\ufeff" + of("a")) == read_result(of("a"))
+
+
 def test_unreadable_lines_are_counted_among_the_others() -> None:
     found = [*read_results([of("a"), "\n", "{half", of("b")])]
     assert [isinstance(each, Result) for each in found] == [True, False, True]

@@ -11,7 +11,7 @@ from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.state import State
 from groundjudge.panel import AnyJudge
-from groundjudge.runs.run import Row
+from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Verdict
 
 
@@ -32,6 +32,9 @@ def request_lines(
         answered: lines of results that are there already: what they answer is not asked again, and what
             failed or cannot be read is.
         url: the `url` of every line.
+
+    Raises:
+        TypeError, ValueError: the judges are none, names, or two of one name.
     """
     with closing(State("")) as state:
         keep_lines(state, answered)
@@ -54,6 +57,9 @@ def verdicts_of(
 
     Yields:
         Verdicts. A request without a result gives the error `unanswered`.
+
+    Raises:
+        TypeError, ValueError: as for `request_lines`.
     """
     with closing(State("")) as state:
         keep_lines(state, results)
@@ -62,4 +68,4 @@ def verdicts_of(
 
 
 def _listed(judges: AnyJudge | Sequence[AnyJudge]) -> list[AnyJudge]:
-    return [*map(asking_all, judges if isinstance(judges, Sequence) else (judges,))]
+    return [*map(asking_all, checked(judges, 1))]

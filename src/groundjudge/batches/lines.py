@@ -17,11 +17,16 @@ URL = "/v1/chat/completions"
 CODES = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
 """The provider's error codes of requests without a response -> the codes of a ModelError."""
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What some editors and shells put before the first line of a file."""
+
 FIRST_ERROR = 400
 """The lowest HTTP status of an error."""
 
 
 class _Line(BaseModel):
+    """A line of results; a line of requests has neither `response` nor `error`."""
+
     custom_id: str
     response: Mapping[str, Any] | None = None
     error: Any = None
@@ -58,11 +63,17 @@ def read_result(line: str, model: str = "") -> Result:
         CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
     """
     try:
-        found = _Line.model_validate_json(line)
+        found = _Line.model_validate_json(line.removeprefix(BYTE_ORDER_MARK))
     except ValidationError as error:
-        message = "not a line of batch results: it needs custom_id, and response or error"
-        raise CaseError("unreadable_row", message, line[:80]) from error
-    return Result(found.custom_id, _answer(found, model))
+        raise _not_a_result(line) from error
+    if found.model_fields_set == {"custom_id"}:
+        raise _not_a_result(line)
+    return Result(found.custom_id, _answer(found, f"{model}: " if model else "", model))
+
+
+def _not_a_result(line: str) -> CaseError:
+    message = "not a line of batch results: it needs custom_id, and response or error"
+    return CaseError("unreadable_row", message, line[:80])
 
 
 def read_results(lines: Iterable[str], model: str = "") -> Iterator[Result | CaseError]:
@@ -80,20 +91,20 @@ def read_results(lines: Iterable[str], model: str = "") -> Iterator[Result | Cas
             yield CaseError(error.code, f"line {number}: {error.message}", f"line {number}")
 
 
-def _answer(line: _Line, model: str) -> Answer:
-    """The reply, or the error of the request or of its response."""
+def _answer(line: _Line, where: str, model: str) -> Answer:
+    """The reply, or the error of the request or of its response; its message begins with `where`."""
     if line.response is None:
         code = CODES.get(_code_of(line.error), "failed")
-        return ModelError(code, f"{model}: {message_of(line.error)}", model)
+        return ModelError(code, where + message_of(line.error), model)
     body: Any = line.response.get("body", line.response)
     reply = reply_in(body)
     if reply is not None:
         return reply
     status = line.response.get("status_code")
     if isinstance(status, int) and status >= FIRST_ERROR:  # vLLM puts the reason beside the response
-        message = f"{model}: {status}: {message_of(body or line.error)}"
+        message = f"{where}{status}: {message_of(body or line.error)}"
         return ModelError(code_of_status(status), message, model)
-    return ModelError("server", f"{model}: {NO_COMPLETION}: {message_of(body)}", model)
+    return ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
 
 
 def _code_of(error: object) -> str:

@@ -89,12 +89,22 @@ class State:
 
     Args:
         path: the file, or "" for a temporary one that does not stay.
+
+    Raises:
+        StateError: `no_state`: the file holds something else.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self._file = sqlite3.connect(self.path, isolation_level=None, timeout=30, check_same_thread=False)
-        self._file.executescript(TABLES)
+        try:
+            self._file.executescript(TABLES)
+            self._file.execute("SELECT value FROM run")
+            self._file.execute(f"SELECT {PART} FROM parts")  # noqa: S608  a constant
+        except sqlite3.DatabaseError as error:
+            self._file.close()
+            message = f"{self.path} is not the state of a submitted run ({error}): choose another --out"
+            raise StateError("no_state", message, self.path) from error
 
     def close(self) -> None:
         """Close the file."""
