@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +334,77 @@ def test_what_was_not_submitted_is_refused(batches: Any, command: str) -> None:
     assert not run.server.calls
 
 
+def database_of_others(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE parts (x)")
+
+
+def text(path: Path) -> None:
+    path.write_text("no database" * 99)
+
+
+@pytest.mark.parametrize("make", [text, database_of_others])
+@pytest.mark.parametrize("command", ["submit", "status"])
+def test_a_file_that_is_no_state_is_refused(batches: Any, make: Callable[[Path], None], command: str) -> None:
+    run: BatchCommands = batches()
+    make(Path(f"{run.out}.batch"))
+    refused = run.submit() if command == "submit" else run.invoke("batch", command, run.out)
+    assert refused.exit_code == 2
+    assert "is not the state of a submitted run" in refused.output
+    assert not run.server.calls
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("cases", "change", "message"),
+    [
+        ([], (), "no row could be read"),
+        (None, (), "No such file or directory"),
+        (rows(1), ("--out", "v.parquet"), "choose a name that ends in .jsonl"),
+    ],
+)
+def test_nothing_is_sent_for_what_cannot_be_submitted(
+    batches: Any, cases: list[dict[str, Any]] | None, change: Sequence[str], message: str
+) -> None:
+    run: BatchCommands = batches()
+    run.cases.unlink() if cases is None else run.write_cases(cases)
+    refused = run.submit(*change)
+    assert refused.exit_code == 2
+    assert message in refused.output
+    assert not run.server.calls
+
+
+@pytest.mark.soak
+def test_verdicts_that_are_there_are_continued_only_with_resume(batches: Any) -> None:
+    run: BatchCommands = batches()
+    run.out.write_text("{}\n")
+    refused = run.submit()
+    assert refused.exit_code == 2
+    assert "continue it with --resume, or choose another file" in refused.output
+    assert not run.server.calls
+
+
+@pytest.mark.soak
+def test_a_run_is_not_continued_with_another_map(batches: Any) -> None:
+    run: BatchCommands = batches()
+    run.submit()
+    refused = run.submit("--map", "query=response")
+    assert refused.exit_code == 2
+    assert "belongs to another --map or --format" in refused.output
+
+
+@pytest.mark.soak
+def test_cases_in_a_folder_of_parquet_files_can_be_submitted(batches: Any) -> None:
+    run: BatchCommands = batches()
+    run.cases.unlink()
+    run.cases.mkdir()
+    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")
+    pq.write_table(pa.Table.from_pylist(rows(2)), run.cases / "part.parquet")
+    assert run.submit().exit_code == 0
+    assert run.collect().exit_code == 0
+    assert run.results() == {"0": 1.0, "1": 1.0}
+
+
 @pytest.mark.soak
 def test_a_model_without_batches_is_refused(batches: Any) -> None:
     run: BatchCommands = batches(model="offline")
@@ -368,6 +442,48 @@ def test_requests_are_written_and_results_read(command: Invoke) -> None:
     assert len(Path("rest.jsonl").read_text().splitlines()) == 2
     assert command(*read, "--overwrite", "rest.jsonl").exit_code == 1
     assert run.results() == {"0": 1.0, "1": 1.0, "2": "bad_request", "3": 1.0, "again": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("cases", "more", "message"),
+    [
+        ("none.jsonl", (), "none.jsonl: No such file"),
+        ("cases.jsonl", ("--answered", "none.jsonl"), "none.jsonl: No such file"),
+        ("empty.jsonl", (), "no row could be read"),
+    ],
+)
+def test_requests_are_not_replaced_when_an_input_cannot_be_read(
+    command: Invoke, cases: str, more: Sequence[str], message: str
+) -> None:
+    BatchCommands(BatchStandIn(), command, Path()).write_cases(rows(1))
+    Path("empty.jsonl").touch()
+    Path("requests.jsonl").write_text("kept\n")
+    options = ("--judge", "groundedness", "--model", "m", "--out", "requests.jsonl", "--overwrite")
+    written = command("batch", "write", cases, *options, *more)
+    assert written.exit_code == 2
+    assert message in written.output
+    assert Path("requests.jsonl").read_text() == "kept\n"
+
+
+def test_requests_are_written_to_stdout(command: Invoke) -> None:
+    run = BatchCommands(BatchStandIn(), command, Path())
+    run.write_cases(rows(2))
+    with run.cases.open("a") as file:
+        file.write("{half\n")
+    written = command("batch", "write", run.cases, "--judge", "groundedness", "--model", "m", "--out", "-")
+    assert len([json.loads(line) for line in written.stdout.splitlines()]) == 2
+    assert "2 requests written to stdout, for 2 rows; 1 rows could not be read" in written.stderr
+
+
+@pytest.mark.parametrize("name", ["write", "read"])
+def test_lines_are_not_written_to_a_parquet_file(command: Invoke, name: str) -> None:
+    run = BatchCommands(BatchStandIn(), command, Path())
+    run.write_cases(rows(1))
+    inputs = [run.cases] if name == "write" else [run.cases, "--cases", run.cases]
+    options = ("--judge", "groundedness", "--model", "m", "--out", "v.parquet")
+    refused = command("batch", name, *inputs, *options)
+    assert (refused.exit_code, Path("v.parquet").exists()) == (2, False)
+    assert "choose a name that ends in .jsonl" in refused.output
 
 
 def shortened(lines: list[str]) -> list[str]:

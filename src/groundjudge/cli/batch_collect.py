@@ -28,7 +28,13 @@ from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_run
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, printable, report_errors
 from groundjudge.cli.submitted import Submitted, open_state, show_batch_usage, show_part, submitted
-from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection, status_of
+from groundjudge.cli.verdict_output import (
+    fail_if_stopped,
+    fail_without_result,
+    previous_verdicts,
+    report_connection,
+    status_of,
+)
 from groundjudge.errors import ModelError
 from groundjudge.models.exchange import TRANSIENT
 from groundjudge.runs.file_run import write_verdicts
@@ -117,6 +123,7 @@ def collect(  # noqa: PLR0913  one per option
                 "verdicts wait for them: run the command again later, or with --wait",
                 status=INCOMPLETE,
             )
+        fail_without_result(rows, outcome)
         fail_if_stopped(outcome, None)
         raise typer.Exit(status_of(outcome, 1.0))
 

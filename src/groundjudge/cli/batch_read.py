@@ -35,7 +35,13 @@ from groundjudge.cli.prices import prices_of
 from groundjudge.cli.run_summary import show_run
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
 from groundjudge.cli.submitted import batch_judges, show_batch_usage
-from groundjudge.cli.verdict_output import check_paths, fail_without_result, previous_verdicts, status_of
+from groundjudge.cli.verdict_output import (
+    check_paths,
+    fail_without_result,
+    previous_verdicts,
+    refuse_parquet,
+    status_of,
+)
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, write_verdicts
 from groundjudge.runs.outcome import Outcome
@@ -81,6 +87,7 @@ def read(  # noqa: PLR0913  one per option
     with report_errors():
         prices = prices_of(price_in, price_out)
         inputs = [("the file of cases", cases), *prompt_files(judge or names())]
+        refuse_parquet(out)
         if out != STDIO:
             refuse_to_overwrite("--out", out, [*inputs, *(("a file of results", path) for path in results)])
         wanted = Wanted(

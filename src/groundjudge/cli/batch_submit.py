@@ -39,8 +39,10 @@ from groundjudge.cli.submitted import (
     show_part,
     state_path,
 )
-from groundjudge.cli.verdict_output import check_paths, previous_verdicts
+from groundjudge.cli.verdict_output import check_paths, fail_without_rows, previous_verdicts, refuse_parquet
+from groundjudge.errors import CaseError
 from groundjudge.rubric import names
+from groundjudge.runs.file_run import Rows
 from groundjudge.runs.rows import STDIO
 
 
@@ -78,6 +80,7 @@ def submit(  # noqa: PLR0913  one per option
         refuse_stdin(cases)
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
+        refuse_parquet(out)
         refuse_to_overwrite("--out", out, [("the file of cases", cases), *prompt_files(judge or names())])
         check_paths(cases, out)
         wanted = Wanted(
@@ -95,15 +98,22 @@ def submit(  # noqa: PLR0913  one per option
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
         providers = providers_of(judges)
+        rows = Rows(cases, frozenset(), file_format, where)
+        next((row for row in rows if not isinstance(row, CaseError)), None)
+        fail_without_rows(rows)
         with open_state(out, is_new=True) as state:
             run = Submitted(state, out, judges, cases, file_format, where, providers)
             if state.settings:
                 check_same_run(state, judges)
                 if state.settings["cases"] != str(Path(cases).resolve()):
                     fail(f"{state_path(out)} belongs to {state.settings['cases']}: choose another --out")
+                if (state.settings["where"], state.settings["format"]) != (where, file_format):
+                    fail(f"{state_path(out)} belongs to another --map or --format: choose another --out")
                 typer.echo(f"groundjudge: {state_path(out)} holds this run: continuing it", err=True)
             else:
                 settings = settings_of(wanted, judges, cases, file_format, where)
+                if Path(out).is_file() and Path(out).stat().st_size and not resume:
+                    fail(f"--out {out} already exists: continue it with --resume, or choose another file")
                 with previous_verdicts(out, judges, resume=resume, overwrite=False) as previous:
                     planned = plan(state, judges, run.rows, providers, previous=previous, settings=settings)
                 typer.echo(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -28,14 +31,18 @@ from groundjudge.cli.options import (
 )
 from groundjudge.cli.screen import fail, report_errors
 from groundjudge.cli.submitted import batch_judges
+from groundjudge.cli.verdict_output import check_folder, fail_without_rows, refuse_parquet
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows
+from groundjudge.runs.rows import STDIO
 
 
 def write(  # noqa: PLR0913  one per option
     cases: CasesFile,
     *,
-    out: Annotated[str, typer.Option(metavar="PATH", help="Write the requests here, one per line.")],
+    out: Annotated[
+        str, typer.Option(metavar="PATH", help='Write the requests here, one per line; "-" is stdout.')
+    ],
     judge: JudgeNames = None,
     file_format: FormatChoice = None,
     paths: FieldPaths = None,
@@ -78,18 +85,32 @@ def write(  # noqa: PLR0913  one per option
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
         results = [("a file of results", path) for path in answered or ()]
-        refuse_to_overwrite(
-            "--out", out, [("the file of cases", cases), *prompt_files(judge or names()), *results]
-        )
-        if Path(out).is_file() and Path(out).stat().st_size and not overwrite:
+        inputs = [("the file of cases", cases), *prompt_files(judge or names()), *results]
+        if out != STDIO:
+            refuse_to_overwrite("--out", out, inputs)
+        refuse_parquet(out)
+        check_folder(out)
+        if out != STDIO and Path(out).is_file() and Path(out).stat().st_size and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
         rows = Rows(cases, frozenset(), file_format, where)
+        lines = request_lines(judges, rows, answered=_lines(answered or ()), url=url)
+        first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
+        fail_without_rows(rows)
         n_requests = 0
-        with Path(out).open("w", encoding="utf-8", newline="\n") as file:
-            for line in request_lines(judges, rows, answered=_lines(answered or ()), url=url):
+        with _opened(out) as file:
+            for line in chain(first, lines):
                 n_requests += 1
-                file.write(f"{line}\n")
-    typer.echo(f"{n_requests:,} requests written to {out}, for {rows.n_read:,} rows", err=True)
+                file.write(f"{line}\n".encode())
+    unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
+    where_to = "stdout" if out == STDIO else out
+    typer.echo(
+        f"{n_requests:,} requests written to {where_to}, for {rows.n_read:,} rows{unreadable}", err=True
+    )
+
+
+def _opened(out: str) -> AbstractContextManager[BinaryIO]:
+    """The file of requests, emptied; or stdout."""
+    return nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb")
 
 
 def _lines(paths: Sequence[str]) -> Iterator[str]:

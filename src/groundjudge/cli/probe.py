@@ -35,7 +35,12 @@ from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.cli.verdict_output import fail_if_stopped, previous_verdicts, report_connection
+from groundjudge.cli.verdict_output import (
+    fail_if_stopped,
+    previous_verdicts,
+    refuse_parquet,
+    report_connection,
+)
 from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
@@ -131,6 +136,7 @@ def probe(  # noqa: PLR0913  one per option
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
         _check_outputs({"--out": out, "--card": card, "--cache": cache}, judge, cases)
+        refuse_parquet(out)
         wanted = Wanted([judge], [model] if model else None)
         (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -26,7 +25,7 @@ from groundjudge.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.resume import lock
-from groundjudge.runs.rows import STDIO, FileFormat
+from groundjudge.runs.rows import STDIO, FileFormat, is_kept
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
@@ -171,7 +170,8 @@ def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:
     }
     reason = next((reason for reason, is_so in reasons.items() if is_so), None)
     if reason:
-        message = f"{state.path} belongs to another run ({reason}): choose another --out"
+        remedy = "go back to what was submitted, or choose another --out"
+        message = f"{state.path} belongs to another run ({reason}): {remedy}"
         raise StateError("other_run", message, state.path)
 
 
@@ -190,8 +190,8 @@ def line_of(part: PartOfRun) -> str:
 
 
 def refuse_stdin(cases: str) -> None:
-    """Exit if the cases come from stdin, which cannot be read a second time."""
-    if cases == STDIO or not os.path.isfile(cases):  # noqa: PTH113  a FIFO exists too
+    """Exit if the cases come from stdin or a pipe, which cannot be read a second time."""
+    if cases == STDIO or (Path(cases).exists() and not is_kept(cases)):
         fail(f"{cases}: a submitted run reads its cases several times: pass a file")
 
 

@@ -82,17 +82,33 @@ def check_paths(cases: str, out: str) -> None:
     """Make sure that the cases can be read, and that the verdicts can be written."""
     if cases != STDIO and not Path(cases).is_fifo() and not Path(cases).is_dir():
         Path(cases).open("rb").close()
+    check_folder(out)
+
+
+def check_folder(out: str) -> None:
+    """Make sure that the folder of the file --out exists."""
     if out != STDIO and not Path(out).parent.is_dir():
         fail(f"--out {out}: the folder {Path(out).parent} does not exist")
 
 
-def fail_without_result(rows: Rows, outcome: Outcome) -> None:
-    """Exit if no row could be read, or nothing could be judged."""
+def refuse_parquet(out: str | None) -> None:
+    """Exit if lines would be written to a file that is called a table."""
+    if out is not None and Path(out).suffix.casefold() == ".parquet":
+        fail(f"--out {out}: this command writes one JSON object per line: choose a name that ends in .jsonl")
+
+
+def fail_without_rows(rows: Rows) -> None:
+    """Exit if no row could be read."""
     if not rows.n_read:
         fail(
             f"{rows.path}: no row could be read; the file must hold one JSON object per line, "
             "or be a .csv, .tsv, .json or .parquet file: see --format"
         )
+
+
+def fail_without_result(rows: Rows, outcome: Outcome) -> None:
+    """Exit if no row could be read, or nothing could be judged."""
+    fail_without_rows(rows)
     counts = outcome.tally.summaries()
     if not any(one.n for one in counts):
         fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")

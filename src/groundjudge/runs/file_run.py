@@ -41,6 +41,7 @@ class Rows:
         file_format: the file's format; None: by its suffix.
         where: fields that stand elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
+        n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
         kept: the rows kept so far, by id.
     """
@@ -50,12 +51,15 @@ class Rows:
     file_format: FileFormat | None = None
     where: Where = field(default_factory=dict[str, str])
     n_read: int = 0
+    n_unreadable: int = 0
     keys: set[str] = field(default_factory=set[str])
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
         for number, row in enumerate(read_rows(self.path, self.file_format, self.where), 1):
-            if not isinstance(row, CaseError):
+            if isinstance(row, CaseError):
+                self.n_unreadable += 1
+            else:
                 self.n_read += 1
                 if len(self.keys) < MAX_KEYS:
                     self.keys.update(key for key, value in row.items() if value is not None)
