@@ -12,15 +12,14 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from groundjudge.case import FIELD_NAMED, RESERVED, Case
 from groundjudge.errors import CaseError, did_you_mean
-from groundjudge.judge import Judge
 from groundjudge.models.cached import CachedModel
-from groundjudge.panel import AnyJudge, Panel
+from groundjudge.panel import AnyJudge, with_models
 from groundjudge.runs.arrow_rows import (
     VERDICT_COLUMNS,
     RecordBatch,
@@ -186,20 +185,8 @@ def _fault(name: str, names: Sequence[str]) -> str:
 
 
 def _recorded(judges: Iterable[AnyJudge], ledger: str | Path) -> tuple[AnyJudge, ...]:
-    """The judges, with models that record their replies in a file; they share one for each model."""
-    models: dict[int, CachedModel] = {}
-
-    def recorded(judge: Judge) -> Judge:
-        key = id(judge.model)
-        models[key] = models.get(key) or CachedModel(judge.model, ledger)
-        return replace(judge, model=models[key])
-
-    return tuple(
-        replace(judge, judges=tuple(map(recorded, judge.judges)))
-        if isinstance(judge, Panel)
-        else recorded(judge)
-        for judge in judges
-    )
+    """The judges, with models that record their replies in a file."""
+    return tuple(with_models(judges, lambda model: CachedModel(model, ledger)))
 
 
 def _names_read(judges: Iterable[AnyJudge]) -> frozenset[str]:

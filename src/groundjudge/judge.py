@@ -208,6 +208,8 @@ class Judge:
 
     def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
+        if isinstance(error, GroundjudgeError) and error.verdict:
+            return error.verdict
         case_id = case.id if isinstance(case, Case) else None
         verdict = Verdict(
             judge=self.name,

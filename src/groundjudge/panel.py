@@ -9,7 +9,7 @@ where the score itself matters. Repeats make a verdict stable and show its doubt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -30,6 +30,7 @@ from groundjudge.judge import (
     key_of,
     perform,
 )
+from groundjudge.model import Model
 from groundjudge.prompt import Input
 from groundjudge.rubric import Rubric
 from groundjudge.scale import Scale
@@ -251,6 +252,35 @@ def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "d
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
     return Panel(tuple(_repeat(judge, index) for index in range(repeats)), rule, stop)
+
+
+def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
+    """The models of the judges and of the members of panels, each once."""
+    members = (
+        member for judge in judges for member in (judge.judges if isinstance(judge, Panel) else (judge,))
+    )
+    return [*{id(member.model): member.model for member in members}.values()]
+
+
+def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:
+    """The judges with other models.
+
+    Args:
+        judges: the judges; of a panel every member gets another model.
+        of: makes the new model of a model; it is called once for each model.
+    """
+    listed = [*judges]
+    made = {id(model): of(model) for model in models_of(listed)}
+
+    def changed(judge: Judge) -> Judge:
+        return replace(judge, model=made[id(judge.model)])
+
+    return [
+        replace(judge, judges=tuple(map(changed, judge.judges)))
+        if isinstance(judge, Panel)
+        else changed(judge)
+        for judge in listed
+    ]
 
 
 def _single(judge: object) -> Judge:

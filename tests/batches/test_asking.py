@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -89,7 +88,7 @@ def batched(
             return answers
         assert not asks.keys() & answers.keys()
         lines = [json.dumps(result_line(name, answer_to(ask, script))) for name, ask in asks.items()]
-        random.Random(len(lines)).shuffle(lines)  # noqa: S311  not a secret
+        lines.reverse()
         answers.update(map(read_result, lines, ["m"] * len(lines)))
 
 

@@ -69,7 +69,11 @@ def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
     """The verdict that a judge gives on a case by the answers that are there. No model is called."""
     talk = _Talk(answers, [])
     verdict = judge.evaluate(case, talk.perform)
-    return Settled(verdict.model_copy(update={"latency_s": 0.0}), tuple(talk.asks))
+    settled = Settled(verdict, tuple(talk.asks))
+    if settled.is_pending:
+        return settled
+    # How long reading took says nothing about the model.
+    return replace(settled, verdict=verdict.model_copy(update={"latency_s": 0.0}))
 
 
 def asks_of(

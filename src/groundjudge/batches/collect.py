@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from groundjudge.batches.answers import AnsweredModel
 from groundjudge.batches.asking import Answers, Ask, settle
 from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.batches.submit import Providers
 from groundjudge.errors import CaseError
-from groundjudge.judge import Judge
-from groundjudge.panel import AnyJudge, Panel
+from groundjudge.panel import AnyJudge
 from groundjudge.reply import Reply
 from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Verdict
@@ -140,18 +138,3 @@ def waits_in(state: State) -> Callable[[Ask], bool]:
         return part is not None and part.step != "collected"
 
     return is_waiting
-
-
-def answered(judges: Iterable[AnyJudge], answers: Answers) -> tuple[list[AnyJudge], list[AnsweredModel]]:
-    """The judges with the answers that are there, which ask their models for the others; and these models."""
-    models: dict[int, AnsweredModel] = {}
-
-    def of(judge: Judge) -> Judge:
-        known = models.setdefault(id(judge.model), AnsweredModel(judge.model, answers))
-        return replace(judge, model=known)
-
-    changed = [
-        replace(judge, judges=tuple(map(of, judge.judges))) if isinstance(judge, Panel) else of(judge)
-        for judge in judges
-    ]
-    return changed, [*models.values()]

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from groundjudge.batches.answers import AnsweredModel, usage_in
-from groundjudge.batches.collect import Collected, answered, download, verdicts_in, waits_in
+from groundjudge.batches.collect import Collected, download, verdicts_in, waits_in
 from groundjudge.batches.state import PartOfRun
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
@@ -37,6 +37,7 @@ from groundjudge.cli.verdict_output import (
 )
 from groundjudge.errors import ModelError
 from groundjudge.models.exchange import TRANSIENT
+from groundjudge.panel import models_of, with_models
 from groundjudge.runs.file_run import write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.run import run as run_judges
@@ -90,7 +91,8 @@ def collect(  # noqa: PLR0913  one per option
             outcome = Outcome(Tally(judge.name for judge in run.judges), previous=previous)
             progress = ProgressLine(rows, outcome, prices, out)
             if has_all and finish == "online":
-                judges, asked = answered(run.judges, run.answers)
+                judges = with_models(run.judges, lambda model: AnsweredModel(model, run.answers))
+                asked = [model for model in models_of(judges) if isinstance(model, AnsweredModel)]
                 judged = run_judges(
                     judges,
                     rows,

@@ -13,7 +13,7 @@ from groundjudge.batches.answers import answers_in, keep_lines, read_line, usage
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.state import State
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted
+from groundjudge.cli.judging import Wanted, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     EmptyResponseChoice,
@@ -96,11 +96,7 @@ def read(  # noqa: PLR0913  one per option
             panel,
             repeats,
             rule,
-            options={
-                "weighted": weighted or None,
-                "structured": structured,
-                "empty_response": empty_response,
-            },
+            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
         )
         judges = batch_judges(wanted)
         check_paths(cases, out)

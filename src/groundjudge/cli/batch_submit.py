@@ -10,7 +10,7 @@ import typer
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted
+from groundjudge.cli.judging import Wanted, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -89,11 +89,7 @@ def submit(  # noqa: PLR0913  one per option
             panel,
             repeats,
             rule,
-            options={
-                "weighted": weighted or None,
-                "structured": structured,
-                "empty_response": empty_response,
-            },
+            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
         )
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])

@@ -14,7 +14,7 @@ import typer
 from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted
+from groundjudge.cli.judging import Wanted, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -76,11 +76,7 @@ def write(  # noqa: PLR0913  one per option
             model,
             panel,
             repeats,
-            options={
-                "weighted": weighted or None,
-                "structured": structured,
-                "empty_response": empty_response,
-            },
+            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
         )
         judges = batch_judges(wanted)
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])

@@ -8,7 +8,7 @@ import typer
 
 from groundjudge.batches.asking import asking_all
 from groundjudge.cli.estimates import show_estimates
-from groundjudge.cli.judging import Wanted, judges_of
+from groundjudge.cli.judging import Wanted, judges_of, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -30,7 +30,6 @@ from groundjudge.cli.screen import report_errors
 from groundjudge.errors import ModelError
 from groundjudge.model import Model
 from groundjudge.models.function import FunctionModel
-from groundjudge.options import RubricOptions
 from groundjudge.rubric import Request
 from groundjudge.runs.cost import BATCH_SHARE
 from groundjudge.runs.cost import estimate as estimates_of
@@ -67,7 +66,7 @@ def estimate(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = prices_of(price_in, price_out)
-        options: RubricOptions = {"weighted": weighted or None, "structured": structured}
+        options = rubric_options(weighted=weighted, structured=structured)
         wanted = Wanted(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
         judges = judges_of(wanted, _never_asked)
         if batch:

@@ -13,7 +13,7 @@ from groundjudge.loading import load
 from groundjudge.model import Model
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
-from groundjudge.options import RubricOptions
+from groundjudge.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.panel import AnyJudge, Stop, panel, repeated
 from groundjudge.rubric import names
 from groundjudge.runs.run import named_twice
@@ -46,6 +46,13 @@ class Wanted:
     def names(self) -> list[str]:
         """The judges' names, each once."""
         return [*dict.fromkeys(self.judges or names())]
+
+
+def rubric_options(
+    *, weighted: bool, structured: Structured | None, empty_response: EmptyResponse | None = None
+) -> RubricOptions:
+    """The options of every rubric; what was not given is left to the rubric."""
+    return {"weighted": weighted or None, "structured": structured, "empty_response": empty_response}
 
 
 def cached_model(name: str, cache: str | None) -> Model:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, cached_model, judges_of
+from groundjudge.cli.judging import Wanted, cached_model, judges_of, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CacheFile,
@@ -50,7 +50,6 @@ from groundjudge.cli.verdict_output import (
     status_of,
     write_table,
 )
-from groundjudge.options import RubricOptions
 from groundjudge.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
@@ -129,11 +128,7 @@ def run(  # noqa: PLR0913  one per option
         lines = lines_of(out, overwrite=overwrite)
         for each in {lines, out}:
             _check_outputs(cases, judge or names(), each, cache)
-        options: RubricOptions = {
-            "empty_response": empty_response,
-            "weighted": weighted or None,
-            "structured": structured,
-        }
+        options = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
         wanted = Wanted(judge, model, panel, repeats, rule, stop, options)
         judges = judges_of(wanted, partial(cached_model, cache=cache))
         check_paths(cases, out)

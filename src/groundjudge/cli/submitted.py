@@ -18,9 +18,8 @@ from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.judging import Wanted, judges_of
 from groundjudge.cli.screen import fail, print_text, printable
-from groundjudge.model import Model
 from groundjudge.models.lookup import as_model
-from groundjudge.panel import AnyJudge, Panel
+from groundjudge.panel import AnyJudge, models_of
 from groundjudge.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows
@@ -72,14 +71,6 @@ class Submitted:
     def read(self, model: str, line: str) -> Result:
         """Read a line of results."""
         return self.providers[model].read(line)
-
-
-def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
-    """The models of the judges, each once by its name."""
-    members = (
-        member for judge in judges for member in (judge.judges if isinstance(judge, Panel) else (judge,))
-    )
-    return [*{member.model.name: member.model for member in members}.values()]
 
 
 def batch_judges(wanted: Wanted) -> tuple[AnyJudge, ...]:

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from groundjudge.case import Case
-from groundjudge.judge import Judge
 from groundjudge.model import Model
-from groundjudge.panel import AnyJudge
+from groundjudge.panel import AnyJudge, with_models
 from groundjudge.probe import must_fall, must_not_move, must_not_rise
 from groundjudge.probe.cases import ProbeCase, ProbeError
 from groundjudge.probe.edit import Edit, suiting
@@ -114,9 +113,8 @@ def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = N
 
 def asked_twice(judge: AnyJudge) -> AnyJudge:
     """The judge, with a call of its own for the second judging of each unchanged case."""
-    if isinstance(judge, Judge):
-        return replace(judge, model=AskedTwice(judge.model))
-    return replace(judge, judges=tuple(replace(one, model=AskedTwice(one.model)) for one in judge.judges))
+    (changed,) = with_models([judge], AskedTwice)
+    return changed
 
 
 @dataclass(frozen=True)
