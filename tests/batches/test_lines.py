@@ -165,6 +165,7 @@ def test_the_probabilities_of_tokens_are_read() -> None:
         (of_status(200, None), "server", "not a chat completion"),
         (of_status(200, "<html>"), "server", "<html>"),
         (of_status(502, "<html>"), "server", "502: <html>"),
+        (of_status(500, {"choices": [{"message": {"content": "a"}}]}), "server", "500"),
     ],
 )
 def test_what_is_no_completion_is_an_error(line: str, code: str, message: str) -> None:

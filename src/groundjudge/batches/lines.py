@@ -97,14 +97,12 @@ def _answer(line: _Line, where: str, model: str) -> Answer:
         code = CODES.get(_code_of(line.error), "failed")
         return ModelError(code, where + message_of(line.error), model)
     body: Any = line.response.get("body", line.response)
-    reply = reply_in(body)
-    if reply is not None:
-        return reply
     status = line.response.get("status_code")
     if isinstance(status, int) and status >= FIRST_ERROR:  # vLLM puts the reason beside the response
         message = f"{where}{status}: {message_of(body or line.error)}"
         return ModelError(code_of_status(status), message, model)
-    return ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
+    reply = reply_in(body)
+    return reply or ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
 
 
 def _code_of(error: object) -> str:
