@@ -59,6 +59,7 @@ def test_light_page_runs(
         assert len(endpoint.requests) == 3  # one each: the core, DeepEval and LangChain
 
 
+@pytest.mark.soak
 def test_langsmith_block_of_the_readme_sends_its_feedback() -> None:
     with stand_ins() as (endpoint, langsmith, environment):
         done = apart(environment, "run", README, IN_LANGSMITH)

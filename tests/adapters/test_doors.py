@@ -230,7 +230,13 @@ def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fie
         assert shown == verdict or (may_be_refused and shown == REFUSED)
 
 
-@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in {"groundedness", "repeats"} else pytest.param(name, marks=pytest.mark.soak)
+        for name in JUDGES
+    ],
+)
 @pytest.mark.parametrize("run_async", [False, True])
 def test_deepeval_evaluate_gives_the_same_verdicts(
     run_async: bool,  # noqa: FBT001
@@ -261,6 +267,7 @@ def test_deepeval_evaluate_gives_the_same_verdicts(
             assert verdict.reason in shown.reason
 
 
+@pytest.mark.soak
 def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:
     example_file = Path(__file__).parents[2] / "examples" / "one_judge_in_three_frameworks.py"
     done = subprocess.run(  # noqa: S603

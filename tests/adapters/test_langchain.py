@@ -767,6 +767,7 @@ def test_import_loads_no_other_framework_and_no_client() -> None:
     assert (done.stdout.strip(), done.stderr) == ("", "")
 
 
+@pytest.mark.soak
 def test_example_runs_offline() -> None:
     example = Path(__file__).parents[2] / "examples" / "judge_inside_a_langchain_app.py"
     done = python("", "-W", "error", str(example))

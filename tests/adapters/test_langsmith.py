@@ -1257,10 +1257,10 @@ def by_a_function_around_a_client(server: Endpoint) -> Any:
     ("model", "name"),
     [
         (by_a_sync_client, "ChatOpenAI"),
-        (by_an_async_client, "ChatOpenAI"),
-        (by_langchain, "FakeListChatModel"),
-        (by_a_traced_function, "mine"),
-        (by_a_function_around_a_client, "ChatOpenAI"),
+        pytest.param(by_an_async_client, "ChatOpenAI", marks=pytest.mark.soak),
+        pytest.param(by_langchain, "FakeListChatModel", marks=pytest.mark.soak),
+        pytest.param(by_a_traced_function, "mine", marks=pytest.mark.soak),
+        pytest.param(by_a_function_around_a_client, "ChatOpenAI", marks=pytest.mark.soak),
     ],
 )
 def test_call_that_traces_itself_is_shown_once(
@@ -1399,6 +1399,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.soak
 def test_example_runs_without_a_network() -> None:
     path = ROOT / "examples" / "evaluate_a_langsmith_experiment.py"
     done = python(f"{WITHOUT_SOCKETS}\nrunpy.run_path({str(path)!r}, run_name='__main__')")

@@ -30,7 +30,8 @@ def cases(file_of: Callable[..., Path]) -> Path:
     return file_of(*({**ROW, "id": str(number)} for number in range(960)))
 
 
-@pytest.mark.parametrize("existing", [None, pytest.param("kept", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("existing", [None, "kept"])
 def test_a_closed_port_stops_the_command(cases: Path, tmp_path: Path, existing: str | None) -> None:
     out = tmp_path / "out.jsonl"
     if existing:

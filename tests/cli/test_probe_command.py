@@ -81,6 +81,7 @@ def test_family_that_cannot_be_measured_says_why(probe: Callable[..., Any]) -> N
     assert "not measured: the judge passes none of the right responses unchanged, so none of them" in printed
 
 
+@pytest.mark.soak
 def test_built_in_cases_of_the_offline_baseline(command: Invoke) -> None:
     result = command("probe", "--judge", "statement_groundedness", "--model", "offline")
     assert result.exit_code == 0
@@ -184,6 +185,7 @@ def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable
     assert one == two
 
 
+@pytest.mark.soak
 def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     estimated = command("probe", "--judge", JUDGE, "--estimate", "--price-in", "1", "--price-out", "2")
     n_calls = len(plan(load_rubric(JUDGE), built_in_cases(load_rubric(JUDGE))).trials)
