@@ -472,6 +472,7 @@ def test_documents_are_the_outputs_of_child_runs(run: Any, steps: Any, expected:
     assert described(model.asked[0].case) == expected
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("steps", "expected"), ROUND_TRIPS)
 def test_documents_are_the_same_after_runs_are_reloaded(steps: Any, expected: Any) -> None:
     model = ScriptedModel(TAGS.format(5))
@@ -1331,7 +1332,8 @@ def plugin(tmp_path: Path, *arguments: str, **env: str) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.parametrize("arguments", [pytest.param((), marks=pytest.mark.soak), ("--langsmith-output",)])
+@pytest.mark.soak
+@pytest.mark.parametrize("arguments", [(), ("--langsmith-output",)])
 def test_log_verdict_sends_feedback_for_each_score(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with StandIn() as server:
         done = plugin(

@@ -270,7 +270,8 @@ def acknowledged(logs: Iterable[Path]) -> set[int]:
     return {int(number) for number, _ in received}
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("kills", [1, 5])
 def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(
     path: Path, tmp_path: Path, kills: int
 ) -> None:

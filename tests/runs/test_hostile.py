@@ -44,7 +44,7 @@ def check(verdict: Verdict, met: list[str]) -> None:
 @pytest.mark.parametrize(
     ("size", "ordered"),
     [
-        (60, True),
+        pytest.param(60, True, marks=pytest.mark.soak),
         pytest.param(SOAK_ROWS, False, marks=pytest.mark.soak),
         pytest.param(SOAK_ROWS, True, marks=pytest.mark.soak),
     ],

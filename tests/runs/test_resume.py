@@ -278,6 +278,7 @@ def lines_in(out: Path) -> int:
     return out.read_bytes().count(b"\n") if out.exists() else 0
 
 
+@pytest.mark.soak
 def test_interrupted_run_reports_how_to_resume(tmp_path: Path) -> None:
     path, out = tmp_path / "cases.jsonl", tmp_path / "out.jsonl"
     path.write_text(f"{json.dumps(ROW)}\n" * 1000)
