@@ -56,7 +56,7 @@ def download(
         note(state, part, batch)
         if batch.is_ended:
             keep_results(state, part, providers[part.model])
-        show(state.parts()[part.number - 1])
+        show(state.part(part.number))
     return all(part.step == "collected" for part in state.parts())
 
 

@@ -137,6 +137,10 @@ class State:
         rows = self._file.execute(f"SELECT {PART} FROM parts ORDER BY number")  # noqa: S608  a constant
         return [PartOfRun(*row) for row in rows]
 
+    def part(self, number: int) -> PartOfRun:
+        """The part with that number, as it is now."""
+        return self.parts()[number - 1]
+
     def add_part(self, model: str) -> int:
         """Add an empty part for requests to a model; returns its number."""
         values = (model, "planned", time.time(), 0, 0, "", "", "", 0)
@@ -157,7 +161,7 @@ class State:
         )
         if step == "created":  # the provider has the lines now
             self._file.execute("DELETE FROM lines WHERE part = ?", (part.number,))
-        return self.parts()[part.number - 1]
+        return self.part(part.number)
 
     def note(self, part: PartOfRun, status: str, n_done: int) -> None:
         """Keep the provider's last word about a part's batch."""

@@ -26,4 +26,4 @@ def cancel(out: SubmittedOut) -> None:
             if not batch.is_ended:
                 batch = provider.cancel(part.batch)
             note(state, part, batch)
-            typer.echo(line_of(state.parts()[part.number - 1]))
+            typer.echo(line_of(state.part(part.number)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from groundjudge.batches.answers import answers_in, keep_lines, read_line, usage_in
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.state import State
-from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
+from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import Wanted, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
@@ -103,7 +102,7 @@ def read(  # noqa: PLR0913  one per option
         where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
         rows = Rows(cases, frozenset(), file_format, where)
         with closing(State("")) as state:
-            n_unreadable = sum(_kept(state, path) for path in results)
+            n_unreadable = keep_lines(state, lines_of(results))
             collected = Collected()
             with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
                 outcome = Outcome(Tally(each.name for each in judges), rows.kept_ids, previous)
@@ -122,8 +121,3 @@ def read(  # noqa: PLR0913  one per option
         if outcome.stopped:
             fail(f"stopped: {outcome.stopped}", status=INCOMPLETE)
         raise typer.Exit(status_of(outcome, 1.0) or (INCOMPLETE if n_unreadable else 0))
-
-
-def _kept(state: State, path: str) -> int:
-    with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
-        return keep_lines(state, lines)

@@ -23,7 +23,7 @@ def status(out: SubmittedOut) -> None:
                 batch = run.providers[part.model].batch(part.batch)
                 note(state, part, batch)
                 is_running = is_running or not batch.is_ended
-            typer.echo(line_of(state.parts()[part.number - 1]))
+            typer.echo(line_of(state.part(part.number)))
         if any(part.step in {"planned", "uploaded", "creating"} for part in state.parts()):
             fail("not all batches were created: run `groundjudge batch submit` again", status=INCOMPLETE)
     raise typer.Exit(INCOMPLETE if is_running else 0)

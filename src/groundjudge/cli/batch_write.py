@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 
 from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL
-from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
+from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import Wanted, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
@@ -89,7 +88,7 @@ def write(  # noqa: PLR0913  one per option
         if out != STDIO and Path(out).is_file() and Path(out).stat().st_size and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
         rows = Rows(cases, frozenset(), file_format, where)
-        lines = request_lines(judges, rows, answered=_lines(answered or ()), url=url)
+        lines = request_lines(judges, rows, answered=lines_of(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
         n_requests = 0
@@ -107,10 +106,3 @@ def write(  # noqa: PLR0913  one per option
 def _opened(out: str) -> AbstractContextManager[BinaryIO]:
     """The file of requests, emptied; or stdout."""
     return nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb")
-
-
-def _lines(paths: Sequence[str]) -> Iterator[str]:
-    """The lines of several files."""
-    for path in paths:
-        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            yield from lines

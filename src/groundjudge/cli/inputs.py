@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,6 +36,13 @@ def refuse_to_append(what: str, path: str) -> None:
 def prompt_files(judges: Iterable[str]) -> list[tuple[str, str]]:
     """The judges that are prompt files, as inputs for `refuse_to_overwrite`."""
     return [("the prompt file of a judge", judge) for judge in judges if judge not in names()]
+
+
+def lines_of(paths: Iterable[str]) -> Iterator[str]:
+    """The lines of several files of batch results; only a line feed ends a line."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from lines
 
 
 def _is_same_file(one: os.stat_result | None, other: os.stat_result | None) -> bool:
