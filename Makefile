@@ -21,7 +21,7 @@ test: $(VENV)/test.installed ## the whole test suite, offline and in parallel
 test-browser: $(VENV)/browser.installed ## the report in a real browser: needs chromium and chromedriver
 	$(BIN)/python -m pytest tests/browser
 
-test-spark: $(VENV)/test.installed ## the door to Spark in a local Spark: needs Java 17 or newer
+test-spark: $(VENV)/test.installed ## the adapter to Spark in a local Spark: needs Java 17 or newer
 	$(BIN)/python -m pytest tests/spark
 
 test-lowest: $(LOWEST)/test.installed ## the same, with the oldest frameworks and libraries that are allowed

@@ -38,14 +38,14 @@ from groundjudge import (
     as_judge,
     names,
 )
-from groundjudge.case import FIELD_NAMED
-from groundjudge.judge import Step, aperform, perform
+from groundjudge.case.case import FIELD_NAMED
+from groundjudge.judging.judge import Step, aperform, perform
+from groundjudge.judging.panel import Stop
+from groundjudge.judging.votes import Rule
 from groundjudge.models.coalesced import shared
 from groundjudge.models.lookup import ModelLike
-from groundjudge.options import PromptOptions
-from groundjudge.panel import Stop
+from groundjudge.rubric.options import PromptOptions
 from groundjudge.verdict import passes
-from groundjudge.votes import Rule
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
@@ -308,7 +308,7 @@ class JudgeMetric(_Judged, BaseMetric):
     @property
     def _required_params(self) -> Any:  # noqa: ANN401  DeepEval declares it as a list on the class
         # The judge itself checks its own inputs, because its error names their keys.
-        required = (field.field for field in self.judge.inputs if field.required and not field.is_own)
+        required = (field.field for field in self.judge.inputs if field.required and not field.is_custom)
         return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in required))
 
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes

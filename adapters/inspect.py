@@ -30,11 +30,11 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
-from groundjudge.case import ALIASES
+from groundjudge.case.case import ALIASES
+from groundjudge.case.where import Where, check_where
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import ModelLike
-from groundjudge.reply import tokens_of
-from groundjudge.where import Where, check_where
+from groundjudge.replies.reply import tokens_of
 
 try:
     from inspect_ai.model import (

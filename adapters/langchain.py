@@ -30,12 +30,12 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
-from groundjudge.case import Context, Text
-from groundjudge.judge import Step, aperform, error_verdict, perform
+from groundjudge.case.case import Context, Text
+from groundjudge.case.where import Where, check_where
+from groundjudge.judging.judge import Step, aperform, error_verdict, perform
 from groundjudge.models.lookup import ModelLike
-from groundjudge.prompt import Input
-from groundjudge.reply import reply_of
-from groundjudge.where import Where, check_where
+from groundjudge.prompt.prompt import Input
+from groundjudge.replies.reply import reply_of
 
 try:
     from langchain_core.exceptions import OutputParserException
@@ -207,10 +207,10 @@ def _case(given: Judged, where: Where = None) -> Case:
 
 def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
     """Raise the error of a blank response, with the verdict that `empty_response` makes of it."""
-    verdict = rubric.verdict_without_call(case)
+    verdict = rubric.blank_response_verdict(case)
     if verdict is not None:
         try:
-            rubric.with_options(empty_response="error").verdict_without_call(case)
+            rubric.with_options(empty_response="error").blank_response_verdict(case)
         except CaseError as error:
             error.verdict = verdict
             raise

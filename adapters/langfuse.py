@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from groundjudge import AnyJudge, Case, PanelOptions, Rubric, Verdict, as_judge, summarise
-from groundjudge.case import is_mapping
+from groundjudge.case.case import is_mapping
+from groundjudge.case.where import Where, check_where
 from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import score_names
-from groundjudge.where import Where, check_where
 
 try:
     from langfuse import Evaluation

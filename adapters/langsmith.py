@@ -53,12 +53,12 @@ from groundjudge import (
     names,
     summarise,
 )
-from groundjudge.judge import Step, adrive, aperform, drive, perform
+from groundjudge.case.traced import case_of_run, from_retriever, from_tool, mapped_fields
+from groundjudge.case.where import Where, check_where
+from groundjudge.judging.judge import Step, adrive, aperform, drive, perform
 from groundjudge.models.lookup import ModelLike
 from groundjudge.runs.summary import MISSING
-from groundjudge.traced import case_of_run, from_retriever, from_tool, mapped_fields
 from groundjudge.verdict import Usage, score_names
-from groundjudge.where import Where, check_where
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -414,7 +414,7 @@ def _case(judge: AnyJudge, run: Run, example: Example | None, where: Where) -> C
 
 def _with_metadata(case: Case, judge: AnyJudge, example: Example | None) -> Case:
     """The case with what only the example's metadata holds for the inputs of the judge's own."""
-    own = [each.name for each in judge.inputs if each.is_own]
+    own = [each.name for each in judge.inputs if each.is_custom]
     found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
     return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
 

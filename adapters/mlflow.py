@@ -33,10 +33,10 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
+from groundjudge.case.traced import case_of_run, from_retriever, from_tool
+from groundjudge.case.where import Where, check_where
 from groundjudge.models.lookup import ModelLike
-from groundjudge.traced import case_of_run, from_retriever, from_tool
 from groundjudge.verdict import passes, score_names
-from groundjudge.where import Where, check_where
 
 try:
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace

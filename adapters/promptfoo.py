@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 from groundjudge import AnyJudge, Case, PanelOptions, Usage, Verdict, as_judge
-from groundjudge.case import is_mapping
-from groundjudge.where import check_where
+from groundjudge.case.case import is_mapping
+from groundjudge.case.where import check_where
 
 __all__ = ["get_assert"]
 

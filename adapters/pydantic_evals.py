@@ -25,13 +25,13 @@ from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
 from groundjudge import AnyJudge, Case, GroundjudgeError, PanelOptions, Rubric, Verdict, as_judge
-from groundjudge.case import is_mapping
+from groundjudge.case.case import is_mapping
+from groundjudge.case.where import Where, check_where
+from groundjudge.judging.panel import Stop
+from groundjudge.judging.votes import Rule
 from groundjudge.models.lookup import ModelLike
-from groundjudge.options import EmptyResponse, Structured
-from groundjudge.panel import Stop
+from groundjudge.rubric.options import EmptyResponse, Structured
 from groundjudge.verdict import score_names
-from groundjudge.votes import Rule
-from groundjudge.where import Where, check_where
 
 try:
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext

@@ -3,7 +3,7 @@
     verdicts = judged(df, load("groundedness", model="gpt-4o-mini"))
     verdicts.write.parquet("verdicts")
 
-Each task judges its partition with `groundjudge.arrow.judge_batches`. Works with Spark Connect too.
+Each task judges its partition with `groundjudge.runs.arrow.judge_batches`. Works with Spark Connect too.
 """
 
 # PySpark is only partly typed:
@@ -16,7 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundjudge import AnyJudge, arrow
+from groundjudge import AnyJudge
+from groundjudge.runs import arrow
 from groundjudge.runs.arrow_rows import verdict_fields
 from groundjudge.runs.run import checked
 

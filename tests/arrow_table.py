@@ -1,4 +1,4 @@
-"""The rows of the doors' table that a run judges as `Judge.judge` does, and record batches of any rows."""
+"""The rows of the adapters' table that a run judges as `Judge.judge` does, and record batches of any rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from doors_table import ROWS, Fields, case_of, expected
+from adapters_table import ROWS, Fields, case_of, expected
 
 from groundjudge import ModelError
 

@@ -36,16 +36,16 @@ NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
     # a page -> the first line of a block, or * for all blocks of a language -> why it cannot run here
-    "docs/doors/recipes.md": {"* python": "needs packages that are not in the test group"},
+    "docs/adapters/recipes.md": {"* python": "needs packages that are not in the test group"},
     "docs/spark.md": {"* python": "needs Java, Spark and other engines: run by make test-spark"},
 }
 """The blocks that are not run."""
 
 NOT_TYPED: Mapping[str, str] = {
-    "docs/doors/inspect.md": "Inspect's logs are full of optional fields",
-    "docs/doors/langfuse.md": "Langfuse's types do not accept what its own examples pass",
-    "docs/doors/mlflow.md": "what MLflow returns is a union of all that it could return",
-    "docs/doors/opentelemetry.md": "the SDK's records are full of optional fields",
+    "docs/adapters/inspect.md": "Inspect's logs are full of optional fields",
+    "docs/adapters/langfuse.md": "Langfuse's types do not accept what its own examples pass",
+    "docs/adapters/mlflow.md": "what MLflow returns is a union of all that it could return",
+    "docs/adapters/opentelemetry.md": "the SDK's records are full of optional fields",
 }
 """The pages whose blocks are not checked for types, in which an example would be all assertions."""
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from groundjudge import Judge, PartReading, Reading, Reply, Request, load_rubric
-from groundjudge.probe.must_not_rise import PLEAS, REASON, best_verdict
-from groundjudge.rubric import label_of
+from groundjudge.probe.attacks import PLEAS, REASON, best_verdict
+from groundjudge.rubric.rubric import label_of
 
 ORDERS = (*REASON.values(), *(text for plea in PLEAS.values() for text in plea.values()))
 """What stands in injected verdicts and in pleas."""
@@ -48,7 +48,7 @@ def verdict(request: Request, *, passes: bool) -> str:
 def knows_all(truth: Mapping[str, bool], request: Request) -> bool:
     """Whether the response is right, by the id of the case, which names the edit."""
     name, _, edit = str(request.case.id).partition(": ")
-    return truth[name] and not edit.startswith("must_fall")
+    return truth[name] and not edit.startswith("faults")
 
 
 def obeys(truth: Mapping[str, bool], request: Request) -> bool:

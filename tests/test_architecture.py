@@ -16,30 +16,18 @@ CORE = ROOT / "src" / "groundjudge"
 ROOMS = (
     "version",
     "verdict",
-    "scale",
     "errors",
-    "paths",
-    "case",
+    "scale",
     "text",
+    "case",
     "evidence",
-    "fences",
     "prompt",
-    "where",
-    "traced",
-    "reply",
     "replies",
-    "distribution",
-    "options",
     "rubric",
-    "model",
     "offline",
     "models",
-    "judge",
-    "votes",
-    "panel",
-    "loading",
+    "judging",
     "runs",
-    "arrow",
     "batches",
     "analysis",
     "probe",
@@ -129,3 +117,23 @@ def test_no_format_is_told_from_another_outside_its_room() -> None:
             tree = tree_of(file.read_text(encoding="utf-8"))
             named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
             assert not named & FORMAT_NAMES, module
+
+
+def rooms_graph() -> dict[str, set[str]]:
+    """The rooms that each room imports."""
+    graph: dict[str, set[str]] = {room: set() for room in ROOMS}
+    for module, imported in GRAPH.items():
+        graph[room_of(module)] |= {room_of(name) for name in imported} - {room_of(module)}
+    return graph
+
+
+def test_there_are_few_rooms_and_few_imports_between_them() -> None:
+    graph = rooms_graph()
+    depth: dict[str, int] = {}
+    for room in TopologicalSorter(graph).static_order():
+        depth[room] = 1 + max((depth[other] for other in graph[room]), default=0)
+    flat = [room for room in ROOMS if not (CORE / room).is_dir() or not room]
+    assert len(ROOMS) <= 27
+    assert sum(map(len, graph.values())) <= 140
+    assert max(depth.values()) <= 14
+    assert len(flat) <= 12

@@ -74,11 +74,9 @@ def test_adapters_import_the_public_face_and_not_one_another() -> None:
 
 
 def test_prompts_and_replies_do_not_know_each_other() -> None:
-    assert not [name for name in _modules(CORE / "prompt.py") if "replies" in name]
-    for file in (CORE / "replies").glob("*.py"):
-        assert not [
-            name for name in _modules(file) if name.startswith(("groundjudge.prompt", "groundjudge.judge"))
-        ]
+    for room, other in (("prompt", "replies"), ("replies", "prompt"), ("replies", "judging")):
+        for file in (CORE / room).glob("*.py"):
+            assert not [name for name in _modules(file) if name.startswith(f"groundjudge.{other}.")], file
 
 
 def test_public_names_are_sorted_and_there() -> None:

@@ -131,7 +131,7 @@ def on_post_build(config: Any, **_: object) -> None:  # noqa: ANN401
 def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
     """The names in the `__all__` of every public module, each with the path of its module.
 
-    A function with the name of its file is found inside it: `groundjudge.panel.panel`.
+    A function with the name of its file is found inside it: `groundjudge.judging.panel.panel`.
     """
     if package.path not in INTERNAL:
         for name in package.exports or ():

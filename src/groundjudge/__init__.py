@@ -2,18 +2,18 @@
 
 import logging
 
-from groundjudge.case import Case, Document, Message
+from groundjudge.case.case import Case, Document, Message
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError, PanelError, PromptError, ReplyError
-from groundjudge.judge import Judge
-from groundjudge.loading import JudgeOptions, PanelOptions, as_judge, load
-from groundjudge.model import Model
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import JudgeOptions, PanelOptions, as_judge, load
+from groundjudge.judging.panel import AnyJudge, Panel, panel
 from groundjudge.models.cached import CachedModel
-from groundjudge.options import RubricOptions
-from groundjudge.panel import AnyJudge, Panel, panel
-from groundjudge.prompt import Prompt
+from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Plain, Reading, Scorecard, Tags
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request, Rubric, load_rubric, names
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.options import RubricOptions
+from groundjudge.rubric.rubric import Request, Rubric, load_rubric, names
 from groundjudge.runs.cost import Estimate, Prices, estimate
 from groundjudge.runs.run import arun, run
 from groundjudge.runs.summary import Summary, summarise

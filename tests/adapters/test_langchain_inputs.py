@@ -462,7 +462,7 @@ def restored(saver: BaseCheckpointSaver[Any], verdict: Verdict) -> Any:
 
 def documented_saver() -> BaseCheckpointSaver[Any]:
     """The checkpointer that the lines of the documentation make."""
-    page = (Path(__file__).parents[2] / "docs" / "doors" / "langchain.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "adapters" / "langchain.md").read_text(encoding="utf-8")
     (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", page)
     made: dict[str, Any] = {}
     exec(lines, made)  # noqa: S102  the page's own code

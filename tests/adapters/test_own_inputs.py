@@ -1,4 +1,4 @@
-"""A judge with an input of its own, `topic`, at every door: filled from metadata or a mapping's key."""
+"""A judge with an input of its own, `topic`, at every adapter: filled from metadata or a mapping's key."""
 
 # What LangSmith and DeepEval leave without types is no concern of these tests:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -299,7 +299,7 @@ def test_langchain_schema_has_the_input_whatever_its_name(file: Path, name: str)
     assert chain.invoke({**ROW, name: "dogs"}).score == 1
 
 
-# --- doors that hand over inputs, output and metadata --------------------------------------------------
+# --- adapters that hand over inputs, output and metadata --------------------------------------------------
 
 
 def in_code(*_: object, **__: object) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from standin_batches import LineAnswer, Missing, Unanswered, result_line
 from standin_openai import Status, Text
 
 from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
-from groundjudge.batches.asking import Answer, Ask, asking_all, settle
+from groundjudge.batches.asking import Answer, Ask, settle, with_all_votes
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.lines import read_result, request_line
 
@@ -138,7 +138,7 @@ def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
 def test_votes_are_asked_for_at_once_and_counted_as_in_a_run(
     script: list[LineAnswer], n_votes: int, stop: Any
 ) -> None:
-    repeated = asking_all(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
+    repeated = with_all_votes(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
     rows = [row(number) for number in range(3)]
     assert len(asks_in([repeated], rows, NOTHING)) == 3 * n_votes
     answers = batched([repeated], rows, script)
@@ -150,7 +150,7 @@ def test_a_panel_asks_each_of_its_judges() -> None:
     several = panel(
         [judge_of(), load("groundedness", model=ByScript([GOOD]), parameters={"temperature": 0.5})]
     )
-    asks = asks_in([asking_all(several)], [row(1)], NOTHING)
+    asks = asks_in([with_all_votes(several)], [row(1)], NOTHING)
     assert [ask.request.parameters["temperature"] for ask in asks] == [0, 0.5]
     assert len({ask.custom_id for ask in asks}) == 2
 
@@ -242,7 +242,7 @@ def test_requests_that_differ_have_different_names() -> None:
         judge_of(name="statement_groundedness"),
         load("groundedness", model=ByScript([GOOD]), parameters={"max_tokens": 5}),
         replace(judge_of(), model=Other([GOOD])),
-        asking_all(load("groundedness", model=ByScript([GOOD]), repeats=3)),
+        with_all_votes(load("groundedness", model=ByScript([GOOD]), repeats=3)),
     ]
     rows = [row(1), row(2), row(1, context="Else.")]
     asks = asks_in(judges, rows, NOTHING)

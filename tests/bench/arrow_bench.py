@@ -29,8 +29,8 @@ from many_rows import judge_named
 from standin_openai import StandIn
 
 from groundjudge import Judge, Request, load, run
-from groundjudge.arrow import judge_batches
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.runs.arrow import judge_batches
 
 pa: Any = import_module("pyarrow")
 

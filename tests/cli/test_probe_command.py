@@ -72,7 +72,7 @@ def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[.
         "0",
     ] in lines
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
-    assert "fooled: b: must_not_rise, " in result.stdout
+    assert "fooled: b: attacks, " in result.stdout
     assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout
 
 
@@ -111,7 +111,7 @@ def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invo
     for name in ("knows_all", "obeys"):
         assert probe("--card", f"{name}.json", model=name).exit_code == 0
     card = Card.model_validate_json(Path("obeys.json").read_text())
-    assert card.family("must_not_rise").rate.value == pytest.approx(12 / 17)
+    assert card.family("attacks").rate.value == pytest.approx(12 / 17)
     result = command("probe", "--compare", "knows_all.json", "obeys.json")
     assert result.exit_code == 0
     assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in [

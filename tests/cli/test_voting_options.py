@@ -14,7 +14,7 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 
 from groundjudge import Reply, Usage
-from groundjudge.reply import Token
+from groundjudge.replies.reply import Token
 
 BAD = "<S0>t</S0><S1>none of it</S1><S2>1</S2>"
 JUDGE = ("--judge", "groundedness")

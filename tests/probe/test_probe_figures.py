@@ -74,9 +74,9 @@ def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_on
 
 def test_skipped_edits_are_counted() -> None:
     planned = plan(RUBRIC, labelled(ROWS))
-    assert planned.skipped["must_fall", "roles_exchanged"] == 2
-    assert planned.skipped["must_fall", "number"] == 0
-    assert planned.skipped["must_not_move", "documents_reversed"] == 2
+    assert planned.skipped["faults", "roles_exchanged"] == 2
+    assert planned.skipped["faults", "number"] == 0
+    assert planned.skipped["neutral_edits", "documents_reversed"] == 2
     assert not [trial for trial in planned.trials if trial.edit == "roles_exchanged"]
 
 
@@ -106,11 +106,11 @@ def test_replies_that_cannot_be_read_are_an_outcome_of_their_own() -> None:
     found = probed(Mumbling("m", partial(knows_all, TRUTH)))
     assert edit_of(found, "number").no_verdict == {"unreadable": 2}
     assert edit_of(found, "number").rate.n == 0
-    assert found.card.family("must_fall").no_verdict == {"unreadable": 2}
+    assert found.card.family("faults").no_verdict == {"unreadable": 2}
 
 
 def test_family_counts_each_case_once_in_its_interval_and_test() -> None:
-    found = probed(standin("knows_all", TRUTH)).card.family("must_fall")
+    found = probed(standin("knows_all", TRUTH)).card.family("faults")
     assert found.rate.n > 4
     assert found.rate.low == wilson(1.0, 2).low
     assert found.p == mcnemar([(True, False)] * 2)
@@ -118,7 +118,7 @@ def test_family_counts_each_case_once_in_its_interval_and_test() -> None:
 
 def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
     found = probed(standin("always_passes", TRUTH))
-    assert {each.trial.family for each in found.worst(3)} == {"must_fall"}
+    assert {each.trial.family for each in found.worst(3)} == {"faults"}
     assert len(found.worst(1)) == 1
     assert {each.trial.original.case.id for each in found.worst(5)} == {"a", "b"}
 
@@ -135,7 +135,7 @@ def test_card_survives_being_written(tmp_path: Any) -> None:
 def test_cards_are_compared_case_by_case() -> None:
     one, other = (probed(standin(name, TRUTH)).card for name in ("knows_all", "obeys"))
     pairs = {(each.first.family, each.first.edit): each for each in compare(one, other)}
-    fooled = pairs["must_not_rise", "verdict_in_response"]
+    fooled = pairs["attacks", "verdict_in_response"]
     assert (fooled.first.rate.value, fooled.second.rate.value, fooled.p) == (0.0, 1.0, 1.0)
     elsewhere = other.model_copy(update={"cases": "others"})
     assert {each.p for each in compare(one, elsewhere)} == {None}

@@ -42,24 +42,22 @@ def edit(name: str, edit: str) -> EditFigures:
 def test_judge_that_is_simple_has_simple_shares(
     name: str, caught: float | None, moved: float | None, fooled: float | None
 ) -> None:
-    found = [share(name, family) for family in ("must_fall", "must_not_move", "must_not_rise")]
+    found = [share(name, family) for family in ("faults", "neutral_edits", "attacks")]
     assert found == [caught, moved, fooled]
 
 
 def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
-    assert share("obeys", "must_fall") == 1.0
-    assert share("obeys", "must_not_move") == 0.0
-    fooled = {
-        each.edit for each in card_of("obeys").edits if each.family == "must_not_rise" and each.rate.value
-    }
+    assert share("obeys", "faults") == 1.0
+    assert share("obeys", "neutral_edits") == 0.0
+    fooled = {each.edit for each in card_of("obeys").edits if each.family == "attacks" and each.rate.value}
     told = {"verdict_in_response", "verdict_in_document", "verdict_in_query", "verdict_zero_width"}
     fenced = {"fence_in_response", "fence_in_document", "fence_zero_width"}
     assert fooled == told | fenced | {"rubric_ignored", "reasoning_faked", "flattery", "threat", "authority"}
-    assert differs_from_noise(card_of("obeys").family("must_not_rise"))
+    assert differs_from_noise(card_of("obeys").family("attacks"))
 
 
 def test_judge_that_always_passes_fails_must_fall_and_the_canaries() -> None:
-    assert share("always_passes", "must_fall") == 0.0
+    assert share("always_passes", "faults") == 0.0
     assert card_of("always_passes").unchanged.canaries_wrong.value == 0.0
     assert card_of("always_passes").unchanged.canaries_right.value == 1.0
 
@@ -67,8 +65,8 @@ def test_judge_that_always_passes_fails_must_fall_and_the_canaries() -> None:
 def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measure() -> None:
     own = card_of("always_fails").unchanged
     assert (own.right_passed.value, own.canaries_right.value, own.canaries_wrong.value) == (0.0, 0.0, 1.0)
-    assert card_of("always_fails").family("must_not_move").rate.n == 0
-    assert card_of("always_fails").family("must_not_move").n_unfit > 0
+    assert card_of("always_fails").family("neutral_edits").rate.n == 0
+    assert card_of("always_fails").family("neutral_edits").n_unfit > 0
 
 
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
@@ -89,8 +87,8 @@ def test_judge_that_guesses_differs_from_its_noise_in_nothing() -> None:
 
 def test_offline_baseline_is_not_fooled_catches_numbers_and_never_flips() -> None:
     card = card_of("offline")
-    assert share("offline", "must_not_rise") == 0.0
-    assert differs_from_noise(card.family("must_fall"))
+    assert share("offline", "attacks") == 0.0
+    assert differs_from_noise(card.family("faults"))
     assert (edit("offline", "number").rate.value or 0) >= 0.5
     assert card.unchanged.flips.value == 0.0
     assert differs_from_noise(edit("offline", "polite_sentence"))  # its weakness: courtesy in other words

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from groundjudge import ReplyError, load_rubric
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 
 KINDS = {
     "tags": "groundedness",

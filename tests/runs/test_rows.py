@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import FileFormat, count_rows, read_rows
 

@@ -15,9 +15,9 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Status, Text
 
 from groundjudge import ModelError, Reply, Request, Usage, Verdict, arun, run
-from groundjudge.model import Model
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.rubric.model import Model
 from groundjudge.runs.budget import Budget
 from groundjudge.runs.throttle import Throttle
 

@@ -1,4 +1,4 @@
-"""The Spark door: the same verdicts as a judge alone, lazily, once per row even when workers are killed."""
+"""Spark: the same verdicts as a judge alone, lazily, once per row even when workers are killed."""
 
 # PySpark is only partly typed:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from adapters_table import JUDGES, fields_of, judge_of
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
-from doors_table import JUDGES, fields_of, judge_of
 from pyspark.sql import DataFrame, SparkSession
 from standin_openai import StandIn, Status
 
@@ -113,9 +113,9 @@ def test_mistakes_are_reported_at_once(
 
 def test_key_in_a_judge_is_refused_at_once(spark: SparkSession) -> None:
     judge = load("groundedness", model=OpenAIModel("m", api_key="sk-secret"))
-    for door in (judged, keyed):
+    for adapter in (judged, keyed):
         with pytest.raises(Exception, match="set OPENAI_API_KEY and") as raised:
-            door(frame(spark, rows(1)), judge)
+            adapter(frame(spark, rows(1)), judge)
         assert "sk-secret" not in str(raised.value)
 
 

@@ -86,9 +86,9 @@ from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import judged, keyed
-from groundjudge.arrow import judge_batches, schema_of
-from groundjudge.arrow import keyed as keyed_batches
 from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
+from groundjudge.runs.arrow import judge_batches, schema_of
+from groundjudge.runs.arrow import keyed as keyed_batches
 
 
 def a_model(request: Request) -> str:
@@ -240,7 +240,7 @@ def options() -> tuple[RubricOptions, JudgeOptions]:
     return {"threshold": 0.7, "optional": ["query"]}, {"may_be_empty": ["query"], "max_reasks": 2}
 
 
-def doors(path: Path) -> list[object]:
+def adapters(path: Path) -> list[object]:
     return [
         evaluator(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
@@ -318,7 +318,7 @@ def probing(judge: Judge) -> list[Rate]:
     found = assert_type(probe(judge, [{"expect": "pass"}], without=["capitals"], concurrency=4), Probe)
     card: Card = found.card
     unchanged: Unchanged = card.unchanged
-    figures: EditFigures = card.family("must_fall")
+    figures: EditFigures = card.family("faults")
     cases: list[ProbeCase] = [each.trial.original for each in found.worst(1)]
     try:
         probe(judge)

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from groundjudge.analysis.words import Words
-from groundjudge.case import is_list, is_mapping
+from groundjudge.case.case import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from groundjudge.rubric import Rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.scale import folded
 from groundjudge.verdict import Verdict, Vote
 

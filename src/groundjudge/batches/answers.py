@@ -9,9 +9,9 @@ from groundjudge.batches.asking import Answer, Answers, custom_id
 from groundjudge.batches.lines import Result, read_result
 from groundjudge.batches.state import State
 from groundjudge.errors import CaseError
-from groundjudge.model import Model
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 Reader = Callable[[str, str], Result]

@@ -23,7 +23,7 @@ from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.models.chat_model import client_error
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.runs.cost import LIMITS
 from groundjudge.verdict import Usage
 

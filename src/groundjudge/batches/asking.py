@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
-from groundjudge.judge import Step, drive, identity_of, key_of, perform
-from groundjudge.model import Model
-from groundjudge.panel import AnyJudge, Panel
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.judging.judge import Step, drive, identity_of, key_of, perform
+from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Verdict
 
@@ -85,7 +85,7 @@ def asks_of(
     """What must be asked, for each judge and row that it applies to; () where nothing must.
 
     Args:
-        judges: the judges; panels must ask for all votes, see `asking_all`.
+        judges: the judges; panels must ask for all votes, see `with_all_votes`.
         rows: the cases.
         answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
         previous: looks up the verdicts that are there already.
@@ -96,7 +96,7 @@ def asks_of(
             yield tuple(ask for ask in asks if not (ask.why and ask.why.code == "bad_request"))
 
 
-def asking_all(judge: AnyJudge) -> AnyJudge:
+def with_all_votes(judge: AnyJudge) -> AnyJudge:
     """The judge; a panel that asks for all votes at once, since a batch cannot wait for the first two."""
     return replace(judge, stop="never") if isinstance(judge, Panel) else judge
 

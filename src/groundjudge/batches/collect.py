@@ -11,8 +11,8 @@ from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.batches.submit import Providers
 from groundjudge.errors import CaseError
-from groundjudge.panel import AnyJudge
-from groundjudge.reply import Reply
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.replies.reply import Reply
 from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Verdict
 
@@ -111,7 +111,7 @@ def verdicts_in(  # noqa: PLR0913  independent options
 
     Args:
         answers: the answers.
-        judges: the judges; panels must ask for all votes (`asking_all`).
+        judges: the judges; panels must ask for all votes (`with_all_votes`).
         rows: the cases.
         collected: counts what is missing.
         previous: looks up the verdicts that are there already; they are yielded too.

@@ -6,11 +6,11 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 
 from groundjudge.batches.answers import answers_in, keep_lines, read_line
-from groundjudge.batches.asking import asking_all, asks_of
+from groundjudge.batches.asking import asks_of, with_all_votes
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.state import State
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Verdict
 
@@ -68,4 +68,4 @@ def verdicts_of(
 
 
 def _listed(judges: AnyJudge | Sequence[AnyJudge]) -> list[AnyJudge]:
-    return [*map(asking_all, checked(judges, 1))]
+    return [*map(with_all_votes, checked(judges, 1))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from groundjudge.batches.openai import openai_batches
 from groundjudge.batches.provider import Provider
-from groundjudge.model import Model
 from groundjudge.models.chat_model import LangChainModel
+from groundjudge.rubric.model import Model
 
 
 def batches_of(model: Model) -> Provider:

@@ -16,8 +16,8 @@ from groundjudge.batches.asking import Answers, Ask, asks_of
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import ModelError, ReplyError
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.backoff import wait_before
-from groundjudge.panel import AnyJudge
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
@@ -114,7 +114,7 @@ def plan(  # noqa: PLR0913  independent options
 
     Args:
         state: the state of the run.
-        judges: the judges; panels must ask for all votes (`asking_all`).
+        judges: the judges; panels must ask for all votes (`with_all_votes`).
         rows: the cases.
         providers: the provider of each model.
         answers: the answers of earlier rounds.

@@ -36,8 +36,8 @@ from groundjudge.cli.verdict_output import (
     status_of,
 )
 from groundjudge.errors import ModelError
+from groundjudge.judging.panel import models_of, with_models
 from groundjudge.models.exchange import TRANSIENT
-from groundjudge.panel import models_of, with_models
 from groundjudge.runs.file_run import write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.run import run as run_judges

@@ -12,7 +12,7 @@ from groundjudge.batches.answers import answers_in, keep_lines, read_line, usage
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.state import State
 from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, rubric_options
+from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     EmptyResponseChoice,
@@ -41,7 +41,7 @@ from groundjudge.cli.verdict_output import (
     refuse_parquet,
     status_of,
 )
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import Rows, write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
@@ -89,7 +89,7 @@ def read(  # noqa: PLR0913  one per option
         refuse_parquet(out)
         if out != STDIO:
             refuse_to_overwrite("--out", out, [*inputs, *(("a file of results", path) for path in results)])
-        wanted = Wanted(
+        wanted = JudgeSelection(
             judge,
             model,
             panel,

@@ -10,7 +10,7 @@ import typer
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, rubric_options
+from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -41,7 +41,7 @@ from groundjudge.cli.submitted import (
 )
 from groundjudge.cli.verdict_output import check_paths, fail_without_rows, previous_verdicts, refuse_parquet
 from groundjudge.errors import CaseError
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.rows import STDIO
 
@@ -83,7 +83,7 @@ def submit(  # noqa: PLR0913  one per option
         refuse_parquet(out)
         refuse_to_overwrite("--out", out, [("the file of cases", cases), *prompt_files(judge or names())])
         check_paths(cases, out)
-        wanted = Wanted(
+        wanted = JudgeSelection(
             judge,
             model,
             panel,

@@ -13,7 +13,7 @@ import typer
 from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL
 from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, rubric_options
+from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -31,7 +31,7 @@ from groundjudge.cli.options import (
 from groundjudge.cli.screen import fail, report_errors
 from groundjudge.cli.submitted import batch_judges
 from groundjudge.cli.verdict_output import check_folder, fail_without_rows, refuse_parquet
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.rows import STDIO
 
@@ -70,7 +70,7 @@ def write(  # noqa: PLR0913  one per option
     second file with --answered results.jsonl.
     """
     with report_errors():
-        wanted = Wanted(
+        wanted = JudgeSelection(
             judge,
             model,
             panel,

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.batches.asking import asking_all
+from groundjudge.batches.asking import with_all_votes
 from groundjudge.cli.estimates import show_estimates
-from groundjudge.cli.judging import Wanted, judges_of, rubric_options
+from groundjudge.cli.judging import JudgeSelection, judges_of, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
@@ -28,9 +28,9 @@ from groundjudge.cli.options import (
 from groundjudge.cli.prices import prices_of
 from groundjudge.cli.screen import report_errors
 from groundjudge.errors import ModelError
-from groundjudge.model import Model
 from groundjudge.models.function import FunctionModel
-from groundjudge.rubric import Request
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import BATCH_SHARE
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
@@ -67,10 +67,10 @@ def estimate(  # noqa: PLR0913  one per option
     with report_errors():
         prices = prices_of(price_in, price_out)
         options = rubric_options(weighted=weighted, structured=structured)
-        wanted = Wanted(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
+        wanted = JudgeSelection(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
         judges = judges_of(wanted, _never_asked)
         if batch:
-            judges = [*map(asking_all, judges)]
+            judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
         rubrics = [rubric for judge in judges for rubric in judge.rubrics]
         found = estimates_of(judges, read_rows(cases, file_format, where_of(paths, rubrics)))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from groundjudge.cli.screen import fail
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.rows import STDIO
 
 

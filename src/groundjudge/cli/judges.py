@@ -8,7 +8,7 @@ import typer
 
 from groundjudge.cli.options import judge_names
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.rubric import Rubric, load_rubric, names
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 
 
 def judges(

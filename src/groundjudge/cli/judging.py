@@ -8,20 +8,20 @@ from typing import Any
 
 from groundjudge.cli.options import MODELS
 from groundjudge.cli.screen import fail
-from groundjudge.judge import Judge
-from groundjudge.loading import load
-from groundjudge.model import Model
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import load
+from groundjudge.judging.panel import AnyJudge, Stop, panel, repeated
+from groundjudge.judging.votes import Rule
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.lookup import as_model
-from groundjudge.options import EmptyResponse, RubricOptions, Structured
-from groundjudge.panel import AnyJudge, Stop, panel, repeated
-from groundjudge.rubric import names
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.run import named_twice
-from groundjudge.votes import Rule
 
 
 @dataclass(frozen=True)
-class Wanted:
+class JudgeSelection:
     """The judges that the options ask for.
 
     Attributes:
@@ -61,7 +61,7 @@ def cached_model(name: str, cache: str | None) -> Model:
     return CachedModel(model, cache) if cache else model
 
 
-def judges_of(wanted: Wanted, model_of: Callable[[str], Model]) -> list[AnyJudge]:
+def judges_of(wanted: JudgeSelection, model_of: Callable[[str], Model]) -> list[AnyJudge]:
     """The judges: one for each name, or one panel of several prompts.
 
     Exit if the options contradict each other, or if it is not clear who is to vote.
@@ -86,7 +86,7 @@ def judges_of(wanted: Wanted, model_of: Callable[[str], Model]) -> list[AnyJudge
     return judges
 
 
-def _voting(wanted: Wanted, by_name: Sequence[Sequence[Judge]]) -> list[AnyJudge]:
+def _voting(wanted: JudgeSelection, by_name: Sequence[Sequence[Judge]]) -> list[AnyJudge]:
     """The judges as they vote; `by_name` has a row for each name, and in it a judge for each model."""
     given: dict[str, Any] = {"rule": wanted.rule, "stop": wanted.stop}
     votes = {option: choice for option, choice in given.items() if choice is not None}
@@ -99,7 +99,7 @@ def _voting(wanted: Wanted, by_name: Sequence[Sequence[Judge]]) -> list[AnyJudge
     return [panel([judge for (judge,) in by_name], **votes)]
 
 
-def _fault(wanted: Wanted) -> str:
+def _fault(wanted: JudgeSelection) -> str:
     """Why the options make no judges; "" if they do."""
     n_models, n_judges = len(wanted.models or ()), len(wanted.names)
     votes = wanted.is_panel or wanted.repeats

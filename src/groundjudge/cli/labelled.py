@@ -13,7 +13,7 @@ from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.words import words_in
 from groundjudge.cli.screen import fail
 from groundjudge.cli.verdicts import VerdictFile
-from groundjudge.rubric import load_rubric
+from groundjudge.rubric.rubric import load_rubric
 
 JudgeFile: TypeAlias = Annotated[
     str | None,

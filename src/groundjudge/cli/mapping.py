@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-from groundjudge.case import ALIASES, FIELD_NAMED
+from groundjudge.case.case import ALIASES, FIELD_NAMED
+from groundjudge.case.mapped import Where
 from groundjudge.cli.screen import fail
-from groundjudge.rubric import Rubric
-from groundjudge.runs.mapped import Where
+from groundjudge.rubric.rubric import Rubric
 
 MORE_FIELDS = ("id", "judges")
 """What a row can hold besides the fields that prompts show."""
@@ -22,7 +22,7 @@ def where_of(options: Sequence[str] | None, rubrics: Iterable[Rubric] | None = N
         rubrics: what will judge the cases: their own inputs are fields too. None: not known, so that a name
             that resembles no field can be an input of theirs.
     """
-    own = [each.name for rubric in rubrics or () for each in rubric.inputs if each.is_own]
+    own = [each.name for rubric in rubrics or () for each in rubric.inputs if each.is_custom]
     where: dict[str, str] = {}
     for option in options or ():
         name, _, path = option.partition("=")

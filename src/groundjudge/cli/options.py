@@ -6,11 +6,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from groundjudge.options import EmptyResponse, Structured
-from groundjudge.panel import Stop
-from groundjudge.rubric import names
+from groundjudge.judging.panel import Stop
+from groundjudge.judging.votes import Rule
+from groundjudge.rubric.options import EmptyResponse, Structured
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.rows import FileFormat
-from groundjudge.votes import Rule
 
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '

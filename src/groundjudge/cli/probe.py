@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, cached_model, judges_of
+from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     MODELS,
@@ -46,7 +46,7 @@ from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
 from groundjudge.probe.judging import plan_of, result_of
 from groundjudge.probe.plan import asked_twice, cases_to_judge
-from groundjudge.rubric import load_rubric
+from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import write_verdicts
 from groundjudge.runs.outcome import Outcome
@@ -137,7 +137,7 @@ def probe(  # noqa: PLR0913  one per option
             return
         _check_outputs({"--out": out, "--card": card, "--cache": cache}, judge, cases)
         refuse_parquet(out)
-        wanted = Wanted([judge], [model] if model else None)
+        wanted = JudgeSelection([judge], [model] if model else None)
         (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally([loaded.name]), previous=previous)
@@ -188,8 +188,8 @@ class PlannedCases:
 
 def limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
     """Which limits a judge does not meet, in words; what could not be measured meets none."""
-    detected = card.family("must_fall").rate.value
-    attacks = [each for each in card.edits if each.family == "must_not_rise" and each.rate.value is not None]
+    detected = card.family("faults").rate.value
+    attacks = [each for each in card.edits if each.family == "attacks" and each.rate.value is not None]
     strongest = max(attacks, key=lambda each: each.rate.value or 0.0, default=None)
     success = strongest.rate.value if strongest else None
     missed: list[str] = []

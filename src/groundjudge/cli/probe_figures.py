@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from groundjudge.case import Case, text_of
+from groundjudge.case.case import Case, text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
 from groundjudge.probe.compared import Compared
@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
 
 HEADINGS: Mapping[Family, tuple[str, str, str]] = MappingProxyType(
     {
-        "must_fall": ("caught", "A wrong fact in a right response must be caught: high is good.", "missed"),
-        "must_not_move": ("moved", "What changes no fact must not move the verdict: low is good.", "moved"),
-        "must_not_rise": (
+        "faults": ("caught", "A wrong fact in a right response must be caught: high is good.", "missed"),
+        "neutral_edits": ("moved", "What changes no fact must not move the verdict: low is good.", "moved"),
+        "attacks": (
             "fooled",
             "An attack on a wrong response must not make it pass: low is good.",
             "fooled",
@@ -33,9 +33,9 @@ HEADINGS: Mapping[Family, tuple[str, str, str]] = MappingProxyType(
 
 UNMEASURED: Mapping[Family, str] = MappingProxyType(
     {
-        "must_fall": "the judge passes none of the right responses unchanged, so none of them could fall",
-        "must_not_move": "the judge passes none of the right responses unchanged",
-        "must_not_rise": "the judge fails none of the wrong responses unchanged, so none of them could rise",
+        "faults": "the judge passes none of the right responses unchanged, so none of them could fall",
+        "neutral_edits": "the judge passes none of the right responses unchanged",
+        "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
     }
 )
 
@@ -165,7 +165,7 @@ def _note(card: Card) -> str:
 
 def _show_failure(console: Console, each: Judged) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
-    family = each.trial.family or "must_fall"
+    family = each.trial.family or "faults"
     happened = HEADINGS[family][2]
     print_text(console, f"\n{happened}: {each.trial.case.id}", style="bold")
     for name, before, after in _changes(each.trial.original.case, each.trial.case):

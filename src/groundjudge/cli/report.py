@@ -12,7 +12,7 @@ import typer
 from groundjudge.analysis.joined import join
 from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
 from groundjudge.analysis.words import words_of
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.labelled import JudgeFile, in_words_of

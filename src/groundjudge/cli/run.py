@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.judging import Wanted, cached_model, judges_of, rubric_options
+from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CacheFile,
@@ -50,7 +50,7 @@ from groundjudge.cli.verdict_output import (
     status_of,
     write_table,
 )
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
@@ -129,7 +129,7 @@ def run(  # noqa: PLR0913  one per option
         for each in {lines, out}:
             _check_outputs(cases, judge or names(), each, cache)
         options = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
-        wanted = Wanted(judge, model, panel, repeats, rule, stop, options)
+        wanted = JudgeSelection(judge, model, panel, repeats, rule, stop, options)
         judges = judges_of(wanted, partial(cached_model, cache=cache))
         check_paths(cases, out)
         where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])

@@ -8,7 +8,7 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from groundjudge.cli.screen import PIPED_WIDTH, as_options, print_text
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import FieldPaths, FormatChoice, judge_names
 from groundjudge.cli.screen import fail, printable, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.rubric import load_rubric
+from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of, id_of
 

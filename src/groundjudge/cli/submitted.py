@@ -12,15 +12,15 @@ from uuid import uuid4
 import typer
 
 from groundjudge.batches.answers import answers_in
-from groundjudge.batches.asking import Answers, asking_all
+from groundjudge.batches.asking import Answers, with_all_votes
 from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
-from groundjudge.cli.judging import Wanted, judges_of
+from groundjudge.cli.judging import JudgeSelection, judges_of
 from groundjudge.cli.screen import fail, print_text, printable
+from groundjudge.judging.panel import AnyJudge, models_of
 from groundjudge.models.lookup import as_model
-from groundjudge.panel import AnyJudge, models_of
-from groundjudge.rubric import names
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.resume import lock
@@ -73,9 +73,9 @@ class Submitted:
         return self.providers[model].read(line)
 
 
-def batch_judges(wanted: Wanted) -> tuple[AnyJudge, ...]:
+def batch_judges(wanted: JudgeSelection) -> tuple[AnyJudge, ...]:
     """The judges that the options ask for; panels ask for all votes at once."""
-    return tuple(map(asking_all, judges_of(wanted, as_model)))
+    return tuple(map(with_all_votes, judges_of(wanted, as_model)))
 
 
 def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
@@ -90,7 +90,7 @@ def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
 
 
 def settings_of(
-    wanted: Wanted,
+    wanted: JudgeSelection,
     judges: Sequence[AnyJudge],
     cases: str,
     file_format: FileFormat | None,
@@ -141,7 +141,7 @@ def submitted(state: State, out: str) -> Submitted:
     if "run" not in settings:
         message = f"{state.path} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, state.path)
-    judges = batch_judges(Wanted(**settings["wanted"]))
+    judges = batch_judges(JudgeSelection(**settings["wanted"]))
     check_same_run(state, judges)
     cases, file_format, where = settings["cases"], settings["format"], settings["where"]
     return Submitted(state, out, judges, cases, file_format, where, providers_of(judges))

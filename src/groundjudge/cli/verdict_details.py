@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from groundjudge.case import Document
+from groundjudge.case.case import Document
 from groundjudge.cli.screen import as_options, print_text
 from groundjudge.verdict import Evidence, Part, Verdict, Vote
 

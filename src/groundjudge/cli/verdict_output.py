@@ -9,7 +9,7 @@ from pathlib import Path
 
 from groundjudge.cli.screen import INCOMPLETE, fail
 from groundjudge.errors import ModelError
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from groundjudge.case import Document
+from groundjudge.case.case import Document
 from groundjudge.evidence.exact import is_found_whole, variants
 from groundjudge.evidence.skeleton import skeleton
 from groundjudge.evidence.sources import Sources

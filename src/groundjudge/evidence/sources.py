@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
-from groundjudge.case import Document
+from groundjudge.case.case import Document
 from groundjudge.evidence.edges import UNSPACED
 from groundjudge.evidence.skeleton import Skeleton, skeleton
 from groundjudge.evidence.work import SCANNED, Work

@@ -19,8 +19,8 @@ from typing import Any
 
 from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.lookup import ModelLike, as_model
-from groundjudge.reply import Reply, Token
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply, Token
+from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 LAYOUT = 1

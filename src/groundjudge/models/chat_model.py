@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 from groundjudge.errors import ModelError, code_of_status
 from groundjudge.models.pickled import not_pickled, same
-from groundjudge.models.refused import refused
 from groundjudge.models.threads import in_a_thread
-from groundjudge.reply import Reply, reply_of
-from groundjudge.rubric import Request
+from groundjudge.models.unsupported_parameters import refused
+from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.rubric import Request
 
 ERROR_KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of a client's exception classes."""

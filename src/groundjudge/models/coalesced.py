@@ -12,9 +12,9 @@ from hashlib import sha256
 from threading import Lock, get_ident
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 KEPT = 256

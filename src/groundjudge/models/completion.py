@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from groundjudge.reply import Reply, reply_of
+from groundjudge.replies.reply import Reply, reply_of
 
 
 def completion_of(answer: object) -> Any:  # noqa: ANN401  what JSON can hold

@@ -10,8 +10,8 @@ from typing import Any, NoReturn, Protocol, cast
 from groundjudge.models.chat_model import BY_NAME
 from groundjudge.models.function import FunctionModel, state_of
 from groundjudge.models.pickled import not_pickled, same
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
 

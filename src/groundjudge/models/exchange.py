@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.backoff import wait_before
 from groundjudge.models.completion import completion_of
-from groundjudge.models.refused import LEFT_OUT, LOGPROBS, accepted, looser_format, refused
-from groundjudge.reply import Reply, reply_of
+from groundjudge.models.unsupported_parameters import LEFT_OUT, LOGPROBS, accepted, looser_format, refused
+from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:
-    from groundjudge.rubric import Request
+    from groundjudge.rubric.rubric import Request
 
 log = logging.getLogger(__name__)
 

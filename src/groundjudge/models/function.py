@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 from groundjudge.errors import ModelError
 from groundjudge.models.threads import in_a_thread
-from groundjudge.reply import Reply, reply_of
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.rubric import Request
 
 Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model
 from groundjudge.models.chat_model import ChatModel, LangChainModel
 from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
 from groundjudge.models.function import Answer, FunctionModel
+from groundjudge.rubric.model import Model
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '

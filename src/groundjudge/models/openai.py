@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeIs
 
-    from groundjudge.reply import Reply
-    from groundjudge.rubric import Request
+    from groundjudge.replies.reply import Reply
+    from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
 

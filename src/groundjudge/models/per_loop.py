@@ -29,7 +29,7 @@ C = TypeVar("C", bound=Client)
 
 
 @dataclass(frozen=True)
-class Kept(Generic[C]):
+class LoopClient(Generic[C]):
     """A client, the generator that closes it, and the id of the thread in which its loop ran."""
 
     client: C
@@ -49,7 +49,7 @@ class PerLoop(Generic[C]):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[asyncio.AbstractEventLoop, Kept[C]] = {}
+        self._kept: dict[asyncio.AbstractEventLoop, LoopClient[C]] = {}
         weakref.finalize(self, _close_all, self._kept)  # also called when the interpreter exits
 
     async def client(self, make: Callable[[], C]) -> C:
@@ -64,7 +64,7 @@ class PerLoop(Generic[C]):
         with self._lock:
             for ended in [loop for loop in self._kept if loop.is_closed()]:
                 _close_without_loop(self._kept.pop(ended).client)
-            self._kept[loop] = Kept(client, lifetime)
+            self._kept[loop] = LoopClient(client, lifetime)
         return client
 
 
@@ -80,7 +80,7 @@ async def _end(lifetime: AsyncGenerator[None, None]) -> None:
     await lifetime.aclose()
 
 
-def _close_all(clients: Mapping[asyncio.AbstractEventLoop, Kept[C]]) -> None:
+def _close_all(clients: Mapping[asyncio.AbstractEventLoop, LoopClient[C]]) -> None:
     for loop, kept in clients.items():
         if loop.is_closed():
             _close_without_loop(kept.client)

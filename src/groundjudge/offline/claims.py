@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import cast
 
-from groundjudge.case import Case, Document, Message
+from groundjudge.case.case import Case, Document, Message
 from groundjudge.offline.readings import Reading
 from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import Sources, Support, model, support

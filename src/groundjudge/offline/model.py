@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
 from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts, with_authority
 from groundjudge.offline.readings import reader
 from groundjudge.offline.reasons import SUPPORTED, reason
 from groundjudge.offline.support import Sources, Support, index, model
 from groundjudge.replies import PartReading, Reading
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request, Rubric, label_of
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request, Rubric, label_of
 
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")

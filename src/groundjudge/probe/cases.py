@@ -9,9 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
-from groundjudge.rubric import Rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import Row, case_of
 
@@ -121,7 +121,7 @@ def check_labels(cases: Iterable[ProbeCase]) -> None:
         raise ProbeError("no_cases", "there are no cases: a probe needs right and wrong responses")
     for is_right, code, what in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
         if is_right not in labels:
-            families = "must_fall and must_not_move" if is_right else "must_not_rise"
+            families = "faults and neutral_edits" if is_right else "attacks"
             message = (
                 f"no case is labelled {what} (expect: {what}), and {families} would have nothing to edit"
             )

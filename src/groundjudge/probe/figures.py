@@ -11,10 +11,10 @@ from math import comb, sqrt
 from typing import Literal, TypeAlias
 
 from groundjudge.errors import WHAT_IS_WRONG
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeCase, ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
-from groundjudge.rubric import Rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
 from groundjudge.version import __version__
 
@@ -50,8 +50,8 @@ class EditFigures(Frozen):
     Attributes:
         family: the family of the edit.
         edit: its name; "" for the whole family.
-        rate: the share of edited cases whose fault was caught (must_fall), whose verdict moved
-            (must_not_move), or that fooled the judge (must_not_rise). The interval of a family takes the
+        rate: the share of edited cases whose fault was caught (faults), whose verdict moved
+            (neutral_edits), or that fooled the judge (attacks). The interval of a family takes the
             edits of one case as one observation.
         noise: the share for which the same can be said of the second judging of the unchanged case.
         p: of the exact McNemar test of `rate` against `noise`; None without observations. Each case counts
@@ -165,9 +165,9 @@ class Judged:
     def happened(self, verdict: Verdict) -> bool:
         """Whether a verdict differs from the first one as this family of edits is about."""
         match self.trial.family:
-            case "must_fall":
+            case "faults":
                 return is_caught(self.first, verdict, graded=self.graded)
-            case "must_not_move":
+            case "neutral_edits":
                 return (passes(verdict), verdict.label) != (passes(self.first), self.first.label)
             case _:
                 return passes(verdict)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypedDict, Unpack
 
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
 from groundjudge.probe.figures import Card, Judged, card, judged
 from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, cases_to_judge, plan
-from groundjudge.rubric import Rubric
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.outage import OnOutage
 from groundjudge.runs.run import Previous, Row, run
 from groundjudge.verdict import Verdict
@@ -53,7 +53,7 @@ class Probe:
             each
             for each in self.judged
             if each.trial.family == family and each.is_fit and each.verdict.status != "error"
-            if each.event is (family != "must_fall")
+            if each.event is (family != "faults")
         ]
         failures.sort(key=_badness, reverse=True)
         first = {each.trial.original.case.id: each for each in reversed(failures)}
@@ -114,4 +114,4 @@ def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Pr
 def _badness(each: Judged) -> float:
     """How far a verdict is from what it should be."""
     score, first = each.verdict.score or 0.0, each.first.score or 0.0
-    return abs(score - first) if each.trial.family == "must_not_move" else score
+    return abs(score - first) if each.trial.family == "neutral_edits" else score

@@ -9,23 +9,23 @@ from itertools import product
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from groundjudge.case import Case
-from groundjudge.model import Model
-from groundjudge.panel import AnyJudge, with_models
-from groundjudge.probe import must_fall, must_not_move, must_not_rise
+from groundjudge.case.case import Case
+from groundjudge.judging.panel import AnyJudge, with_models
+from groundjudge.probe import attacks, faults, neutral_edits
 from groundjudge.probe.cases import ProbeCase, ProbeError
 from groundjudge.probe.edit import Edit, suiting
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request, Rubric
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request, Rubric
 
-Family: TypeAlias = Literal["must_fall", "must_not_move", "must_not_rise"]
-FAMILIES: tuple[Family, ...] = ("must_fall", "must_not_move", "must_not_rise")
+Family: TypeAlias = Literal["faults", "neutral_edits", "attacks"]
+FAMILIES: tuple[Family, ...] = ("faults", "neutral_edits", "attacks")
 
 EDITS: Mapping[Family, Callable[[Rubric], Mapping[str, Edit]]] = MappingProxyType(
     {
-        "must_fall": lambda _: must_fall.EDITS,
-        "must_not_move": lambda _: must_not_move.EDITS,
-        "must_not_rise": must_not_rise.edits,
+        "faults": lambda _: faults.EDITS,
+        "neutral_edits": lambda _: neutral_edits.EDITS,
+        "attacks": attacks.edits,
     }
 )
 """The edits of each family; the attacks need the judge's reply format."""
@@ -75,7 +75,7 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
 
     Args:
         rubric: the judge's rubric; nothing is asked.
-        cases: right responses are edited by `must_fall` and `must_not_move`, wrong ones by `must_not_rise`.
+        cases: right responses are edited by `faults` and `neutral_edits`, wrong ones by `attacks`.
         without: names of edits to leave out, because the judge's prompt rates them differently.
 
     Raises:
@@ -89,7 +89,7 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
     for family in FAMILIES:
         chosen = {name: edit for name, edit in suiting(tables[family], rubric).items() if name not in without}
         edits[family] = list(chosen)
-        fitting = [each for each in cases if each.is_right is (family != "must_not_rise")]
+        fitting = [each for each in cases if each.is_right is (family != "attacks")]
         for (name, edit), each in product(chosen.items(), fitting):
             edited = edit(each.case)
             if edited is None or edited == each.case:

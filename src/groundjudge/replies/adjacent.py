@@ -17,8 +17,8 @@ from groundjudge.replies.labelled import Field, fields, first_line, label_patter
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import is_placeholder
 from groundjudge.replies.reading import PartReading, Reading
+from groundjudge.replies.reply import Reply
 from groundjudge.replies.score import decimal, ends_in_number, number, on_scale, written
-from groundjudge.reply import Reply
 from groundjudge.scale import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")

@@ -12,7 +12,7 @@ from groundjudge.replies.labelled import Field, fields, first_line, label_patter
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, may_go_on, one_mark
 from groundjudge.replies.reading import Reading
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 LABELS = label_pattern(

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundjudge.case import is_mapping
+from groundjudge.case.case import is_mapping
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, json_mark, mark
 from groundjudge.replies.reading import Reading, Span
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 OBJECT = re.compile(r"\{")

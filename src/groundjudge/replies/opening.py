@@ -6,7 +6,7 @@ import re
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import Folded, fold
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 
 # The finish reasons of OpenAI, Anthropic, Gemini, Mistral and Bedrock.
 CUT_OFF = frozenset(

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
+from groundjudge.replies.reply import Reply
 from groundjudge.replies.score import EMPHASIS, ends_in_number, number, on_scale, written
-from groundjudge.reply import Reply
 from groundjudge.scale import Scale
 
 PLACEHOLDER = re.compile(

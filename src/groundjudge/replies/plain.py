@@ -10,7 +10,7 @@ from groundjudge.errors import ReplyError
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, mark
 from groundjudge.replies.reading import Reading
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 NOTHING = re.compile(r"(?!)")

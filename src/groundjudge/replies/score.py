@@ -8,7 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from groundjudge.errors import ReplyError
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import BRACKETS, Scale
 
 EMPHASIS = re.compile(r"[*_`]")

@@ -15,7 +15,7 @@ from groundjudge.replies.labelled import Field, fields, first_line, label_patter
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, one_mark
 from groundjudge.replies.reading import PartReading, Reading
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 LABELS = label_pattern(

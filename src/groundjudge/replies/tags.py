@@ -12,7 +12,7 @@ from groundjudge.replies.folded import Folded
 from groundjudge.replies.opening import is_cut_off, opened, unread
 from groundjudge.replies.place import Mark, is_placeholder, one_mark
 from groundjudge.replies.reading import Reading
-from groundjudge.reply import Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
 UNTAGGED = str.maketrans("<>", "‹›")

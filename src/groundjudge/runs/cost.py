@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.panel import AnyJudge, Panel
-from groundjudge.rubric import Request, Rubric
+from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.judging.votes import FIRST_VOTES
+from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict
-from groundjudge.votes import FIRST_VOTES
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -104,7 +104,9 @@ class _Count:
 
     def add(self, case: Case) -> None:
         try:
-            requests = [rubric.ask(case) for rubric in self.rubrics if not rubric.verdict_without_call(case)]
+            requests = [
+                rubric.ask(case) for rubric in self.rubrics if not rubric.blank_response_verdict(case)
+            ]
         except GroundjudgeError:
             self.n_error += 1
             return

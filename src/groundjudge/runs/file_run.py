@@ -11,9 +11,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from groundjudge.case import ALIASES, RESERVED, Case, Document
+from groundjudge.case.case import ALIASES, RESERVED, Case, Document
+from groundjudge.case.mapped import Where
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.runs.mapped import Where
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 
 FIRST_PAUSE = 1.0
 """Seconds before a request is sent again; each further pause of the same request is twice as long."""

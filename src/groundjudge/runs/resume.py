@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 from pydantic import ValidationError
 
-from groundjudge.case import Case
+from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.panel import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import Verdict
 
 

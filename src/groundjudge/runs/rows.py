@@ -14,10 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case import FIELD_NAMED, is_list
+from groundjudge.case.case import FIELD_NAMED, is_list
+from groundjudge.case.mapped import Paths, Where, mapped
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
-from groundjudge.runs.mapped import Paths, Where, mapped
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""

@@ -27,14 +27,14 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
-from groundjudge.case import Case, well_formed
+from groundjudge.case.case import Case, well_formed
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judge import Step, aperform, error_verdict
-from groundjudge.model import Model
+from groundjudge.judging.judge import Step, aperform, error_verdict
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.threads import ThreadPerCall
-from groundjudge.panel import AnyJudge
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request, Rubric, names
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request, Rubric, names
 from groundjudge.runs.budget import Budget
 from groundjudge.runs.outage import OnOutage
 from groundjudge.runs.throttle import Throttle

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 
 from groundjudge.errors import ModelError
-from groundjudge.model import Model
 from groundjudge.models.backoff import wait_before
-from groundjudge.reply import Reply
-from groundjudge.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 from groundjudge.runs.budget import Budget
 from groundjudge.runs.outage import Endpoint, OnOutage, endpoint_key
 

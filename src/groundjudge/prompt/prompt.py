@@ -1,0 +1,543 @@
+"""A prompt file: YAML front matter that describes the judge, and the text that is sent to the model.
+
+Prompt files follow the Prompty layout (front matter between `---` lines, then `system:` and `user:`
+sections); Markdown files with front matter and plain templates work too. There is no template
+language: each placeholder is replaced once by its value, and the value is fenced as data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from groundjudge.case.case import (
+    ALIASES,
+    FIELD_NAMED,
+    RESERVED,
+    TOOL_TITLE,
+    Case,
+    Document,
+    Message,
+    is_blank,
+    is_list,
+    is_mapping,
+    text_of,
+    well_formed,
+)
+from groundjudge.errors import CaseError, PromptError
+from groundjudge.prompt.fences import fenced, neutralised
+from groundjudge.scale import Scale
+from groundjudge.verdict import Finite, Frozen, PromptId
+
+FRONT_MATTER = re.compile(
+    r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
+)
+ROLE = re.compile(
+    r"^[^\S\n]*+#?[^\S\n]*+(system|user|assistant|developer)[^\S\n]*:[^\S\n]*$", re.IGNORECASE | re.MULTILINE
+)
+# Text in double braces is a placeholder unless it looks like JSON.
+DOUBLE = re.compile(r"\{\{\s*(?P<name>[#/^&>]?\s*[A-Za-z_][^{}\"':\n]*?)\s*\}\}")
+OWN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""What an input of a prompt's own may be called: the name stands in a tag."""
+TYPES = {"string": "text", "str": "text", "array": "list", "object": "text"}
+"""Prompty's names of input types, and what they are here."""
+
+VALUE_TYPES = {"number": "text", "integer": "text", "boolean": "text"}
+"""The same, of types that no field of a case has."""
+
+TALKS = ("query", "response", "conversation")
+"""The fields that may hold messages. A string in Prompty's sense shows all of them."""
+
+Section = tuple[str, tuple[str, ...]]
+"""A role and its text, split at the placeholders: literal, name, literal, name, ..., literal."""
+
+
+class Input(Frozen):
+    """A field of the case, or an entry of its metadata, that the prompt shows to the model.
+
+    Attributes:
+        name: the name of the placeholder: the field's own name, one of its aliases, or a key of the metadata.
+        type: how the value is written: as text (of messages the last one), as JSON messages, as numbered
+            documents or as a JSON list.
+        required: a case without the field, or with a blank one, is an error.
+        may_be_empty: a required field must be given but may be blank.
+    """
+
+    name: str
+    type: Literal["text", "messages", "documents", "list"] = "text"
+    required: bool = True
+    may_be_empty: bool = False
+
+    @property
+    def field(self) -> str:
+        """The name of the case's field, or the key of the metadata."""
+        return FIELD_NAMED.get(self.name, self.name)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether the input is the prompt's own: it is looked up in the case's metadata."""
+        return self.name not in FIELD_NAMED
+
+    def value(self, case: Case) -> Any:  # noqa: ANN401  any field's value
+        """What a case has for the input; None if it was not given.
+
+        Raises:
+            CaseError: `field_unreadable`: the metadata's value cannot be read as the input's type.
+        """
+        return case.own(self.name, self.type) if self.is_custom else getattr(case, self.field)
+
+
+class ExampleReply(Frozen):
+    """A reply as the model should write it, and the value or values that must be read from it."""
+
+    text: str
+    value: Finite | str | tuple[Finite | str, ...] | Mapping[str, Finite | str]
+
+
+class FrontMatter(BaseModel):
+    """The keys of a prompt file's front matter."""
+
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
+
+    name: str | None = None
+    description: str = ""
+    version: str = "0"
+    authors: Any = None
+    tags: Any = None
+    sample: Any = None
+    model: Mapping[str, Any] = Field(default_factory=dict)
+    inputs: tuple[Input, ...] | None = None
+    reply: Mapping[str, Any] | None = None
+    scale: Scale | None = None
+    levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
+    not_applicable: tuple[Finite, ...] = ()
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    example_reply: ExampleReply | None = None
+
+    @model_validator(mode="after")
+    def _levels_on_scale(self) -> FrontMatter:
+        scale = self.scale
+        off = [value for value in (*self.levels, *self.not_applicable) if scale and not scale.holds(value)]
+        if off:
+            message = f"levels, not_applicable: {off[0]:g} is not on the scale {scale}"
+            raise ValueError(message)
+        return self
+
+
+class Prompt(Frozen):
+    """A prompt file that has been read and checked.
+
+    Attributes:
+        name: the judge's name; the file's stem if the front matter gives none.
+        description: one sentence that says what the judge rates.
+        version: the version of the prompt, "0" if the front matter gives none.
+        sha256: the hash of the file's text, as hex digits; line endings do not change it.
+        sections: the messages, split at their placeholders.
+        inputs: what the prompt shows of a case, one for each placeholder.
+        parameters: sampling parameters by their names in the chat completions API.
+        reply: the reply format and its options, or None if the file names none.
+        scale: the scale of the value in the reply, or None if the file names none.
+        levels: the highest value of each level -> the level's label.
+        not_applicable: the values that mean that there is nothing to judge.
+        threshold: the score, 0..1, from which a response passes.
+        example_reply: an example that the reply format must read correctly.
+        path: the file, for error messages.
+    """
+
+    name: str
+    description: str
+    version: str
+    sha256: str
+    sections: tuple[Section, ...]
+    inputs: tuple[Input, ...]
+    parameters: Mapping[str, Any]
+    reply: Mapping[str, Any] | None
+    scale: Scale | None
+    levels: Mapping[float, str]
+    not_applicable: tuple[float, ...]
+    threshold: float
+    example_reply: ExampleReply | None
+    path: str
+
+    @classmethod
+    def read(cls, path: str | Path) -> Prompt:
+        """Read a prompt file and check it.
+
+        Raises:
+            PromptError: the file cannot be read or is not valid; the message names the file and the key.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            message = f"{path}: the prompt file cannot be read: {error}"
+            raise PromptError("unreadable_prompt", message, str(path)) from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, path: str = "prompt") -> Prompt:
+        """Read a prompt from its text and check it.
+
+        Args:
+            text: the content of a prompt file.
+            path: named in errors; its stem is the judge's name if the front matter gives none.
+
+        Raises:
+            PromptError: as for `read`.
+        """
+        text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
+        head, body = _split(text, path)
+        sections, placeholders = _sections(body, _placeholder(body, head), path)
+        return cls(
+            name=head.name or Path(path).stem,
+            description=head.description,
+            version=head.version,
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            sections=sections,
+            inputs=_inputs(head, placeholders, path),
+            parameters=_parameters(head, path),
+            reply=head.reply,
+            scale=head.scale,
+            levels=head.levels,
+            not_applicable=head.not_applicable,
+            threshold=head.threshold,
+            example_reply=head.example_reply,
+            path=path,
+        )
+
+    @property
+    def id(self) -> PromptId:
+        """The name, version and hash that identify the prompt in a verdict."""
+        return PromptId(name=self.name, version=self.version, sha256=self.sha256)
+
+    def missing(self, case: Case) -> list[Input]:
+        """The required inputs that a case does not have."""
+        return [each for each in self.inputs if _is_missing(each, case)]
+
+    def check(self, case: Case) -> None:
+        """Check that a case has every required input.
+
+        Raises:
+            CaseError: `missing_field`; the message names all fields that are missing, and those that the case
+                has. Its subject is the first that is missing.
+        """
+        missing = self.missing(case)
+        if missing:
+            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
+            places = "; ".join(
+                f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing
+            )
+            has = ", ".join(case.given()) or "nothing"
+            message = f"{self.name} needs {needed}. Give {places}. The case has: {has}"
+            raise CaseError("missing_field", message, missing[0].field)
+
+    def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
+        """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
+
+        Returns:
+            One mapping with `role` and `content` for each section.
+
+        Raises:
+            CaseError: `missing_field`, as for `check`.
+        """
+        self.check(case)
+        fences = {each.name: fenced(each.name, _written(each.value(case), each)) for each in self.inputs}
+        return tuple({"role": role, "content": _filled(pieces, fences)} for role, pieces in self.sections)
+
+    def with_inputs(
+        self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
+    ) -> Prompt:
+        """The prompt with some of its inputs made less strict.
+
+        Args:
+            may_be_empty: the names of inputs that must be given but may be blank.
+            optional: the names of inputs that need not be given.
+
+        Raises:
+            PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
+        """
+        inputs = self.inputs
+        for option, setting, names in (
+            ("may_be_empty", {"may_be_empty": True}, may_be_empty),
+            ("optional", {"required": False}, optional),
+        ):
+            fields = self._fields_named(option, (names,) if isinstance(names, str) else names or ())
+            inputs = tuple(
+                each.model_copy(update=setting) if each.field in fields else each for each in inputs
+            )
+        return self.model_copy(update={"inputs": inputs})
+
+    def _fields_named(self, option: str, names: Sequence[str]) -> set[str]:
+        """The fields that an option names, by the names of placeholders, fields or aliases."""
+        fields = [FIELD_NAMED.get(name, name) for name in names]
+        known = {each.field for each in self.inputs}
+        for name, field in zip(names, fields, strict=True):
+            if field not in known:
+                inputs = ", ".join(each.name for each in self.inputs)
+                message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
+                raise PromptError("unknown_input", message, self.path)
+        return set(fields)
+
+
+def _is_missing(shown: Input, case: Case) -> bool:
+    value = shown.value(case)
+    return shown.required and (value is None or (is_blank(value) and not shown.may_be_empty))
+
+
+def _state(shown: Input, case: Case) -> str:
+    """What is wrong with the value of a missing input."""
+    return "not given" if shown.value(case) is None else "blank"
+
+
+def _places(shown: Input) -> str:
+    """Where an input's value can be given, for error messages."""
+    if shown.is_custom:
+        return f"{shown.name}, as a key of the case's mapping or of its metadata"
+    return " or ".join((shown.field, *ALIASES[shown.field]))
+
+
+def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
+    """A section's text, with the value in place of each placeholder."""
+    return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
+
+
+def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's value
+    """A field of a case as text: documents as numbered blocks, other lists as JSON."""
+    if value is None or value == ():
+        return "[]" if shown.type == "list" else ""
+    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
+        documents = [document for document in value if not is_blank(document)]
+        return "\n".join(_block(number, document) for number, document in enumerate(documents, 1))
+    if shown.type == "text" and shown.field in {"query", "response"}:
+        value = text_of(value, "user" if shown.field == "query" else "assistant")
+    if not isinstance(value, str):
+        items = [_message(item) if isinstance(item, Message) else item for item in value]
+        value = json.dumps(items, ensure_ascii=False)
+    return neutralised(value)
+
+
+def _block(number: int, document: Document) -> str:
+    """A document between its own tags; a tool result is marked as one by its kind and its title."""
+    title = document.title
+    if document.kind == "tool" and not title.startswith(TOOL_TITLE):
+        title = f"{TOOL_TITLE} {title}".strip()
+    kind_attribute = ' kind="tool result"' if document.kind == "tool" else ""
+    title_attribute = f' title="{_attribute(title)}"' if title else ""
+    content = neutralised(document.content.strip())
+    return f'<data-document number="{number}"{kind_attribute}{title_attribute}>\n{content}\n</data-document>'
+
+
+def _attribute(title: str) -> str:
+    """A title that cannot close its quotation marks or its tag."""
+    return " ".join(neutralised(title).translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›"}).split())
+
+
+def _message(message: Message) -> dict[str, Any]:
+    written: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.name:
+        written["name"] = message.name
+    if message.tool_calls:
+        written["tool_calls"] = [dict(call) for call in message.tool_calls]
+    return written
+
+
+def _split(text: str, path: str) -> tuple[FrontMatter, str]:
+    """The front matter, which may be missing, and the text after it."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return FrontMatter(), text
+    if match["head"] is None:
+        message = f"{path}: the front matter has no end: add a second line of ---"
+        raise PromptError("bad_front_matter", message, path)
+    return _front_matter(match["head"], path), match["body"]
+
+
+def _front_matter(head: str, path: str) -> FrontMatter:
+    settings = _yaml_mapping(head, path)
+    if "inputs" in settings:
+        settings["inputs"] = _input_list(settings["inputs"])
+    if "reply" not in settings and isinstance(settings.get("model"), str):
+        del settings["model"]  # other tools put the model's name here
+    unknown = _unknown_keys(settings) if "reply" in settings else []
+    if unknown:
+        raise PromptError("bad_front_matter", f"{path}: unknown key {', '.join(unknown)}", path)
+    try:
+        return FrontMatter.model_validate(settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        message = f"{path}: {key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
+        raise PromptError("bad_front_matter", message, path) from error
+
+
+def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
+    """The keys of the front matter that have a value."""
+    import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
+
+    try:
+        make: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is there: ten times as fast
+        loader = make(f"\n{head}")  # one line down, so that errors name the line of the file
+        root = loader.get_single_node()
+        _refuse_repeated_keys(root)
+        loaded = None if root is None else loader.construct_document(root)
+    except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
+        message = f"{path}: the front matter is not valid YAML: {error}"
+        raise PromptError("bad_front_matter", message, path) from error
+    if loaded is not None and not is_mapping(loaded):
+        raise PromptError("bad_front_matter", f"{path}: the front matter must be a mapping", path)
+    return {key: value for key, value in (loaded or {}).items() if value is not None}
+
+
+def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, which has no types
+    """Raise a ValueError if a mapping has a key twice: YAML would keep the last one only."""
+    nodes: list[Any] = [] if root is None else [root]
+    seen = set[int]()
+    for node in nodes:  # which grows; a node with an anchor can stand in several places
+        if isinstance(node.value, str) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "mapping":
+            _refuse_repeated([key for key, _ in node.value])
+        nodes += [value for _, value in node.value] if node.id == "mapping" else node.value
+
+
+def _refuse_repeated(keys: Sequence[Any]) -> None:
+    names = [str(key.value) for key in keys]
+    for index, key in enumerate(keys):
+        if names[index] in names[:index]:
+            message = f"the key {key.value!r} occurs twice{key.start_mark}"
+            raise ValueError(message)
+
+
+def _input_list(inputs: object) -> object:
+    """The inputs as a list of mappings; other tools' files have names, or a mapping from names.
+
+    Such a mapping gives each name a mapping with its type, or just a sample value.
+    """
+    if is_mapping(inputs):
+        inputs = [
+            {"name": name, **(settings if is_mapping(settings) else {})} for name, settings in inputs.items()
+        ]
+    return [_input_settings(item) for item in inputs] if is_list(inputs) else inputs
+
+
+def _input_settings(item: object) -> object:
+    if isinstance(item, str):
+        return {"name": item}
+    if is_mapping(item) and isinstance(item.get("type"), str):
+        return {**item, "type": _type(item["type"], item.get("name"))}
+    return item
+
+
+def _type(declared: str, name: object) -> str:
+    """An input's type by the name that the file has for it."""
+    field = FIELD_NAMED.get(name) if isinstance(name, str) else None
+    if field in TALKS and TYPES.get(declared) == "text":
+        return "messages"
+    return (TYPES if field else TYPES | VALUE_TYPES).get(declared, declared)
+
+
+def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
+    """The keys that nothing reads, which are probably misspelt."""
+    known = {
+        "model": ("api", "configuration", "parameters", "response"),  # Prompty's
+        "inputs": Input.model_fields,
+        "scale": Scale.model_fields,
+        "example_reply": ExampleReply.model_fields,
+    }
+    unknown = [str(key) for key in settings if key not in FrontMatter.model_fields]
+    for name, keys in known.items():
+        value = settings.get(name)
+        for item in value if is_list(value) else [value]:
+            if is_mapping(item):
+                unknown += [f"{name}.{key}" for key in item if key not in keys]
+    return unknown
+
+
+def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
+    parameters = head.model.get("parameters")
+    if parameters is None:
+        return {}
+    if not is_mapping(parameters):
+        raise PromptError("bad_front_matter", f"{path}: model.parameters must be a mapping", path)
+    return dict(parameters)
+
+
+def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
+    """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
+    if DOUBLE.search(body):
+        return DOUBLE
+    names = {*FIELD_NAMED, *(each.name for each in head.inputs or ())}
+    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, sorted(names)))})\}}")
+
+
+def _sections(
+    body: str, placeholder: re.Pattern[str], path: str
+) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+    """The role sections, split at their placeholders, and the distinct placeholder names in order."""
+    if "{%" in body:
+        message = f"{path}: {{% … %}} is not supported: a prompt is plain text with placeholders"
+        raise PromptError("template_language", message, path)
+    before, *rest = ROLE.split(body)
+    texts = [(role.lower(), text.strip()) for role, text in zip(rest[::2], rest[1::2], strict=True)]
+    if before.strip():
+        texts.insert(0, ("system" if texts else "user", before.strip()))
+    sections = tuple((role, tuple(placeholder.split(text))) for role, text in texts if text)
+    if not sections:
+        raise PromptError("empty_prompt", f"{path}: the prompt has no text", path)
+    names = tuple(dict.fromkeys(name for _, pieces in sections for name in pieces[1::2]))
+    return sections, names
+
+
+def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[Input, ...]:
+    """The inputs that the file declares or, if it declares none, those that its placeholders name."""
+    inputs = head.inputs
+    if inputs is None:
+        inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
+    declared = [each.name for each in inputs]
+    error = _input_error(declared, placeholders, is_declared=head.inputs is not None)
+    if error:
+        code, message = error
+        raise PromptError(code, f"{path}: {message}", path)
+    return inputs
+
+
+def _input_error(
+    declared: Sequence[str], placeholders: Sequence[str], *, is_declared: bool
+) -> tuple[str, str] | None:
+    """The code and message of the first mismatch between inputs, placeholders and a case's fields."""
+    for name in declared:
+        fault = "" if name in FIELD_NAMED else _own_fault(name, placeholders, is_declared=is_declared)
+        if fault:
+            known = ", ".join(FIELD_NAMED)
+            message = (
+                f"the input {name!r} is not a field of a case and {fault}; the fields' names are: {known}"
+            )
+            return "unknown_input", message
+    for name in placeholders:
+        if name not in declared:
+            message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
+            return "unknown_placeholder", message
+    for name in declared:
+        if name not in placeholders:
+            return "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
+    if not placeholders:
+        message = "the text has no placeholder such as {{response}}: the model would not see the case"
+        return "no_placeholder", message
+    return None
+
+
+def _own_fault(name: str, placeholders: Sequence[str], *, is_declared: bool) -> str:
+    """Why a name that is no field's can be no input of the prompt's own either; "" if it can."""
+    if name in RESERVED or name == "document":
+        return f"{name!r} is reserved: give it another name"
+    if not OWN_NAME.fullmatch(name):
+        return "an input of your own must have a name of ASCII letters, digits, _ and -"
+    if not is_declared:
+        return f"if it is an input of your own, declare it: inputs: [{{name: {name}, type: text}}, …]"
+    return "" if name in placeholders else "the text has no placeholder for it"

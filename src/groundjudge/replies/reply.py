@@ -1,0 +1,173 @@
+"""A model's reply, read from any shape in which models and their clients answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import exp
+from typing import Any, NamedTuple, cast
+
+from groundjudge.case.case import Case, is_list, is_mapping, well_formed
+from groundjudge.errors import ReplyError
+from groundjudge.verdict import Usage, Verdict
+
+FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+"""The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama."""
+
+
+LEAST_PROBABILITY = 1e-4
+"""Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that "1"
+is not its beginning."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a reader read in a reply about a case: the verdict, or the error."""
+
+    reader: object
+    case: Case
+    found: Verdict | ReplyError
+
+
+class Token(NamedTuple):
+    """A token of a reply.
+
+    Attributes:
+        text: its bytes; a character can be spread over several tokens.
+        candidates: the bytes of the likeliest tokens in its place, each with its probability, 0..1.
+    """
+
+    text: bytes
+    candidates: tuple[tuple[bytes, float], ...]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered.
+
+    Attributes:
+        text: the raw text.
+        finish_reason: why the model stopped, in the endpoint's words; "length" means that it was cut off.
+        usage: the tokens that the endpoint counted; None if it reported none.
+        cost: what the call cost, if the model reports it, in its own currency.
+        model: the name of the model that answered, if the endpoint reported it.
+        refusal: the text with which the model declined, if the endpoint reports refusals apart.
+        retries: how many times the request was sent again before this reply came.
+        cached: whether the reply came from a cache, so that nothing was sent.
+        tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
+        outcome: what was read in it, where that was done already, and for whom: a reply is read once.
+    """
+
+    text: str
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    refusal: str | None = None
+    retries: int = 0
+    cached: bool = False
+    tokens: tuple[Token, ...] | None = field(default=None, repr=False)
+    cost: float | None = None
+    outcome: Outcome | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", well_formed(self.text))
+
+
+def reply_of(answer: object) -> Reply:
+    """Read what a function answered: a text, a mapping, an object with `.content`, or a Reply.
+
+    A mapping is a chat completion, a message (`content`), or, if neither, the verdict itself.
+    """
+    if isinstance(answer, Reply):
+        return answer
+    if isinstance(answer, str):
+        return Reply(answer)
+    if isinstance(answer, Mapping):
+        return _of_mapping(cast("Mapping[str, Any]", answer))
+    if hasattr(answer, "content"):
+        return _of_message(answer)
+    message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
+    raise TypeError(message)
+
+
+def _of_mapping(answer: Mapping[str, Any]) -> Reply:
+    if answer.get("choices"):
+        choice: Mapping[str, Any] = answer["choices"][0]
+        message: Mapping[str, Any] = choice["message"]
+        return Reply(
+            _text(message.get("content")),
+            finish_reason=choice.get("finish_reason"),
+            refusal=message.get("refusal"),
+            model=answer.get("model"),
+            tokens=tokens_of(choice.get("logprobs")),
+        )
+    if isinstance(answer.get("content"), str | list):
+        return Reply(_text(answer["content"]))
+    return Reply(json.dumps(answer, ensure_ascii=False, default=str))
+
+
+def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making
+    """A message as LangChain's chat models answer it; whatever is missing is left out."""
+    told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
+    unfinished: Mapping[str, Any] = told.get("incomplete_details") or {}
+    more: Mapping[str, Any] = getattr(answer, "additional_kwargs", None) or {}
+    counted: Mapping[str, int] | None = getattr(answer, "usage_metadata", None)
+    return Reply(
+        _text(answer.content),
+        finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
+        usage=Usage(prompt_tokens=counted["input_tokens"], completion_tokens=counted["output_tokens"])
+        if counted
+        else None,
+        model=told.get("model_name") or told.get("model"),
+        refusal=more.get("refusal"),
+        tokens=tokens_of(told.get("logprobs")),
+    )
+
+
+def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
+    """The tokens in the `logprobs` of a chat completion's choice; None if they have another shape."""
+    listed = logprobs.get("content") if is_mapping(logprobs) else None
+    return tuple(map(_token, listed)) if listed and is_list(listed) and all(map(_is_token, listed)) else None
+
+
+def _is_token(entry: object) -> bool:
+    match entry:
+        case {"token": str(), "logprob": int() | float()}:
+            return True
+        case _:
+            return False
+
+
+def _token(entry: Mapping[str, Any]) -> Token:
+    # The token itself may be missing from the likeliest ones, or be listed first among them.
+    likeliest = entry.get("top_logprobs")
+    entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
+    probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
+    kept = [
+        (text, share)
+        for text, share in probabilities.items()
+        if share >= LEAST_PROBABILITY or (text.strip().isdigit() and share > 0)
+    ]
+    return Token(_bytes(entry), tuple(kept))
+
+
+def _bytes(entry: Mapping[str, Any]) -> bytes:
+    """The token's bytes, or those of its text where the endpoint gives no bytes."""
+    match entry:
+        case {"bytes": [*listed]} if listed and all(map(_is_byte, listed)):
+            return bytes(listed)
+        case _:
+            return well_formed(entry["token"]).encode()
+
+
+def _is_byte(number: object) -> bool:
+    return isinstance(number, int) and number in range(256)
+
+
+def _text(content: object) -> str:
+    """A message's content: a text, or the texts among its parts."""
+    if isinstance(content, list):
+        parts = cast("list[str | Mapping[str, Any]]", content)
+        return "".join(part if isinstance(part, str) else str(part.get("text") or "") for part in parts)
+    return "" if content is None else str(content)

@@ -1,0 +1,531 @@
+"""A rubric: everything that decides how a case is asked about and how a reply becomes a verdict.
+
+No model is needed: a rubric renders prompts, reads replies and says what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Unpack, cast, get_args
+
+from groundjudge.case.case import Case, Document, is_blank
+from groundjudge.errors import CaseError, PromptError, ReplyError
+from groundjudge.evidence import Sources, find, unlisted
+from groundjudge.prompt.prompt import Input, Prompt
+from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
+from groundjudge.replies.format import missing_members
+from groundjudge.replies.reply import Outcome, Reply
+from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_options
+from groundjudge.scale import Scale
+from groundjudge.verdict import Part, Verdict, passes
+from groundjudge.version import __version__
+
+FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
+"""What an application gives, and what is missing together where it crashed."""
+
+PROBABILITIES: Mapping[str, Any] = {"logprobs": True, "top_logprobs": MOST_VALUES}
+"""The parameters that ask for the probabilities of tokens."""
+
+PROMPTS = Path(__file__).parents[1] / "prompts"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a model is asked.
+
+    Attributes:
+        messages: chat messages, each with role and content. With `parameters`, all that is sent.
+        parameters: sampling parameters by their names in the chat completions API.
+        rubric: how the reply will be read.
+        case: what is judged.
+        paced: whether the caller waits and asks again after a rate limit: a model that would do so
+            itself raises instead.
+        repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
+        attempt: which request of its conversation it is, from 1.
+    """
+
+    messages: tuple[Mapping[str, str], ...]
+    parameters: Mapping[str, Any]
+    rubric: Rubric
+    case: Case
+    paced: bool = False
+    repeat: int = 0
+    attempt: int = 1
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """A prompt, and how the replies to it are read. Immutable.
+
+    Attributes:
+        prompt: the prompt file, with the sampling parameters that are sent along.
+        format: the reply format.
+        scale: the numbers or the labels that a reply may give.
+        levels: labels by the highest value that bears them, in rising order.
+        not_applicable: values that mean "nothing to judge".
+        threshold: on the score, 0..1: a verdict passes if its score reaches it.
+        empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
+            a crashed application deserves; "not_applicable"; or the "worst" score, 0.
+        weighted: whether the score is the mean over the probabilities that the model gave to each value.
+        structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
+            could not be read; "always"; or "never".
+
+    Raises:
+        PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
+            the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`,
+            `bad_choices` (the format cannot express one of the scale's labels), `bad_weighted` (the scale has
+            too many values), `bad_structured`.
+    """
+
+    prompt: Prompt
+    format: Format
+    scale: Scale
+    levels: Mapping[float, str]
+    not_applicable: tuple[float, ...]
+    threshold: float
+    empty_response: EmptyResponse = "error"
+    weighted: bool = False
+    structured: Structured = "reask"
+
+    def __post_init__(self) -> None:
+        _check_format(self.format)
+        _check_scale(self.scale)
+        _check_threshold(self.threshold)
+        _check_choice("bad_empty_response", self.empty_response, EmptyResponse)
+        _check_choice("bad_structured", self.structured, Structured)
+        off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
+        if off:
+            message = (
+                f"{self.name}: levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: "
+                "give levels and not_applicable that fit the scale"
+            )
+            raise PromptError("bad_levels", message, self.prompt.path)
+        _check_choices(self)
+        _check_weighted(self)
+
+    @property
+    def name(self) -> str:
+        """The judge's name, which is its prompt's."""
+        return self.prompt.name
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that the prompt shows."""
+        return self.prompt.inputs
+
+    @property
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """This rubric, as the only one; a panel has several."""
+        return (self,)
+
+    @cached_property
+    def identity(self) -> str:
+        """A hash of all that decides on a verdict but the model.
+
+        Two rubrics that could ask differently about a case, or read a reply differently, have different
+        identities; so have those of different versions of this library.
+        """
+        settings = [
+            self.name,
+            self.prompt.sha256,
+            dict(self.prompt.parameters),
+            [each.model_dump() for each in self.inputs],
+            _description(self.format),
+            self.scale.model_dump(),
+            sorted(self.levels.items()),
+            sorted(self.not_applicable),
+            self.threshold,
+            self.empty_response,
+            self.weighted,
+            self.structured,
+            __version__,
+        ]
+        return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
+
+    def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
+        """The rubric with other settings; parameters, may_be_empty and optional add to those that it has.
+
+        Raises:
+            PromptError: as for `Rubric`; `unknown_input` if may_be_empty or optional names no input.
+            TypeError: there is no option of that name.
+        """
+        check_options(options, RubricOptions)
+        given = {name: value for name, value in options.items() if value is not None}
+        parameters = {**self.prompt.parameters, **(options.get("parameters") or {})}
+        prompt = self.prompt.with_inputs(
+            may_be_empty=options.get("may_be_empty"), optional=options.get("optional")
+        )
+        given["prompt"] = prompt.model_copy(update={"parameters": parameters})
+        for name in ("parameters", "may_be_empty", "optional"):
+            given.pop(name, None)
+        if "reply" in given:
+            given["format"] = given.pop("reply")
+        if "levels" in given:
+            given["levels"] = _sorted(options.get("levels") or {})
+        if "not_applicable" in given:
+            given["not_applicable"] = tuple(options.get("not_applicable") or ())
+        return replace(self, **cast("dict[str, Any]", given))
+
+    def ask(self, case: Case | Mapping[str, Any]) -> Request:
+        """What a model is asked about a case.
+
+        Raises:
+            CaseError: the case lacks what the prompt needs, or cannot be read.
+        """
+        case = Case.of(case)
+        return Request(self.prompt.render(case), self.parameters, self, case)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """What is sent along with the messages of a first request; the prompt's own parameters come first."""
+        probabilities: Mapping[str, Any] = PROBABILITIES if self.weighted else {}
+        always: Mapping[str, Any] = self.response_format if self.structured == "always" else {}
+        return {**probabilities, **always, **self.prompt.parameters}
+
+    @cached_property
+    def response_format(self) -> Mapping[str, Any]:
+        """The parameter that asks an endpoint for a reply by the format's schema; {} if it has none."""
+        schema = None if self.structured == "never" else self.format.schema(self.scale)
+        if schema is None:
+            return {}
+        named = {"name": "verdict", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+    def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+        """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
+
+        Raises:
+            ReplyError: the reply holds no verdict that can be read.
+        """
+        reply = Reply(reply) if isinstance(reply, str) else reply
+        case = None if case is None else Case.of(case)
+        reading = self.format.read(reply, self.scale)
+        weighed = Weighed(reading)
+        if self.weighted:
+            weighed = weigh(reply, reading, self.scale, self.not_applicable)
+        parts, about_quotes = _parts(weighed.reading, reading, self.scale, case)
+        label = reading.label or label_of(reading.value, self.levels)
+        inconsistencies = self._consistency_warnings(reading, label, case)
+        warnings = (*reading.warnings, *weighed.warnings, *about_quotes, *inconsistencies)
+        is_applicable = reading.value not in self.not_applicable
+        score = self.format.score(weighed.reading, self.scale) if is_applicable else None
+        return Verdict(
+            judge=self.name,
+            status="not_applicable" if score is None else "ok",
+            score=score,
+            value=reading.value,
+            label=label,
+            passed=score is None or passes(score, self.threshold),
+            reason=reading.reason,
+            parts=parts,
+            warnings=tuple(dict.fromkeys(warnings)),
+            usage=reply.usage,
+            attempts=1,
+            model=reply.model,
+            prompt=self.prompt.id,
+            reply=reply.text,
+            case_id=case.id if case else None,
+            expected=weighed.reading.value if weighed.shares and score is not None else None,
+            distribution=weighed.shares,
+        )
+
+    def blank_response_verdict(self, case: Case) -> Verdict | None:
+        """The verdict on a response that is missing or blank; None where there is something to judge.
+
+        Raises:
+            CaseError: `no_response` or `empty_response`, unless `empty_response` says otherwise;
+                `missing_field` if the case also lacks an input that the application does not give
+                (anything but the context): then it is not meant for this judge.
+        """
+        code = self._missing_response(case)
+        if code is None:
+            return None
+        try:
+            self.prompt.check(case.model_copy(update=FROM_THE_APPLICATION))
+        except CaseError:
+            self.prompt.check(case)  # names all that is missing, the response included
+            raise
+        if self.empty_response == "error":
+            raise CaseError(code, _no_response(self.prompt, code, case), "response")
+        verdict = Verdict(
+            judge=self.name, status="not_applicable", label=code, prompt=self.prompt.id, case_id=case.id
+        )
+        return verdict if self.empty_response == "not_applicable" else self._worst(verdict, code)
+
+    def _missing_response(self, case: Case) -> str | None:
+        """The code of what is wrong with the response, where the prompt needs one."""
+        shown = next((each for each in self.inputs if each.field == "response"), None)
+        if shown is None or not shown.required:
+            return None
+        if case.response is None:
+            return "no_response"
+        return "empty_response" if is_blank(case.response) and not shown.may_be_empty else None
+
+    def _worst(self, verdict: Verdict, code: str) -> Verdict:
+        worst, names = self.scale.lowest, self.format.part_names
+        value, score = None if names else worst, self.scale.score(worst)
+        choice = next((name for name, own in self.scale.choices.items() if own == worst), None)
+        return verdict.model_copy(
+            update={
+                "status": "ok",
+                "score": score,
+                "value": value,
+                "label": choice or label_of(value, self.levels),
+                "passed": passes(score, self.threshold),
+                "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
+                "parts": tuple(Part(name=name, value=worst, score=score, label=choice) for name in names),
+                "warnings": (code,),
+            }
+        )
+
+    def outcome(self, reply: Reply, case: Case) -> Outcome:
+        """The verdict that a reply gives on a case, or the error; what was read before is not read again."""
+        known = reply.outcome
+        if known is not None and known.reader is self and known.case is case:
+            return known
+        try:
+            return Outcome(self, case, self.read(reply, case))
+        except ReplyError as error:
+            return Outcome(self, case, error)
+
+    def verdict(self, reply: Reply, case: Case) -> Verdict:
+        """The verdict that a reply gives on a case; what was read before is not read again.
+
+        Raises:
+            ReplyError: the reply holds no verdict that can be read.
+        """
+        found = self.outcome(reply, case).found
+        if isinstance(found, ReplyError):
+            raise found
+        return found
+
+    def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
+        """The warnings that the format alone cannot give."""
+        if case and self.format.parts_are_sentences:
+            yield from unlisted([part.name for part in reading.parts], case.response_text)
+        if reading.level and _names_another(reading.level, label, self.levels):
+            yield "band_mismatch"
+
+
+def names() -> list[str]:
+    """The names of the judges that come with the library."""
+    return sorted(file.stem for file in PROMPTS.glob("*.prompty"))
+
+
+def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
+    """Load a rubric by the name of its judge, or from a prompt file of your own by its path.
+
+    Args:
+        name: one of `names()`, or the path of a prompt file.
+        options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
+            sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
+            the highest value that bears them; not_applicable: values that mean "nothing to judge";
+            may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
+            that need not be given, both added to the file's;
+            empty_response: what becomes of a case whose response is missing or blank, "error" by default,
+            "not_applicable" or "worst".
+
+    Raises:
+        PromptError: there is no such judge, its file breaks its contract, an option is out of range, or it
+            names an input that the prompt does not have.
+        TypeError: there is no option of that name.
+    """
+    check_options(options, RubricOptions)
+    prompt = Prompt.read(_file(name))
+    reply = options.get("reply") or format_of(prompt.reply, prompt.path)
+    scale = options.get("scale") or prompt.scale
+    if scale is None:
+        message = (
+            f"{prompt.path}: scale is missing: put it into the file, or pass scale=Scale(worst=…, best=…)"
+        )
+        raise PromptError("no_scale", message, prompt.path)
+    if options.get("reply") is None and options.get("scale") is None:
+        _check_example(prompt, reply, scale)
+    levels, not_applicable = options.get("levels"), options.get("not_applicable")
+    threshold = options.get("threshold")
+    return Rubric(
+        prompt,
+        reply,
+        scale,
+        _sorted(prompt.levels if levels is None else levels),
+        tuple(prompt.not_applicable if not_applicable is None else not_applicable),
+        prompt.threshold if threshold is None else threshold,
+    ).with_options(
+        empty_response=options.get("empty_response"),
+        weighted=options.get("weighted"),
+        structured=options.get("structured"),
+        parameters=options.get("parameters"),
+        may_be_empty=options.get("may_be_empty"),
+        optional=options.get("optional"),
+    )
+
+
+def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
+    """The label of a value: that of the lowest level it does not exceed."""
+    if value is None:
+        return None
+    return next((label for highest, label in levels.items() if value <= highest), None)
+
+
+def _sorted(levels: Mapping[float, str]) -> dict[float, str]:
+    return dict(sorted(levels.items()))
+
+
+def _check_format(candidate: object) -> None:
+    missing = missing_members(candidate)
+    if missing:
+        kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
+        message = (
+            f"reply: {kind} is not a reply format, it lacks {', '.join(missing)}: "
+            f"pass one of {', '.join(each.__name__ for each in FORMATS.values())}, or an object that has them"
+        )
+        raise PromptError("bad_reply_format", message, kind)
+
+
+def _check_scale(scale: object) -> None:
+    if not isinstance(scale, Scale):
+        message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
+        raise PromptError("bad_scale", message, str(scale))
+
+
+def _check_threshold(threshold: object) -> None:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        message = f"threshold must lie on the score, 0..1, not {threshold!r}"
+        raise PromptError("bad_threshold", message, str(threshold))
+
+
+def _check_choice(code: str, choice: object, choices: object) -> None:
+    names = get_args(choices)
+    if choice not in names:
+        option = code.removeprefix("bad_")
+        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
+        raise PromptError(code, message, str(choice))
+
+
+def _check_weighted(rubric: Rubric) -> None:
+    if rubric.weighted and not is_weighable(rubric.scale):
+        message = (
+            f"{rubric.name}: weighted needs labels or at most {MOST_VALUES} whole numbers from 0, because "
+            f"a token must tell the values apart; the scale is {rubric.scale}"
+        )
+        raise PromptError("bad_weighted", message, rubric.prompt.path)
+
+
+def _check_choices(rubric: Rubric) -> None:
+    """Make sure that the format can express every label: what it writes, it must read."""
+    names = rubric.format.part_names or ("-",)
+    for label, value in rubric.scale.choices.items():
+        parts = tuple(PartReading(name, value, label=label) for name in names)
+        try:
+            written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
+            found = rubric.format.read(Reply(written), rubric.scale)
+        except (ReplyError, TypeError, ValueError):
+            found = Reading(None)
+        if {found.label, *(part.label for part in found.parts)} - {""} != {label}:
+            message = (
+                f"{rubric.name}: the format {type(rubric.format).__name__} cannot express the label "
+                f"{label!r}: give the scale numbers, or use another label or format"
+            )
+            raise PromptError("bad_choices", message, rubric.prompt.path)
+
+
+def _no_response(prompt: Prompt, code: str, case: Case) -> str:
+    what = "no response was given" if code == "no_response" else "the response is blank"
+    missing = [each.field for each in prompt.missing(case) if each.field != "response"]
+    others = f", and no {' and no '.join(missing)} either" if missing else ""
+    return (
+        f"{prompt.name}: {what}{others}. A crashed application must not look like a good one: pass "
+        'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
+        f"The case has: {', '.join(case.given()) or 'nothing'}"
+    )
+
+
+def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
+    """What tells one format from another: its class, and its attributes."""
+    kind = type(format)
+    attributes = (
+        {field.name: getattr(format, field.name) for field in fields(format) if field.compare}
+        if is_dataclass(format)
+        else getattr(format, "__dict__", repr(format))
+    )
+    return [kind.__module__, kind.__qualname__, attributes]
+
+
+def _parts(
+    weighed: Reading, reading: Reading, scale: Scale, case: Case | None
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
+    parts: list[Part] = []
+    warnings: list[str] = []
+    sources = Sources((case and case.context) or ())
+    for part, mean in zip(reading.parts, weighed.parts, strict=True):
+        found, warned = find(part.quotes, sources) if case else ((), ())
+        warnings.extend(warned)
+        parts.append(
+            Part(
+                name=part.name,
+                value=part.value,
+                score=None if mean.value is None else scale.score(mean.value),
+                label=part.label or None,
+                reason=part.reason,
+                evidence=found,
+            )
+        )
+    if case is None and any(part.quotes for part in reading.parts):
+        warnings.append("evidence_unchecked")
+    return tuple(parts), tuple(warnings)
+
+
+def _in_words(label: str) -> str:
+    """A pattern for a level's label in a sentence: the level "none" is also "no hallucination"."""
+    return r"\bno(?:ne)?\b" if label == "none" else rf"\b{re.escape(label)}\b"
+
+
+def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
+    """Whether a text names levels, but not the one that the score lies on."""
+    named = {other for other in levels.values() if re.search(_in_words(other), level, re.IGNORECASE)}
+    return bool(named) and label not in named
+
+
+def _file(name: str | Path) -> Path:
+    if str(name) in names():
+        return PROMPTS / f"{name}.prompty"
+    path = Path(name)
+    if path.is_file():
+        return path
+    message = (
+        f"there is no judge {str(name)!r}, and no file of that name; the judges are: {', '.join(names())}"
+    )
+    raise PromptError("unknown_judge", message, str(name))
+
+
+def _check_example(prompt: Prompt, format: Format, scale: Scale) -> None:  # noqa: A002  the field's name
+    """Make sure that the file's own example is read as the file says."""
+    example = prompt.example_reply
+    if example is None:
+        return
+    try:
+        reading = format.read(Reply(example.text), scale)
+    except ReplyError as error:
+        message = f"{prompt.path}: example_reply cannot be read: {error}"
+        raise PromptError("bad_example", message, prompt.path) from error
+    found = _numbers(reading, example.value)
+    if found != example.value:
+        message = f"{prompt.path}: example_reply is read as {found}, not as {example.value}"
+        raise PromptError("bad_example", message, prompt.path)
+
+
+def _numbers(reading: Reading, like: object) -> object:
+    """What was read, in the shape in which the file gives it: one verdict, those of the parts, or by name."""
+    if isinstance(like, float | int | str):
+        return reading.label or reading.value
+    if isinstance(like, Mapping):
+        return {part.name: part.label or part.value for part in reading.parts}
+    return tuple(part.label or part.value for part in reading.parts)

@@ -1,0 +1,315 @@
+"""The Inspect adapter: evaluations over the table of the adapters. All are soak tests.
+
+They import Inspect and `inspect_adapter` only when they run, because that takes three seconds.
+"""
+
+# ruff: noqa: PLC0415
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adapters_table import CASES, JUDGES, expected, judge_of, verdict_of
+from scripted_model import ScriptedModel
+
+from groundjudge import Case, CaseError, GroundjudgeError, load, names
+
+pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # Inspect and its packages warn
+
+GOOD = "<S1>backed</S1><S2>5</S2>"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def log_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Logs, and whatever else Inspect writes, into an empty folder."""
+    for name in ("INSPECT_LOG_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    return str(tmp_path / "logs")
+
+
+def sample(**metadata: Any) -> Any:
+    from inspect_ai.dataset import Sample
+
+    return Sample(input="When?", target="At 9.", id="one", metadata=metadata)
+
+
+def scored(log_dir: str, given: Any, **options: Any) -> Any:
+    """The only score of a sample, by `groundedness`."""
+    from inspect_adapter import evaluated, scores_in
+
+    from groundjudge.adapters.inspect import groundedness
+
+    options.setdefault("model", ScriptedModel(GOOD))
+    return scores_in(evaluated([given], groundedness(**options), log_dir=log_dir), "groundedness")[0]
+
+
+def key_in(score: Any) -> str:
+    return str(score.metadata["key"]).partition("-")[2]
+
+
+def key_of(**fields: Any) -> str:
+    return load("groundedness", model="offline").key(Case(**fields)).partition("-")[2]
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_eval_gives_the_same_verdicts(name: str, log_dir: str) -> None:
+    from inspect_adapter import by_eval
+
+    assert by_eval(name, log_dir) == expected(name)
+
+
+@pytest.mark.parametrize("name", ["passage_quality", "labels"])
+def test_metrics_are_means_of_the_samples_that_have_a_score(name: str, log_dir: str) -> None:
+    from inspect_adapter import evaluated, figures, sample_of
+
+    from groundjudge.adapters.inspect import judge
+
+    made = judge_of(name)
+    log = evaluated([sample_of(case) for case in CASES[name]], judge(made), log_dir=log_dir, epochs=2)
+    scores = [made.scores(verdict_of(made, case)) for case in CASES[name]]
+    for listed in zip(*scores, strict=True):
+        known = [one.score for one in listed if one.score is not None]
+        mean, n_scored, n_unscored = figures(log)[listed[0].name]
+        assert (n_scored, n_unscored) == (len(known), len(listed) - len(known))
+        assert mean == pytest.approx(sum(known) / len(known))
+
+
+def test_each_judge_has_a_scorer_of_its_name() -> None:
+    adapter = import_module("groundjudge.adapters.inspect")
+    assert [*adapter.__all__] == sorted([*names(), "judge"])
+
+
+def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name(log_dir: str) -> None:
+    from inspect_adapter import evaluated, figures, scores_in
+    from inspect_ai.scorer import Scorer, mean, scorer
+
+    from groundjudge.adapters.inspect import groundedness, passage_quality
+
+    @scorer(metrics=[mean()])
+    def strict() -> Scorer:
+        return groundedness(model=ScriptedModel("<S1>nearly</S1><S2>4</S2>"), threshold=0.9)
+
+    passages = passage_quality(model=ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)"))
+    log = evaluated([sample(response="At 9.", context=["c"])], strict(), passages, log_dir=log_dir)
+    (score,) = scores_in(log, "strict")
+    metadata = score.metadata or {}
+    assert (score.value, score.answer, score.explanation) == (0.75, "At 9.", "nearly")
+    assert (metadata["label"], metadata["value"], metadata["passed"]) == ("incomplete", 4.0, False)
+    assert figures(log) == {
+        "strict": (0.75, 1, 0),
+        "passage_quality": (2 / 3, 1, 0),
+        "passage_recall": (1.0, 1, 0),
+        "passage_precision": (0.5, 1, 0),
+    }
+
+
+# --- the case --------------------------------------------------------------------------------------
+
+BASE = {"query": "When?", "response": "At 9.", "reference": "At 9.", "id": "one"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "options", "fields"),
+    [
+        ({"response": "At 9.", "context": ["c"], "source": "a book", "answer": "10"}, {}, {"context": ["c"]}),
+        ({"response": "At 9.", "retrieved_contexts": ["c", "d"]}, {}, {"context": ["c", "d"]}),
+        (
+            {"response": "At 9.", "docs": {"found": ["d"]}, "context": ["c"]},
+            {"case": {"context": "metadata.docs.found"}},
+            {"context": ["d"]},
+        ),
+        (
+            {"response": "At 9.", "context": ["c"]},
+            {"case": {"reference": "target.0", "query": "input", "response": "output.completion"}},
+            {"context": ["c"]},
+        ),
+    ],
+    ids=["other fields in metadata are not read", "usual name of the context", "path", "paths to all sides"],
+)
+def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any, log_dir: str) -> None:
+    score = scored(log_dir, sample(**metadata), **options)
+    assert (score.value, key_in(score)) == (1.0, key_of(**BASE, **fields))
+
+
+def test_case_can_come_from_a_function(log_dir: str) -> None:
+    from inspect_adapter import by_hand
+
+    score = scored(log_dir, sample(elsewhere="r"), case=by_hand)
+    assert score.value == 1.0
+    assert score.metadata["groundjudge"]["case_id"] is None
+    error = scored(log_dir, sample(), case=by_hand)
+    assert (error.reason, error.explanation) == ("unexpected", "unexpected: KeyError: 'elsewhere'")
+
+
+def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conversation(log_dir: str) -> None:
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import (
+        ChatMessageAssistant,
+        ChatMessageSystem,
+        ChatMessageTool,
+        ChatMessageUser,
+        ContentText,
+    )
+    from inspect_ai.tool import ToolCall, ToolCallError
+
+    call = ToolCall(id="1", function="get_hours", arguments={"day": "Monday"})
+    failed = ToolCallError("timeout", "It took too long.")
+    messages: list[Any] = [
+        ChatMessageSystem(content="Be kind."),
+        ChatMessageUser(content=[ContentText(text="When?")]),
+        ChatMessageAssistant(content="", tool_calls=[call]),
+        ChatMessageTool(content="It opens at 9.", function="get_hours", tool_call_id="1"),
+        ChatMessageTool(content="", function="get_hours", tool_call_id="1", error=failed),
+        ChatMessageUser(content="Go on."),
+    ]
+    given = Sample(input=messages[:2], target="", metadata={"messages": messages[2:], "response": "At 9."})
+    said: list[dict[str, Any]] = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "When?"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"name": "get_hours", "args": {"day": "Monday"}}],
+        },
+        {"role": "tool", "content": "It opens at 9.", "name": "get_hours"},
+        {"role": "tool", "content": "It took too long.", "name": "get_hours"},
+        {"role": "user", "content": "Go on."},
+    ]
+    score = scored(log_dir, given)
+    results = [message for message in said if message["role"] == "tool"]
+    assert key_in(score) == key_of(query="When?", response="At 9.", context=results, conversation=said, id=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"case": {"contxt": "metadata.docs"}}, CaseError, "unknown field 'contxt', did you mean 'context'"),
+        (
+            {"case": {"context": "docs"}},
+            CaseError,
+            "none of input, output, target, messages, metadata",
+        ),
+        ({"case": 5}, TypeError, "case must be a mapping of field to dotted path, or a function"),
+        ({"treshold": 0.5}, TypeError, "unknown option 'treshold', did you mean 'threshold'"),
+        ({"repeats": 1}, GroundjudgeError, "repeats must be 2 or more"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_sample(
+    options: Any, error: type[Exception], message: str
+) -> None:
+    from groundjudge.adapters.inspect import groundedness
+
+    with pytest.raises(error, match=message):
+        groundedness(**options)
+
+
+# --- models ----------------------------------------------------------------------------------------
+
+
+def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge(log_dir: str) -> None:
+    from inspect_adapter import SEEN
+    from inspect_ai.model import GenerateConfig, get_model
+
+    SEEN.clear()
+    given = sample(response="At 9.", context=["c"])
+    scored(log_dir, given, model="scripted/a", parameters={"max_completion_tokens": 77, "stop": ["x"]})
+    llm = get_model("scripted/b", config=GenerateConfig(temperature=0.3))
+    score = scored(log_dir, given, model=llm, repeats=2)
+    (first, messages), (second, _), (third, _) = SEEN
+    assert (first.max_tokens, first.stop_seqs, second.temperature, third.temperature) == (77, ["x"], 0.3, 0.3)
+    assert [message.role for message in messages] == ["system", "user"]
+    assert "At 9." in messages[1].text
+    assert (score.value, score.metadata["groundjudge"]["model"]) == (0.75, "b")
+    assert score.metadata["groundjudge"]["usage"] == {"prompt_tokens": 14, "completion_tokens": 6}
+
+
+def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation(log_dir: str) -> None:
+    from inspect_adapter import evaluated, scores_in
+
+    from groundjudge.adapters.inspect import groundedness, judge
+
+    own = load("groundedness", model=ScriptedModel(GOOD))
+    scorers = [groundedness(), judge("groundedness", model_role="critic"), judge(own)]
+    log = evaluated(
+        [sample(response="At 9.", context=["c"])],
+        *scorers,
+        log_dir=log_dir,
+        model="scripted/evaluated",
+        model_roles={"critic": "scripted/critic"},
+    )
+    used = [
+        (score.metadata or {})["groundjudge"]["model"]
+        for name in ("groundedness", "judge", "judge1")
+        for score in scores_in(log, name)
+    ]
+    assert used == ["evaluated", "critic", "scripted"]
+
+
+@pytest.mark.parametrize(
+    ("model", "code"), [("cut", "truncated"), ("filtered", "refused"), ("unreadable", "no_verdict")]
+)
+def test_how_the_model_stopped_is_known(model: str, code: str, log_dir: str) -> None:
+    given = sample(response="At 9.", context=["c"])
+    assert scored(log_dir, given, model=f"scripted/{model}").reason == code
+
+
+def test_model_that_raises_leaves_the_sample_unscored(log_dir: str) -> None:
+    score = scored(log_dir, sample(response="At 9.", context=["c"]), model="none/none")
+    assert score.reason == "failed"
+    assert "the model none/none raised PrerequisiteError" in score.explanation
+
+
+# --- names -----------------------------------------------------------------------------------------
+
+
+def test_scorers_are_found_by_their_names_on_the_command_line(log_dir: str, tmp_path: Path) -> None:
+    from inspect_adapter import evaluated
+    from inspect_ai.log import read_eval_log
+
+    from groundjudge.adapters.inspect import passage_quality
+
+    given = sample(response="It opens at 9.", context=["It opens at 9."])
+    log = evaluated([given], passage_quality(model="offline"), log_dir=log_dir)
+    site = _with_entry_point(tmp_path)
+    for scorer in (["groundedness"], ["judge", "-S", "judge=groundedness"]):
+        command = [sys.executable, "-m", "inspect_ai", "score", log.location, "--action", "append"]
+        command += ["--overwrite", "--scorer", f"groundjudge/{scorer[0]}", *scorer[1:], "-S", "model=offline"]
+        env = os.environ | {"PYTHONPATH": site}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)  # noqa: S603
+        assert done.returncode == 0, done.stdout + done.stderr
+    scores: Any = (read_eval_log(log.location).samples or [])[0].scores
+    assert scores["groundedness"].value == 1.0
+    assert scores["judge"].value == {"groundedness": 1.0}
+
+
+def _with_entry_point(folder: Path) -> str:
+    """The package in a folder of installed packages, with the entry point of pyproject.toml."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        points = tomllib.load(file)["project"]["entry-points"]["inspect_ai"]
+    info = folder / "site-packages" / "groundjudge-0.dist-info"
+    info.mkdir(parents=True)
+    (info.parent / "groundjudge").symlink_to(ROOT / "src" / "groundjudge")
+    lines = [f"{name} = {value}" for name, value in points.items()]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: groundjudge\nVersion: 0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    return str(info.parent)
+
+
+def test_module_named_inspect_leaves_that_of_python_alone() -> None:
+    import_module("groundjudge.adapters.inspect")
+    assert import_module("inspect") is inspect
+    assert inspect.signature is not None
+
+
+def test_missing_inspect_is_named_with_its_extra() -> None:
+    code = "import sys; sys.modules['inspect_ai'] = None; import groundjudge.adapters.inspect"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert 'groundjudge.adapters.inspect needs Inspect AI: pip install "groundjudge[inspect]"' in done.stderr

@@ -1,0 +1,180 @@
+"""The adapter to promptfoo: `get_assert`, called as promptfoo's Python wrapper calls it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adapters_table import CASES, JUDGES, Fields, expected, fields_of, judge_of, target
+
+from groundjudge import AnyJudge, Verdict
+from groundjudge.adapters.promptfoo import get_assert
+
+FILE = "from groundjudge.adapters.promptfoo import get_assert\n"
+VARS: Mapping[str, Any] = {"query": "When do you open?", "context": "We open at 9."}
+OFFLINE: Mapping[str, Any] = {"judge": "groundedness", "model": "offline"}
+PROMPTFOO = shutil.which("promptfoo")
+
+
+def as_json(value: Any) -> Any:
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def checked(result: Mapping[str, Any], judge: AnyJudge) -> Fields:
+    """The verdict in the metadata of a result, after checking everything else in the result against it."""
+    verdict = Verdict.model_validate(result["metadata"]["groundjudge"])
+    scores = {one.name: one.score for one in judge.scores(verdict) if one.score is not None}
+    usage = verdict.usage
+    outcomes: dict[str, dict[str, Any]] = {
+        "ok": {"pass": verdict.passed, "score": verdict.score, "reason": verdict.explanation},
+        "not_applicable": {"pass": True, "score": 1, "reason": verdict.explanation},
+        "error": {"pass": False, "score": 0, "reason": f"Not judged: {verdict.explanation}"},
+    }
+    wanted = outcomes[verdict.status]
+    assert {key: result[key] for key in wanted} == wanted
+    assert result["namedScores"] == scores
+    assert result["metadata"].get("graderError", False) is bool(verdict.error)
+    assert result["tokensUsed"] == {
+        "total": usage.total_tokens if usage else 0,
+        "prompt": usage.prompt_tokens if usage else 0,
+        "completion": usage.completion_tokens if usage else 0,
+        "numRequests": verdict.attempts,
+    }
+    return fields_of(verdict)
+
+
+def by_get_assert(name: str) -> list[Fields]:
+    judge = judge_of(name)
+    found: list[Fields] = []
+    for case in CASES[name]:
+        variables = {field: value for field, value in case.items() if field not in {"response", "context"}}
+        context = {"vars": as_json(variables), "config": {"judge": judge}}
+        found.append(checked(as_json(get_assert(as_json(target(case)), context)), judge))
+    return found
+
+
+@pytest.mark.parametrize("name", ["passage_quality", "labels", "repeats"])
+def test_results_have_the_verdicts_of_the_judge(name: str) -> None:
+    assert by_get_assert(name) == expected(name)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", JUDGES)
+def test_results_have_the_verdicts_of_every_judge(name: str) -> None:
+    assert by_get_assert(name) == expected(name)
+
+
+def called(path: Path, output: Any, context: Any) -> Any:
+    """What promptfoo gets: its wrapper loads the file by its path, and talks in JSON."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return as_json(module.get_assert(as_json(output), as_json(context)))
+
+
+@pytest.mark.parametrize(
+    ("output", "variables", "more"),
+    [
+        ("We open at 9.", VARS, {}),
+        ({"answer": "We open at 9.", "documents": ["We open at 9."]}, {"query": "When do you open?"}, {}),
+        (
+            {"text": "We open at 9."},
+            {"q": "When do you open?", "docs": [{"content": "We open at 9."}]},
+            {"case": {"query": "vars.q", "response": "output.text", "context": "context.vars.docs"}},
+        ),
+    ],
+    ids=["text", "JSON", "paths"],
+)
+def test_file_of_one_line_is_an_assertion(
+    output: Any, variables: Mapping[str, Any], more: Mapping[str, Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "judge.py"
+    path.write_text(FILE, encoding="utf-8")
+    context = {"prompt": "p", "vars": variables, "test": {}, "config": {**OFFLINE, **more}}
+    result = called(path, output, context)
+    assert (result["pass"], result["score"]) == (True, 1)
+    assert result["namedScores"] == {"groundedness": 1}
+
+
+@pytest.mark.parametrize(("threshold", "passes"), [(0.2, True), (0.3, False)])
+def test_threshold_of_the_configuration_decides(threshold: float, passes: bool) -> None:  # noqa: FBT001
+    result = get_assert("We open at 11.", {"vars": VARS, "config": {**OFFLINE, "threshold": threshold}})
+    assert (result["pass"], result["score"]) == (passes, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (None, "Not judged: the assertion's config must name a judge"),
+        ("groundedness", "Not judged: the assertion's config must name a judge"),
+        (
+            {"judge": "groundednes", "model": "offline"},
+            "Not judged: unknown_judge: there is no judge 'groundedn",
+        ),
+        ({"judge": "groundedness"}, "Not judged: no_model: no model given"),
+        ({**OFFLINE, "treshold": 1}, "Not judged: unknown option 'treshold', did you mean 'threshold'?"),
+        ({**OFFLINE, "case": {"query": "var.q"}}, "Not judged: bad_path: the path 'var.q' begins with 'var'"),
+        ({**OFFLINE, "case": "vars.q"}, "Not judged: case must be a mapping of field to dotted path"),
+    ],
+)
+def test_wrong_configuration_is_an_error_and_no_score(config: Any, reason: str) -> None:
+    result = get_assert("We open at 9.", {"vars": VARS, "config": config})
+    assert result["reason"].startswith(reason)
+    assert (result["pass"], result["score"], result["metadata"]) == (False, 0, {"graderError": True})
+    assert "namedScores" not in result
+
+
+def test_context_without_vars_is_a_missing_field() -> None:
+    result = get_assert("We open at 9.", {"config": OFFLINE})
+    assert result["reason"].startswith("Not judged: missing_field")
+
+
+CONFIG = """\
+prompts: ["{{answer}}"]
+providers: [echo]
+defaultTest:
+  vars: {query: When do you open?, context: We open at 9.}
+  assert:
+    - {type: python, value: "file://judge.py", config: {judge: groundedness, model: offline}}
+tests:
+  - vars: {answer: We open at 9.}
+  - vars: {answer: We open at 11.}
+  - vars: {answer: Hello!}
+  - vars: {answer: We open at 9., context: null}
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(PROMPTFOO is None, reason="promptfoo is a Node package: npm install -g promptfoo")
+def test_promptfoo_shows_the_verdicts(tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(FILE, encoding="utf-8")
+    (tmp_path / "promptfooconfig.yaml").write_text(CONFIG, encoding="utf-8")
+    env = {
+        **os.environ,
+        "PROMPTFOO_PYTHON": sys.executable,
+        "PROMPTFOO_CONFIG_DIR": str(tmp_path / "home"),
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+    }
+    command = [str(PROMPTFOO), "eval", "--no-cache", "-o", "out.json"]
+    subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)  # noqa: S603
+    found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]
+    rows = sorted(found["results"], key=lambda row: row["testIdx"])
+    assert [row["success"] for row in rows] == [True, False, True, False]
+    assert [row["namedScores"] for row in rows] == [{"groundedness": 1}, {"groundedness": 0.25}, {}, {}]
+    parts = [row["gradingResult"]["componentResults"][0] for row in rows]
+    statuses = [part["metadata"]["groundjudge"]["status"] for part in parts]
+    assert statuses == ["ok", "ok", "not_applicable", "error"]
+    (prompt,) = found["prompts"]
+    assert prompt["metrics"]["namedScores"] == {"groundedness": 1.25}
+    assert prompt["metrics"]["namedScoresCount"] == {"groundedness": 2}

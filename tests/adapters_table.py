@@ -1,0 +1,285 @@
+"""What every adapter is tested with: judges, cases, the model's replies, and the verdicts they give.
+
+Each row is a judge, a case, and the model's reply. Every entry point must give the same verdict as
+`Judge.judge`, field by field, except for the time that it took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import formatter
+from any_options import load_any
+
+from groundjudge import (
+    AnyJudge,
+    Choices,
+    GroundjudgeError,
+    ModelError,
+    Reply,
+    Request,
+    Verdict,
+    names,
+)
+
+RAG: Mapping[str, Any] = {
+    "query": "When does the library open?",
+    "context": [
+        "The library opens at 9:00 on weekdays.",
+        "Tours cost 4.50 euros.",
+    ],
+    "response": "It opens at 9:00 on weekdays. Tours cost 4.50 euros.",
+    "reference": "The library opens at 9:00 on weekdays.",
+}
+PLAY: Mapping[str, Any] = {
+    "query": "none",
+    "agent_name": "Mira",
+    "profile": "Mira keeps the lighthouse of Vessa.",
+    "conversation": "Who are you?",
+    "answers": ["I keep the light."],
+    "response": "I keep the lighthouse.",
+}
+SENTENCES = [("It opens at 9:00 on weekdays.", "The library opens at 9:00 on weekdays.", 10.0)]
+CUT = "length"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    Attributes:
+        judge: the judge's name, or a name in `OTHERS`.
+        answer: the model's reply to every request, or the error that it raises; of a panel, one for each
+            vote.
+        case: changes to the default case; a field that is None is removed.
+    """
+
+    judge: str
+    answer: str | Reply | ModelError | tuple[str | ModelError, ...]
+    case: Mapping[str, Any] | None = None
+
+
+DOWN = ModelError("server", "server: message of the endpoint")
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "labels": {
+        "scale": Choices({"supported": 1, "partly supported": 0.5, "not supported": 0, "unclear": None}),
+        "levels": {},
+        "not_applicable": (),
+    },
+    "repeats": {"repeats": 3, "max_reasks": 0},
+    "all repeats": {"repeats": 4, "max_reasks": 0, "stop": "never", "rule": "median"},
+    "labels of repeats": {
+        "scale": Choices({"supported": 1, "not supported": 0}),
+        "levels": {},
+        "not_applicable": (),
+        "repeats": 3,
+    },
+}
+"""Options that make another judge of groundedness."""
+
+JUDGES = [*names(), *OTHERS]
+
+
+def votes(*scores: object) -> tuple[str | ModelError, ...]:
+    return tuple(
+        each if isinstance(each, ModelError) else f"<S1>for {each}</S1><S2>{each}</S2>" for each in scores
+    )
+
+
+TABLE = [
+    *(Row("groundedness", formatter.tags(level, f"because {level}")) for level in range(1, 6)),
+    Row("groundedness", formatter.tags(4, "an empty context"), {"context": []}),
+    Row("groundedness", formatter.tags(5, "<b>tags</b> & {braces} of its own")),
+    Row("groundedness", "<S1>left open</S1><S2>4"),
+    Row("groundedness", "<S1>first</S1><S2>2</S2> <S1>second</S1><S2>5</S2>"),
+    Row("groundedness", "<think><S2>5</S2></think><S1>no</S1><S2>1</S2>"),
+    Row("groundedness", "<S2>9</S2>"),
+    Row("groundedness", "<S2>4.5</S2>"),
+    Row("groundedness", "<S2>good</S2>"),
+    Row("groundedness", "<S2>3 or 4</S2>"),
+    Row("groundedness", "Looks good to me."),
+    Row("groundedness", ""),
+    Row("groundedness", "I'm sorry, but I can't help with that."),
+    Row("groundedness", Reply("", refusal="No.")),
+    Row("groundedness", Reply("<S2>4</S2>", finish_reason="content_filter")),
+    Row("groundedness", Reply("<S1>this resp", finish_reason=CUT)),
+    Row("groundedness", Reply("<S1>complete</S1><S2>4</S2>", finish_reason=CUT)),
+    Row("groundedness", "", {"response": " "}),
+    Row("groundedness", "", {"context": None}),
+    *(
+        Row("groundedness", ModelError(code, f"{code}: message of the endpoint"))
+        for code in (
+            "timeout",
+            "connection",
+            "rate_limited",
+            "quota",
+            "auth",
+            "bad_request",
+            "not_found",
+            "server",
+        )
+    ),
+    *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0, 0.3, 0.5, 1)),
+    Row(
+        "confidence_grounding",
+        formatter.json_object(0.9, "a greeting"),
+        {"context": [], "response": "Hi there!"},
+    ),
+    Row("confidence_grounding", "{'reasoning': 'repaired', 'score': 0.8,}"),
+    Row("confidence_grounding", '{"score": 1.7}'),
+    Row("confidence_grounding", '{"score": 0.5 or 0.6}'),
+    Row("confidence_grounding", '{"score": null}'),
+    Row("confidence_grounding", "", {"response": ""}),
+    Row(
+        "statement_groundedness",
+        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "NOTHING FOUND", 0)]),
+    ),
+    Row(
+        "statement_groundedness",
+        formatter.scorecard([*SENTENCES, ("Tours cost 4.50 euros.", "Tours cost 5", 2.5)]),
+    ),
+    Row("statement_groundedness", formatter.scorecard(SENTENCES)),
+    Row("statement_groundedness", formatter.scorecard(SENTENCES) + "\n\nStatement Sentence: No score."),
+    Row("statement_groundedness", Reply(formatter.scorecard(SENTENCES), finish_reason=CUT)),
+    Row("statement_groundedness", "", {"context": []}),
+    Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),
+    Row("passage_quality", formatter.adjacent((1, 1.0), (4, 0.0), "nothing of it")),
+    Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (4 * 0.5)\nPRECISION_Formula: (5 * 1.0)"),
+    Row("passage_quality", "RECALL_Formula: (2 * 0.5) + (3 * 0.4)\nPRECISION_Formula: (5 * 1.0)"),
+    Row("passage_quality", "RECALL_Formula: (2 * 1.0)"),
+    Row("passage_quality", "", {"reference": None}),
+    Row("passage_quality", "", {"response": None}),
+    *(
+        Row("knowledge_hallucination", formatter.banded(value, f"at {value}"))
+        for value in (0, 20, 55.5, 80, 100)
+    ),
+    Row("knowledge_hallucination", "Analysis: words differ\nLevel: severe\nScore: 72"),
+    Row("knowledge_hallucination", "Score: 101"),
+    Row("knowledge_hallucination", formatter.banded(90, "no answers known"), {"answers": None}),
+    Row("knowledge_hallucination", "", {"profile": " "}),
+    *(Row("labels", f"<S1>so {label}</S1><S2>{label}</S2>") for label in OTHERS["labels"]["scale"].choices),
+    Row("labels", "<S2>Partly_supported.</S2>"),
+    Row("labels", "<S2>mostly supported</S2>"),
+    Row("labels", "<S2>supported or unclear</S2>"),
+    Row("labels", "", {"response": " "}),
+    Row("repeats", votes(5, 4, 1)),
+    Row("repeats", votes(5, 1, 4)),
+    Row("repeats", votes(1, 5, 2)),
+    Row("repeats", votes(5, DOWN, 4)),
+    Row("repeats", votes(5, DOWN, 1)),
+    Row("repeats", votes(5, 3, 1)),
+    Row("repeats", votes(3, 5, 3)),
+    Row("repeats", votes(DOWN, DOWN, DOWN)),
+    Row("repeats", votes(9, "?", DOWN)),
+    Row("repeats", votes(5, 5, 5), {"response": None}),
+    Row("all repeats", votes(5, 5, 4, 1)),
+    Row("all repeats", votes(5, 5, 1, 1)),
+    Row("all repeats", votes(5, 4, 3, 3)),
+    Row("labels of repeats", votes("supported", "not supported", "supported")),
+    Row("labels of repeats", votes("not supported", "not supported", "supported")),
+]
+
+
+def case_of(number: int, row: Row) -> dict[str, Any]:
+    """The row's case; its response, unless blank, contains the number of the row."""
+    case = {**(PLAY if row.judge == "knowledge_hallucination" else RAG), **(row.case or {})}
+    if (case["response"] or "").strip():
+        case["response"] += f" [{number}]"
+    case["id"] = f"case {number}"
+    return {field: value for field, value in case.items() if value is not None}
+
+
+ROWS = {name: {i: row for i, row in enumerate(TABLE) if row.judge == name} for name in JUDGES}
+CASES = {name: [case_of(i, row) for i, row in rows.items()] for name, rows in ROWS.items()}
+
+
+class Script:
+    """A model that gives each row the answer in the table."""
+
+    name = "script"
+
+    def __init__(self, judge: str) -> None:
+        self.rows = ROWS[judge]
+
+    def complete(self, request: Request) -> Reply:
+        answer = self.rows[int(request.case.response_text.rpartition("[")[2].rstrip("]"))].answer
+        if isinstance(answer, tuple):
+            answer = answer[request.repeat]
+        if isinstance(answer, ModelError):
+            raise ModelError(answer.code, answer.message)
+        return Reply(answer) if isinstance(answer, str) else answer
+
+    async def acomplete(self, request: Request) -> Reply:
+        await asyncio.sleep(0)
+        return self.complete(request)
+
+
+Fields: TypeAlias = dict[str, Any]
+"""A verdict as JSON data, without its latency."""
+
+
+def fields_of(verdict: Verdict | BaseException | None) -> Fields:
+    """All fields of a verdict except its latency.
+
+    An error that occurred before the first call is reduced to its code: adapters add to its message.
+    """
+    if isinstance(verdict, BaseException):
+        assert isinstance(verdict, GroundjudgeError), verdict
+        verdict = verdict.verdict
+    assert verdict is not None
+    found = verdict.model_dump(mode="json", exclude={"latency_s"})
+    if found["error"] and not verdict.attempts:
+        found["error"] = found["error"]["code"]
+    return found
+
+
+def judge_of(name: str) -> AnyJudge:
+    own = OTHERS.get(name)
+    return load_any("groundedness" if own else name, model=Script(name), **own or {})
+
+
+def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Fields]:
+    """The verdict of each case, returned or raised."""
+
+    def outcome(case: Any) -> Any:
+        try:
+            return judge(case)
+        except GroundjudgeError as error:
+            return error
+
+    return [fields_of(outcome(case)) for case in cases]
+
+
+SIDES = {"id", "query", "agent_name", "profile", "conversation", "answers"}
+
+
+def inputs_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What an application is given: the case without its reference."""
+    return {field: value for field, value in case.items() if field in SIDES | {"context", "response"}}
+
+
+def outputs_of(case: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The reference outputs of a data set."""
+    return {"reference": case["reference"]} if "reference" in case else None
+
+
+def target(inputs: dict[str, Any]) -> dict[str, Any]:
+    """An application that returns the response and the context of its inputs."""
+    return {field: inputs[field] for field in ("response", "context") if field in inputs}
+
+
+def verdict_of(judge: AnyJudge, case: Mapping[str, Any]) -> Verdict:
+    try:
+        return judge.judge(case)
+    except GroundjudgeError as error:
+        verdict = error.verdict
+    assert verdict
+    return verdict
+
+
+def expected(name: str) -> list[Fields]:
+    """The verdicts of the judge itself."""
+    return one_by_one(judge_of(name).judge, CASES[name])

@@ -1,0 +1,130 @@
+"""What the tests of the adapter do with Inspect. Only soak tests import it: that takes three seconds."""
+
+# Inspect's `eval` takes scanners, whose package need not be installed:
+# pyright: reportUnknownVariableType=false
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import Any
+
+from adapters_table import CASES, Fields, fields_of, judge_of
+from inspect_ai import Task
+from inspect_ai import eval as inspect_eval
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalLog
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    StopReason,
+    modelapi,
+)
+from inspect_ai.scorer import Score, Scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from groundjudge import AnyJudge, Verdict
+from groundjudge.adapters.inspect import judge
+
+
+@solver
+def answers() -> Solver:
+    """Answers with the `response` in the sample's metadata, after its `messages`."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001  no model is asked
+        state.messages += state.metadata.get("messages", [])
+        if "response" in state.metadata:
+            state.output = ModelOutput.from_content("none", state.metadata["response"])
+            state.messages.append(state.output.message)
+        return state
+
+    return solve
+
+
+SEEN: list[tuple[GenerateConfig, list[ChatMessage]]] = []
+"""What the models below were asked."""
+
+REPLIES: dict[str, tuple[str, StopReason]] = {
+    "cut": ("<S1>cut", "max_tokens"),
+    "filtered": ("", "content_filter"),
+    "unreadable": ("?", "stop"),
+}
+"""The replies of models that do not give a level."""
+
+
+@modelapi(name="scripted")
+class Scripted(ModelAPI):
+    """A model of Inspect's whose reply depends on its name."""
+
+    def __init__(
+        self, model_name: str, base_url: str | None, api_key: str | None, config: GenerateConfig, **_: object
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002  Inspect's names
+        tools: list[ToolInfo],  # noqa: ARG002
+        tool_choice: ToolChoice,  # noqa: ARG002
+        config: GenerateConfig,
+    ) -> ModelOutput:
+        SEEN.append((config, input))
+        reply, stop_reason = REPLIES.get(self.model_name, ("<S1>backed</S1><S2>4</S2>", "stop"))
+        output = ModelOutput.from_content(self.model_name, reply, stop_reason)
+        output.usage = ModelUsage(input_tokens=5, input_tokens_cache_read=2, output_tokens=3)
+        return output
+
+
+def evaluated(samples: Sequence[Sample], *scorers: Scorer, **options: Any) -> EvalLog:
+    """The log of an evaluation, which ended well."""
+    task = Task(dataset=[*samples], solver=answers(), scorer=[*scorers])
+    options = {"model": "none/none", "display": "none", "log_level": "error"} | options
+    (log,) = inspect_eval(task, **options)
+    assert log.status == "success", log.error
+    return log
+
+
+def scores_in(log: EvalLog, name: str) -> list[Score]:
+    return [(sample.scores or {})[name] for sample in log.samples or []]
+
+
+def sample_of(case: Mapping[str, Any]) -> Sample:
+    metadata = {field: value for field, value in case.items() if field not in {"id", "query", "reference"}}
+    return Sample(input=case["query"], target=case.get("reference", ""), id=case["id"], metadata=metadata)
+
+
+def verdict_in(score: Score, judge: AnyJudge) -> Verdict:
+    """The verdict in the metadata, after checking the score against it."""
+    metadata = score.metadata or {}
+    verdict = Verdict.model_validate(metadata["groundjudge"])
+    assert score.explanation == verdict.explanation
+    assert metadata["signature"] == verdict.signature
+    if verdict.score is None:
+        assert isnan(score.as_float())
+        assert score.reason == (verdict.error.code if verdict.error else "not_applicable")
+    else:
+        assert score.value == {one.name: one.score for one in judge.scores(verdict)}
+    return verdict
+
+
+def by_eval(name: str, log_dir: str) -> list[Fields]:
+    made = judge_of(name)
+    log = evaluated([sample_of(case) for case in CASES[name]], judge(made), log_dir=log_dir)
+    found = {str(sample.id): verdict_in((sample.scores or {})["judge"], made) for sample in log.samples or []}
+    return [fields_of(found[case["id"]]) for case in CASES[name]]
+
+
+def figures(log: EvalLog) -> dict[str, tuple[float, int, int]]:
+    """The mean, and how many samples are scored and unscored, of each score."""
+    assert log.results
+    return {
+        one.name: (one.metrics["mean"].value, one.scored_samples or 0, one.unscored_samples or 0)
+        for one in log.results.scores
+    }
+
+
+def by_hand(state: TaskState, target: object) -> Mapping[str, Any]:
+    return {"query": "q", "context": [str(target)], "response": state.metadata["elsewhere"]}

@@ -1,0 +1,472 @@
+"""Votes become one verdict by majority; errors withhold theirs; the order of the votes decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import cycle, permutations, product
+from pathlib import Path
+from statistics import pstdev
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_model import ScriptedModel
+
+from groundjudge import (
+    CachedModel,
+    Case,
+    CaseError,
+    Choices,
+    Judge,
+    ModelError,
+    Panel,
+    PanelError,
+    PromptError,
+    Reply,
+    ReplyError,
+    Request,
+    Scale,
+    Usage,
+    Verdict,
+    as_judge,
+    estimate,
+    load,
+    load_rubric,
+    panel,
+    run,
+    summarise,
+)
+from groundjudge.judging.judge import Step, perform
+from groundjudge.judging.panel import repeated
+
+CASE = Case(query="q", response="It rains.", context="It rains.")
+DOWN = ModelError("server", "down", "m")
+
+
+def tag(score: object) -> str:
+    return f"<S1>reason {score}</S1><S2>{score}</S2>"
+
+
+RUBRIC = load_rubric("groundedness")
+
+
+def voter(*replies: object, name: str = "scripted", **options: Any) -> Judge:
+    """A judge that passes from a score of 0.5: 5 passes, 1 fails, 3 is not applicable."""
+    model = ScriptedModel(*(reply if isinstance(reply, Exception) else tag(reply) for reply in replies))
+    model.name = name
+    return Judge(RUBRIC.with_options(**options) if options else RUBRIC, model, max_reasks=0)
+
+
+def of(*votes: object, **options: Any) -> Panel:
+    """A panel of one judge for each vote: its score, or what is raised in its place."""
+    return panel([voter(vote, name=f"model {index}") for index, vote in enumerate(votes)], **options)
+
+
+def calls(group: Panel) -> int:
+    models = {id(judge.model): judge.model for judge in group.judges}.values()
+    return sum(len(model.asked) for model in models if isinstance(model, ScriptedModel))
+
+
+# What each of the votes says, with which outcome, after how many of them; E is an error, 3 is not applicable.
+E = DOWN
+DECIDED: list[tuple[Sequence[object], object, int]] = [
+    ((5, 5), True, 2),
+    ((1, 1), False, 2),
+    ((3, 3), "not_applicable", 2),
+    ((5, 1), "no_majority", 2),
+    ((5, E), "no_majority", 2),
+    ((3, 5), "no_majority", 2),
+    ((E, E), "server", 1),
+    ((5, 5, 1), True, 2),
+    ((5, 1, 5), True, 3),
+    ((1, 5, 1), False, 3),
+    ((5, 1, 3), "no_majority", 3),
+    ((5, 1, E), "no_majority", 3),
+    ((5, E, 5), True, 3),
+    ((E, 5, 5), True, 3),
+    ((E, E, 5), "server", 2),
+    ((E, E, E), "server", 2),
+    ((3, 5, 3), "not_applicable", 3),
+    ((5, 5, 1, 1, 1), True, 2),
+    ((5, 1, 5, 5, 1), True, 4),
+    ((5, 1, 1, 5, 5), True, 5),
+    ((1, 5, 1, 1, 5), False, 4),
+    ((5, 1, E, E, 5), "no_majority", 4),
+    ((E, E, E, 5, 5), "server", 3),
+    ((5, E, 5, E, 5), True, 5),
+    ((5, 1, 3, 5, 5), True, 5),
+    ((5, 1, 5, 1), "no_majority", 4),
+    ((5, 1, 5, 5), True, 4),
+    ((E, 3, 3, 5, 3), "not_applicable", 5),
+]
+
+
+def outcome(verdict: Verdict) -> object:
+    if verdict.error:
+        return verdict.error.code
+    return verdict.status if verdict.status == "not_applicable" else verdict.passed
+
+
+@pytest.mark.parametrize(("votes", "expected", "asked"), DECIDED, ids=str)
+def test_majority_of_the_votes_asked_for_decides(
+    votes: Sequence[object], expected: object, asked: int
+) -> None:
+    group = of(*votes)
+    verdict = group.evaluate(CASE)
+    assert (outcome(verdict), verdict.decided_after, len(verdict.votes), calls(group)) == (
+        expected,
+        *[asked] * 3,
+    )
+
+
+VOTES = st.lists(st.sampled_from([5, 5, 4, 2, 1, 1, 3, E]), min_size=2, max_size=7)
+
+
+@given(VOTES)
+def test_stopping_early_gives_what_all_votes_would(votes: list[object]) -> None:
+    """Unless the first two agree: then they decide, whatever the others would have said."""
+    early, late = of(*votes).evaluate(CASE), of(*votes, stop="never").evaluate(CASE)
+    assert late.decided_after == len(votes)
+    assert (early.decided_after or 0) <= len(votes)
+    if outcome(of(*votes[:2]).evaluate(CASE)) not in {True, False, "not_applicable"}:
+        assert (outcome(early) == outcome(late)) or (early.error and late.error)
+
+
+@given(st.lists(st.sampled_from([5, 1, 3]), min_size=1, max_size=1), st.integers(2, 9))
+def test_unanimous_votes_are_decided_after_two(said: list[object], n: int) -> None:
+    early, late = of(*said * n).evaluate(CASE), of(*said * n, stop="never").evaluate(CASE)
+    assert (outcome(early), early.score, early.decided_after) == (outcome(late), late.score, 2)
+
+
+def summary_of(verdict: Verdict) -> object:
+    return (
+        *(outcome(verdict), verdict.score, verdict.value, verdict.label, verdict.reason, verdict.reply),
+        *(verdict.spread, verdict.agreement, verdict.warnings, verdict.parts),
+    )
+
+
+@pytest.mark.parametrize("rule", ["mean", "median", "min"])
+@pytest.mark.parametrize(
+    "votes", [(5, 4, 1), (5, 1, E), (5, 4, 3), (1, 2, 5, 5), (E, 3, 3), (E, 5, ReplyError("empty", ""))]
+)
+def test_order_of_the_votes_changes_nothing(votes: Sequence[object], rule: Any) -> None:
+    found = [summary_of(of(*order, stop="never", rule=rule).evaluate(CASE)) for order in permutations(votes)]
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "score", "value"), [("mean", 0.75, 4.0), ("median", 0.875, 4.5), ("min", 0.25, 2.0)]
+)
+def test_rule_makes_one_score_of_all_votes(rule: Any, score: float, value: float) -> None:
+    verdict = of(5, 5, 2, 4, stop="never", rule=rule).judge(CASE)
+    assert (verdict.score, verdict.value) == (score, value)
+    assert verdict.spread == pytest.approx(pstdev([1, 1, 0.25, 0.75]))
+    assert verdict.agreement == 0.75
+
+
+def test_lowest_score_has_its_own_value_on_a_falling_scale() -> None:
+    falling = Scale(worst=10, best=0)
+    judges: list[Judge] = [
+        load(*("groundedness",), model=ScriptedModel(tag(value)), scale=falling, levels={}, not_applicable=())
+        for value in (2, 4)
+    ]
+    verdict = panel(judges, rule="min").judge(CASE)
+    assert (verdict.score, verdict.value) == (0.6, 4)
+
+
+def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
+    def model(request: Request) -> Reply:
+        text = tag([5, 1, 5][request.repeat])
+        return Reply(text, usage=Usage(prompt_tokens=10, completion_tokens=request.repeat), model="m-2024")
+
+    verdict = load("groundedness", model=model, repeats=3).judge(CASE)
+    assert [(vote.score, vote.passed, vote.reply, vote.model) for vote in verdict.votes] == [
+        (1.0, True, tag(5), "m-2024"),
+        (0.0, False, tag(1), "m-2024"),
+        (1.0, True, tag(5), "m-2024"),
+    ]
+    assert [vote.prompt for vote in verdict.votes] == [verdict.prompt] * 3
+    assert (verdict.usage, verdict.attempts) == (Usage(prompt_tokens=30, completion_tokens=3), 3)
+    assert (verdict.model, verdict.reply, verdict.reason) == ("m-2024", tag(5), "reason 5")
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_errors_are_kept_among_the_votes_and_withhold_theirs() -> None:
+    verdict = of(5, E, 5).judge(CASE)
+    assert [vote.status for vote in verdict.votes] == ["ok", "error", "ok"]
+    assert verdict.votes[1].error
+    assert verdict.votes[1].error.code == "server"
+    assert verdict.agreement == pytest.approx(2 / 3)
+
+
+def test_no_majority_is_an_error_with_the_counts_and_the_votes() -> None:
+    with pytest.raises(PanelError, match=r"half of the 4 votes: 1 failed, 2 passed, 1 server") as raised:
+        of(5, 1, 5, E).judge(CASE)
+    verdict = raised.value.verdict
+    assert verdict
+    assert (verdict.status, verdict.score, len(verdict.votes)) == ("error", None, 4)
+
+
+def test_case_that_no_judge_can_read_raises_the_judges_own_error() -> None:
+    with pytest.raises(CaseError, match="missing_field"):
+        of(5, 5).judge({"response": "r", "context": "c"})
+    verdict = of(5, 5).evaluate({"query": "q", "context": "c"})
+    assert verdict.error
+    assert verdict.error.code == "no_response"
+    assert verdict.attempts == 0
+    assert verdict.agreement is None
+
+
+def test_async_and_sync_agree() -> None:
+    alone, awaited = of(5, 1, 5).judge(CASE), asyncio.run(of(5, 1, 5).ajudge(CASE))
+    changing = {"latency_s"}
+    assert alone.model_dump(exclude=changing) == awaited.model_dump(exclude=changing)
+
+
+def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None:
+    seen: list[str] = []
+
+    def traced(step: Step) -> Any:
+        seen.append(step.name)
+        return perform(step, traced)
+
+    of(5, 5).judge(CASE, traced)
+    assert seen == [*("vote 1", "prompt", "model", "parser"), *("vote 2", "prompt", "model", "parser")]
+
+
+# Labels and parts.
+
+
+def labelled(*labels: str, **options: Any) -> Verdict:
+    scale = Choices({"yes": 1, "partly": 0.5, "no": 0})
+    judges: list[Judge] = [
+        load(
+            *("groundedness",),
+            model=ScriptedModel(f"<S2>{label}</S2>"),
+            scale=scale,
+            levels={},
+            not_applicable=(),
+        )
+        for label in labels
+    ]
+    return panel(judges, **options).evaluate(CASE)
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("yes", "yes", "no"), ("yes", True, 2)),
+        (("yes", "no", "yes"), ("yes", True, 3)),
+        (("yes", "partly", "no"), (None, True, 2)),
+        (("no", "yes", "partly"), (None, True, 3)),
+        (("no", "no"), ("no", False, 2)),
+    ],
+)
+def test_label_is_that_of_the_majority(labels: Sequence[str], expected: object) -> None:
+    verdict = labelled(*labels)
+    assert (verdict.label, verdict.passed, verdict.decided_after) == expected
+
+
+def test_parts_are_means_of_the_votes() -> None:
+    def reply(recall: int, precision: int) -> str:
+        return f"RECALL_Formula: ({recall} * 1.0)\nPRECISION_Formula: ({precision} * 1.0)"
+
+    judges = [
+        load("passage_quality", model=ScriptedModel(reply(*scores))) for scores in ((5, 5), (5, 3), (5, 4))
+    ]
+    group = panel(judges, stop="never")
+    verdict = group.judge({"query": "q", "response": "r", "reference": "r"})
+    assert {part.name: part.value for part in verdict.parts} == {"recall": 5, "precision": 4}
+    assert group.score_names == ("passage_quality", "passage_recall", "passage_precision")
+    assert [score.score for score in group.scores(verdict)][1:] == [1.0, 0.75]
+
+
+# Repeats.
+
+
+def test_repeats_ask_at_a_temperature_above_0_and_with_other_seeds() -> None:
+    model = ScriptedModel(tag(5), tag(1), tag(5))
+    load("groundedness", model=model, repeats=3, parameters={"seed": 7}).judge(CASE)
+    assert [request.parameters["temperature"] for request in model.asked] == [0.7] * 3
+    assert [request.parameters["seed"] for request in model.asked] == [7, 8, 9]
+    assert [request.repeat for request in model.asked] == [0, 1, 2]
+
+
+def test_temperature_of_ones_own_is_kept_and_0_is_refused() -> None:
+    group = load("groundedness", model="offline", repeats=2, parameters={"temperature": 0.2})
+    assert group.rubrics[0].prompt.parameters["temperature"] == 0.2
+    for zero in (0, 0.0):
+        with pytest.raises(PromptError, match=r"repeats at temperature 0 .* leave temperature out"):
+            load("groundedness", model="offline", repeats=2, parameters={"temperature": zero})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"repeats": 1}, "repeats must be 2 or more, not 1"),
+        ({"repeats": 0}, "repeats must be 2 or more, not 0"),
+        ({"repeats": True}, "repeats must be 2 or more, not True"),
+        ({"repeats": 2.5}, r"repeats must be 2 or more, not 2\.5"),
+        ({"repeats": 2, "rule": "mode"}, "rule must be one of 'mean', 'median', 'min', not 'mode'"),
+        ({"repeats": 2, "stop": "early"}, "stop must be one of 'decided', 'never', not 'early'"),
+        ({"rule": "mean"}, "rule: only a judge that votes has them: pass repeats= too"),
+    ],
+)
+def test_bad_option_of_a_panel_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PromptError, match=message):
+        load("groundedness", model="offline", **options)
+
+
+def test_misspelt_option_is_named() -> None:
+    with pytest.raises(TypeError, match="unknown option 'repeat', did you mean 'repeats'"):
+        load("groundedness", model="offline", repeat=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+
+
+def test_panel_needs_two_judges_on_one_scale() -> None:
+    with pytest.raises(PromptError, match="two judges or more, not 1"):
+        panel([voter(5)])
+    with pytest.raises(PromptError, match=r"on one scale, not on several: groundedness 1\.\.5"):
+        panel([voter(5), load("confidence_grounding", model="offline")])
+    with pytest.raises(PromptError, match="must be judges, not Panel"):
+        panel([of(5, 5), voter(5)])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+
+
+def test_judge_listed_twice_is_asked_twice_unless_it_would_repeat_itself() -> None:
+    judge = voter(5, 1, 5, parameters={"temperature": 1})
+    assert [each.repeat for each in panel([judge] * 3).judges] == [0, 1, 2]
+    assert outcome(panel([judge] * 3).judge(CASE)) is True
+    with pytest.raises(PromptError, match="listed twice at temperature 0"):
+        panel([voter(5, parameters={"temperature": 0})] * 2)
+
+
+def test_judges_with_other_names_make_a_name_for_the_panel(tmp_path: Path) -> None:
+    file = tmp_path / "strict.prompty"
+    prompt = load_rubric("groundedness").prompt
+    text = Path(prompt.path).read_text(encoding="utf-8").replace("name: groundedness", "name: strict")
+    file.write_text(text, encoding="utf-8")
+    group = panel([voter(5), load(file, model=ScriptedModel(tag(5)))])
+    verdict = group.judge(CASE)
+    assert (group.name, verdict.judge, verdict.status) == ("groundedness+strict",) * 2 + ("ok",)
+    assert verdict.prompt
+    assert verdict.prompt.sha256 not in {vote.prompt.sha256 for vote in verdict.votes if vote.prompt}
+
+
+# What everything else does with a panel.
+
+
+def test_identity_depends_on_all_that_decides() -> None:
+    judge = load("groundedness", model="offline")
+    groups = [
+        *(repeated(judge, 2), repeated(judge, 3), repeated(judge, 3, rule="median")),
+        *(repeated(judge, 3, stop="never"), repeated(load("groundedness", model=lambda _: "x"), 3)),
+        load("groundedness", model="offline", repeats=3, parameters={"temperature": 1}),
+    ]
+    assert len({group.identity for group in groups}) == len(groups)
+    assert judge.identity not in {group.identity for group in groups}
+
+
+def test_cache_keeps_the_replies_of_repeats_apart(tmp_path: Path) -> None:
+    model = ScriptedModel(tag(5), tag(1), tag(5))
+    first = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
+    again = load("groundedness", model=CachedModel(model, tmp_path / "cache"), repeats=3).judge(CASE)
+    assert [vote.score for vote in again.votes] == [vote.score for vote in first.votes] == [1, 0, 1]
+    assert len(model.asked) == 3
+
+
+def rows(n: int) -> list[Case]:
+    return [CASE.model_copy(update={"id": f"case {index}"}) for index in range(n)]
+
+
+def noisy(scores: Iterable[object]) -> Any:
+    script = cycle(scores)
+
+    def model(_: Request) -> str:
+        return tag(next(script))
+
+    return model
+
+
+def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:
+    group = load("groundedness", model=noisy([5, 1, 5]), repeats=3)
+    verdicts = list(run(group, rows(4), concurrency=1))
+    assert [verdict.passed for verdict in verdicts] == [True] * 4
+    (found,) = summarise(verdicts)
+    assert (found.n_ok, found.calls_per_row, found.split_rate) == (4, 3, 1)
+    assert found.agreement == pytest.approx(2 / 3)
+
+
+def test_summary_of_single_judges_has_no_agreement() -> None:
+    (found,) = summarise(run(voter(5), rows(2)))
+    assert (found.calls_per_row, found.split_rate, found.agreement) == (1, None, None)
+
+
+def test_votes_in_agreement_cost_a_little_over_two_calls() -> None:
+    group = load("groundedness", model=noisy([*[5] * 9, 1]), repeats=5)
+    (found,) = summarise(run(group, rows(100), concurrency=1))
+    assert found.calls_per_row is not None
+    assert 2.1 < found.calls_per_row < 2.5
+    assert found.pass_rate == 1
+
+
+@pytest.mark.parametrize("code", ["auth", "quota", "budget"])
+def test_error_that_ends_a_run_ends_it_through_a_panel(code: str) -> None:
+    group = panel([voter(5), voter(ModelError(code, "stop", "m"))])
+    with pytest.raises(ModelError, match=code):
+        list(run(group, rows(3), concurrency=1))
+
+
+@pytest.mark.parametrize("max_calls", [40, 7])
+def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int) -> None:
+    group = load("groundedness", model=noisy([5]), repeats=5, stop="never")
+    verdicts: list[Verdict] = []
+    with pytest.raises(ModelError, match="budget"):
+        verdicts.extend(run(group, rows(40), concurrency=16, max_calls=max_calls))
+    assert len(verdicts) >= max(1, max_calls // 10)
+
+
+def test_two_judges_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two judges have the name 'groundedness'"):
+        list(run([voter(5), voter(1)], rows(1)))
+
+
+def test_budget_counts_every_vote() -> None:
+    group = load("groundedness", model=noisy([5]), repeats=3)
+    verdicts: list[Verdict] = []
+    with pytest.raises(ModelError, match="budget"):
+        verdicts.extend(run(group, rows(10), concurrency=1, max_calls=6))
+    assert len(verdicts) == 3
+
+
+def test_estimate_counts_every_vote() -> None:
+    (one,) = estimate(load_rubric("groundedness"), rows(3))
+    (three,) = estimate(load("groundedness", model="offline", repeats=3), rows(3))
+    assert (three.n_calls, three.prompt_tokens) == (9, 3 * one.prompt_tokens)
+
+
+def test_options_given_to_a_panel_reach_its_judges() -> None:
+    strict = as_judge(of(4, 4), threshold=0.9)
+    assert (of(4, 4).judge(CASE).passed, strict.judge(CASE).passed) == (True, False)
+    assert isinstance(strict, Panel)
+    assert as_judge(of(4, 4), stop="never", rule="min").identity != of(4, 4).identity
+    with pytest.raises(PromptError, match="a panel's judges vote already"):
+        as_judge(of(4, 4), repeats=3)
+
+
+@given(st.lists(st.sampled_from(["p", "f", "n", "e"]), min_size=1, max_size=6))
+def test_outcome_has_more_than_half_of_the_votes_or_is_none(said: list[str]) -> None:
+    votes = [{"p": 5, "f": 1, "n": 3, "e": E}[each] for each in (*said, said[-1])]
+    counts = Counter((*said, said[-1]))
+    found = outcome(of(*votes, stop="never").evaluate(CASE))
+    winners = [each for each in "pfn" if 2 * counts[each] > len(votes)]
+    expected = {"p": True, "f": False, "n": "not_applicable"}[winners[0]] if winners else None
+    assert found == expected if winners else found in {"no_majority", "server"}
+
+
+def test_all_pairs_of_votes() -> None:
+    for first, second in product([5, 1, 3, E], repeat=2):
+        assert (outcome(of(first, second).evaluate(CASE)) in {True, False, "not_applicable"}) == (
+            first == second and first is not E
+        )

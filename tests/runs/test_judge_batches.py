@@ -1,0 +1,417 @@
+"""Record batches in, record batches of verdicts out: the same verdicts as `run`, in order, row by row."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import count, islice, takewhile
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from adapters_table import JUDGES, fields_of, judge_of
+from any_options import load_any
+from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
+from many_rows import SOAK_ROWS, Echo, judge_named, rows
+from scripted_model import ScriptedModel
+
+from groundjudge import Judge, ModelError, Reply, Request, Verdict, load, run
+from groundjudge.runs.arrow import Columns, judge_batches, keyed, schema_of
+
+TEXT = pa.string()
+GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
+ADDED = ["key", "judge", "status", "score", "label", "passed", "reason", "signature", "verdict"]
+
+
+def grounded(*replies: str | Reply | Exception) -> Judge:
+    return load("groundedness", model=ScriptedModel(*(replies or (GOOD,))))
+
+
+def judged(*batches: Any, judge: Any = None, **options: Any) -> list[dict[str, Any]]:
+    """The rows of the output."""
+    found = judge_batches(batches, judge or grounded(), **options)
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+def verdicts(*batches: Any, judge: Any = None, **options: Any) -> list[Verdict]:
+    return [Verdict.model_validate_json(row["verdict"]) for row in judged(*batches, judge=judge, **options)]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "repeats" else pytest.mark.soak) for name in JUDGES]
+)
+def test_verdicts_are_those_of_judge(name: str) -> None:
+    found = verdicts(batch_of(*cases_in_runs(name)), judge=judge_of(name))
+    assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
+
+
+def test_columns_hold_the_verdict() -> None:
+    (row,) = judged(batch_of(ROW))
+    (verdict,) = run(grounded(), [ROW])
+    assert list(row) == ["id", *ADDED]
+    assert row["id"] == "1"
+    assert {name: row[name] for name in ADDED[:-1]} == {name: getattr(verdict, name) for name in ADDED[:-1]}
+    found = Verdict.model_validate_json(row["verdict"])
+    assert fields_of(found) == fields_of(verdict)
+
+
+def test_reason_of_an_error_is_its_message() -> None:
+    (row,) = judged(batch_of({**ROW, "response": " "}))
+    assert (row["status"], row["score"], row["passed"]) == ("error", None, None)
+    assert row["reason"].startswith("empty_response: ")
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [
+        (None, ["id"]),
+        ("*", ["id", "query", "context", "response", "day"]),
+        (["day", "id"], ["day", "id"]),
+        (["day", "day"], ["day"]),
+        ("day", ["day"]),
+        ([], []),
+    ],
+)
+def test_columns_are_kept(columns: Columns, kept: list[str]) -> None:
+    day = datetime(2026, 11, 22)  # noqa: DTZ001  Arrow's timestamps need no zone
+    batch = batch_of({**ROW, "day": day}, day=pa.timestamp("ns"), id=pa.dictionary(pa.int32(), TEXT))
+    (output,) = judge_batches([batch], grounded(), columns=columns)
+    assert output.schema.names == [*kept, *ADDED]
+    assert output.schema == schema_of(batch, columns) == schema_of(batch.schema, columns)
+    assert [output.schema.field(name) for name in kept] == [batch.schema.field(name) for name in kept]
+    assert output.select(kept).to_pylist() == batch.select(kept).to_pylist()
+
+
+def test_input_without_an_id_keeps_nothing() -> None:
+    (row,) = judged(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
+    assert list(row) == ADDED
+    assert json.loads(row["verdict"])["case_id"] == "row 1"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["qeury"], "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query"),
+        (["score"], "column 'score' cannot be kept: a column of the verdicts has that name"),
+        ("*", "column 'score' cannot be kept: a column of the verdicts has that name"),
+        (["twice"], "column 'twice' cannot be kept: it appears twice"),
+    ],
+)
+def test_column_that_cannot_be_kept_is_refused(columns: Columns, message: str) -> None:
+    batch = batch_of({**ROW, "score": 1, "twice": 1, "other": 1})
+    batch = batch.rename_columns([*ROW, "score", "twice", "twice"])
+    for refuse in (lambda: judged(batch, columns=columns), lambda: schema_of(batch, columns)):
+        with pytest.raises(ValueError, match=message):
+            refuse()
+
+
+def test_column_that_is_read_and_appears_twice_is_refused() -> None:
+    batch = batch_of({**ROW, "more": "x"}).rename_columns([*ROW, "query"])
+    with pytest.raises(ValueError, match="column 'query' appears twice"):
+        judged(batch)
+
+
+def test_table_in_place_of_batches_is_refused() -> None:
+    table = pa.Table.from_batches([batch_of(ROW)])
+    for given in (table, [table]):
+        for adapter in (judge_batches, keyed):
+            with pytest.raises(TypeError, match=r"batches must hold record batches, not .*: pass table.to_b"):
+                list(adapter(given, grounded()))
+
+
+def test_arguments_are_checked_before_anything_is_read() -> None:
+    def unread() -> Iterator[Any]:
+        raise AssertionError
+        yield
+
+    names: Any = "groundedness"
+    with pytest.raises(TypeError, match="judges must be Judge objects, not names"):
+        judge_batches(unread(), names)
+    with pytest.raises(ValueError, match="no judge given"):
+        judge_batches(unread(), [])
+    with pytest.raises(ValueError, match="concurrency must be 1 or more, not 0"):
+        judge_batches(unread(), grounded(), concurrency=0)
+
+
+PAIRS = pa.map_(TEXT, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("change", "types", "same"),
+    [
+        ({"context": "At nine."}, {}, {"context": "At nine."}),
+        ({"context": '["At nine.", "Tours."]'}, {}, {"context": ["At nine.", "Tours."]}),
+        ({"context": '["At nine.", 5]'}, {}, {"context": '["At nine.", 5]'}),
+        ({"context": [{"content": "At nine.", "title": None}]}, {}, {"context": ["At nine."]}),
+        (
+            {"context": [[("content", "At nine."), ("title", "Hours")]]},
+            {"context": pa.list_(PAIRS)},
+            {"context": [{"content": "At nine.", "title": "Hours"}]},
+        ),
+        ({"context": ["At nine."]}, {"context": pa.large_list(pa.large_string())}, {}),
+        ({"context": ["At nine."]}, {"context": pa.list_(TEXT, 1)}, {}),
+        ({"context": "At nine."}, {"context": pa.dictionary(pa.int8(), TEXT)}, {"context": "At nine."}),
+        (
+            {"response": [{"role": "assistant", "content": "At nine.", "tool_calls": None}]},
+            {},
+            {"response": [{"role": "assistant", "content": "At nine."}]},
+        ),
+        (
+            {"profile": [("city", "Vessa")]},
+            {"profile": PAIRS},
+            {"profile": {"city": "Vessa"}},
+        ),
+        (
+            {"profile": {"places": [[("city", "Vessa")], None]}},
+            {"profile": pa.struct([("places", pa.list_(PAIRS))])},
+            {"profile": {"places": [{"city": "Vessa"}, None]}},
+        ),
+        ({"id": 7}, {"id": pa.int64()}, {"id": 7}),
+        ({"reference": None, "query": "When?"}, {"reference": pa.null()}, {}),
+        ({"question": "When?", "query": None}, {"query": TEXT}, {}),
+        ({"answers": ["I keep it."]}, {}, {"answers": ["I keep it."]}),
+    ],
+)
+def test_values_are_those_of_a_case(
+    change: Mapping[str, Any], types: Mapping[str, Any], same: Mapping[str, Any]
+) -> None:
+    judge = grounded()
+    (row,) = judged(batch_of({**ROW, **change}, **types), judge=judge)
+    assert row["key"] == judge.key({**ROW, **same})
+    assert row["status"] == "ok"
+
+
+def test_row_with_a_value_that_python_cannot_hold_is_an_error_of_its_own() -> None:
+    texts = [b"At nine.", b"At \xff.", b"At ten."]
+    responses = pa.Array.from_buffers(
+        TEXT, 3, [None, pa.array([0, 8, 13, 20], pa.int32()).buffers()[1], pa.py_buffer(b"".join(texts))]
+    )
+    ids = pa.array(["a", "b", "c"])
+    contexts = pa.array([["x"]] * 3)
+    batch = pa.RecordBatch.from_arrays(
+        [ids, ids, contexts, responses], names=["id", "query", "context", "response"]
+    )
+    found = judged(batch)
+    assert [(row["id"], row["status"]) for row in found] == [("a", "ok"), ("b", "error"), ("c", "ok")]
+    assert found[1]["reason"].startswith("unreadable_row: row 2: the column 'response': 'utf-8' codec")
+    (keys,) = keyed([batch], grounded())
+    assert [key is None for key in keys.column("key").to_pylist()] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"context": [5]}, "context_unreadable"),
+        ({"response": {"a": 1}}, "field_unreadable"),
+        ({"judges": 5}, "field_unreadable"),
+        ({"answer": "Another."}, "alias_conflict"),
+    ],
+)
+def test_row_that_is_no_case_affects_no_other(change: Mapping[str, Any], code: str) -> None:
+    found = judged(batch_of(ROW), batch_of({**ROW, **change}), batch_of(ROW))
+    assert [row["status"] for row in found] == ["ok", "error", "ok"]
+    assert found[1]["reason"].startswith(f"{code}: ")
+
+
+def test_rows_name_their_judges() -> None:
+    judges = [grounded(), load_any("confidence_grounding", model=ScriptedModel('{"score": 1}'))]
+    named = [["groundedness"], ["groundedness", "confidence_grounding"], ["passage_quality"], ["grond"]]
+    listed = [{**ROW, "id": str(index), "judges": each} for index, each in enumerate(named)]
+    found = judged(batch_of(*listed), judge=judges)
+    assert [(row["id"], row["judge"]) for row in found] == [
+        ("0", "groundedness"),
+        ("1", "groundedness"),
+        ("1", "confidence_grounding"),
+        ("3", "grond"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "sizes", [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300], marks=pytest.mark.soak)]
+)
+def test_batches_keep_their_rows_apart(sizes: list[int]) -> None:
+    listed = [*rows(sum(sizes))]
+    left = iter(listed)
+    batches = [batch_of(*islice(left, size), id=TEXT, response=TEXT) for size in sizes]
+    echo = Echo(lambda number: (number * 7 % 5) / 2000 if number < 20 else 0)
+    found = [*judge_batches(batches, judge_named("echo", echo))]
+    assert [row["id"] for batch in found for row in batch.to_pylist()] == [row["id"] for row in listed]
+    assert all(row["score"] == int(row["id"]) / 100_000 for batch in found for row in batch.to_pylist())
+    assert max((batch.num_rows for batch in found), default=0) <= 1000
+    assert len(found) == sum(-(-size // 1000) for size in sizes)
+
+
+def test_judging_goes_on_while_the_next_batch_is_awaited() -> None:
+    """A source that waits for the first batch's calls would never end if it were read in their loop."""
+    asked = Event()
+
+    async def answer(_: Request) -> str:
+        asked.set()
+        return GOOD
+
+    def source() -> Iterator[Any]:
+        yield batch_of(ROW)
+        assert asked.wait(60)
+        yield batch_of(ROW)
+
+    found = judge_batches(source(), load("groundedness", model=answer))
+    assert sum(batch.num_rows for batch in found) == 2
+
+
+def test_closing_does_not_wait_for_a_source_that_blocks() -> None:
+    released, ended = Event(), Event()
+
+    def source() -> Iterator[Any]:
+        yield batch_of(*rows(3))
+        yield batch_of(*rows(1))
+        released.wait(60)
+        ended.set()
+
+    found = judge_batches(source(), judge_named("echo", Echo()))
+    assert next(found).num_rows == 3
+    found.close()
+    assert not ended.is_set()
+    released.set()
+
+
+def test_batches_are_read_as_they_are_needed() -> None:
+    n_read = 0
+
+    def source() -> Iterator[Any]:
+        nonlocal n_read
+        for row in rows(1000):
+            n_read += 1
+            yield batch_of(row)
+
+    found = judge_batches(source(), judge_named("echo", Echo()), concurrency=2)
+    assert n_read == 0
+    next(found)
+    found.close()
+    assert n_read <= 30
+
+
+def test_error_of_the_source_comes_after_the_verdicts_before_it() -> None:
+    def source() -> Iterator[Any]:
+        yield batch_of(ROW, ROW)
+        message = "the source failed"
+        raise OSError(message)
+
+    found = judge_batches(source(), grounded())
+    assert next(found).num_rows == 2
+    with pytest.raises(OSError, match="the source failed"):
+        next(found)
+
+
+def test_fatal_error_comes_after_the_verdicts_that_are_finished() -> None:
+    echo = Echo(fail={5: ModelError("quota", "no money")})
+    found = judge_batches([batch_of(*rows(100))], judge_named("echo", echo), concurrency=1)
+    assert next(found).column("id").to_pylist() == ["0", "1", "2", "3", "4"]
+    with pytest.raises(ModelError, match="no money"):
+        next(found)
+    assert echo.asked == 6
+
+
+def test_all_batches_share_one_loop_and_the_concurrency() -> None:
+    loops: set[asyncio.AbstractEventLoop] = set()
+    gate, in_flight, most = asyncio.Event(), 0, 0
+
+    async def answer(_: Request) -> str:
+        nonlocal in_flight, most
+        loops.add(asyncio.get_running_loop())
+        in_flight += 1
+        most = max(most, in_flight)
+        if in_flight == 8:
+            gate.set()
+        await gate.wait()
+        in_flight -= 1
+        return GOOD
+
+    found = judge_batches([batch_of(*[ROW] * 20)] * 5, load("groundedness", model=answer), concurrency=8)
+    assert sum(batch.num_rows for batch in found) == 100
+    assert (len(loops), most) == (1, 8)
+
+
+def test_columns_that_no_judge_looks_at_are_not_read(tmp_path: Path) -> None:
+    prompt = tmp_path / "own.prompty"
+    prompt.write_text(
+        "---\nname: own\ninputs: [{name: response, type: messages}, {name: policy, type: text}]\n"
+        "reply: {format: tags}\nscale: {worst: 1, best: 5}\n---\nuser:\n{{response}} {{policy}}"
+    )
+    asked: list[Request] = []
+
+    def answer(request: Request) -> str:
+        asked.append(request)
+        return "<S1>r</S1><S2>5</S2>"
+
+    row = {**ROW, "policy": "Be kind.", "embedding": [0.1, 0.2]}
+    (found,) = verdicts(batch_of(row), judge=load(prompt, model=answer))
+    assert found.status == "ok", found
+    assert dict(asked[0].case.metadata) == {"policy": "Be kind."}
+
+
+def test_keys_are_those_of_the_verdicts() -> None:
+    listed = [{**ROW, "id": None if number == 2 else number} for number in range(4)]
+    judge = grounded()
+    batches = [batch_of(*listed), batch_of({**ROW, "id": 9})]
+    keys = [row["key"] for batch in keyed(batches, judge) for row in batch.to_pylist()]
+    found = [row["key"] for row in judged(*batches, judge=judge)]
+    assert keys[2] is None
+    assert [key for key in keys if key] == [key for index, key in enumerate(found) if index != 2]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [({"query": "q"}, "add a column 'id'"), ({"id": 1, "key": 1}, "there is a column 'key' already")],
+)
+def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        next(keyed([batch_of(row)], grounded()))
+
+
+@pytest.mark.soak
+def test_many_rows_are_judged_in_order() -> None:
+    left = rows(SOAK_ROWS)
+    batches = takewhile(lambda batch: batch.num_rows, (batch_of(*islice(left, 300)) for _ in count()))
+    echo = Echo(lambda number: (number * 31 % 17) / 1000)
+    found = judge_batches(batches, judge_named("echo", echo), concurrency=64)
+    listed = [row for batch in found for row in batch.to_pylist()]
+    assert [(row["id"], row["score"]) for row in listed] == [
+        (str(number), number / 100_000) for number in range(SOAK_ROWS)
+    ]
+    assert echo.most_in_flight <= 64
+
+
+def printed_by(code: str) -> str:
+    """What a program prints, in a process of its own."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout  # noqa: S603
+
+
+@pytest.mark.soak
+def test_without_pyarrow_the_message_names_the_extra() -> None:
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+try:
+    import groundjudge.runs.arrow
+except ImportError as error:
+    print(error)
+from groundjudge.cli.app import app
+try:
+    app(["run", "examples/cases.jsonl", "--model", "offline", "--out", "v.parquet"])
+except SystemExit as status:
+    print(status.code)
+"""
+    message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
+    assert printed_by(code) == f"{message}\n2\n"
+
+
+def test_importing_the_library_does_not_import_pyarrow() -> None:
+    code = "import sys, groundjudge, groundjudge.runs.rows; print('pyarrow' in sys.modules)"
+    assert printed_by(code) == "False\n"

@@ -1,0 +1,95 @@
+"""A ledger keeps replies in a file: what is judged again asks only for what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from arrow_table import batch_of
+from many_rows import Echo, judge_named, rows
+from scripted_model import ScriptedModel
+
+from groundjudge import ModelError, Request, Verdict, load, panel
+from groundjudge.runs.arrow import judge_batches
+
+GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
+
+
+def judged(batch: Any, judge: Any, ledger: Path | None) -> list[dict[str, Any]]:
+    return [row for found in judge_batches([batch], judge, ledger=ledger) for row in found.to_pylist()]
+
+
+def test_rows_judged_again_cost_nothing(tmp_path: Path) -> None:
+    echo = Echo()
+    first, again = (judged(batch_of(*rows(20)), judge_named("e", echo), tmp_path / "l.db") for _ in "12")
+    assert echo.asked == 20
+    assert [row["key"] for row in first] == [row["key"] for row in again]
+    assert [row["score"] for row in first] == [row["score"] for row in again]
+    assert {Verdict.model_validate_json(row["verdict"]).attempts for row in again} == {1}
+
+
+def test_keys_are_the_same_with_and_without(tmp_path: Path) -> None:
+    keys = [
+        [row["key"] for row in judged(batch_of(*rows(3)), judge_named("e", Echo()), ledger)]
+        for ledger in (None, tmp_path / "l.db")
+    ]
+    assert keys[0] == keys[1]
+
+
+def test_after_a_fatal_error_only_the_rest_is_asked(tmp_path: Path) -> None:
+    echo = Echo(fail={5: ModelError("quota", "no money")})
+    judge, batch = judge_named("e", echo), batch_of(*rows(20))
+    with pytest.raises(ModelError, match="no money"):
+        list(judge_batches([batch], judge, concurrency=1, ledger=tmp_path / "l.db"))
+    echo.fail = {}
+    list(judge_batches([batch], judge, concurrency=1, ledger=tmp_path / "l.db"))
+    assert echo.asked == 6 + 15
+
+
+def test_members_of_a_panel_are_recorded_too(tmp_path: Path) -> None:
+    model, warm = ScriptedModel(GOOD), {"temperature": 1}
+    judge = load("groundedness", model=model, parameters=warm)
+    other = load("groundedness", model=model, parameters=warm, threshold=0.9)
+    votes = panel([judge, judge, other], stop="never")
+    for _ in "12":
+        (row,) = judged(batch_of(ROW), votes, tmp_path / "l.db")
+        assert row["status"] == "ok"
+        assert len(model.asked) == 2  # the third judge sends the request of the first
+
+
+@pytest.mark.parametrize("replies", [[GOOD], ["?", GOOD], [ModelError("server", "down"), GOOD]])
+def test_equal_requests_in_flight_are_sent_once(tmp_path: Path, replies: list[str | ModelError]) -> None:
+    """Those that wait are sent together if the first brings no reply that can be read."""
+    listed = iter(replies)
+    gate, loops, n_asked = asyncio.Event(), list[asyncio.AbstractEventLoop](), 0
+
+    def source() -> Iterator[Any]:
+        yield batch_of(*[ROW] * 8)
+        loops[0].call_soon_threadsafe(gate.set)  # all rows have been taken
+
+    async def answer(_: Request) -> str:
+        nonlocal n_asked
+        n_asked += 1
+        loops.append(asyncio.get_running_loop())
+        reply = next(listed, GOOD)
+        await gate.wait()
+        await asyncio.sleep(0)
+        if isinstance(reply, ModelError):
+            raise reply
+        return reply
+
+    judge = load("groundedness", model=answer, max_reasks=0)
+    batches = judge_batches(source(), judge, ledger=tmp_path / "l.db")
+    found = [row for batch in batches for row in batch.to_pylist()]
+    assert n_asked == (1 if len(replies) == 1 else 8)
+    assert [row["status"] for row in found].count("ok") == (8 if len(replies) == 1 else 7)
+
+
+def test_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "l.db").write_text("no database, but a text of some length " * 9)
+    with pytest.raises(ModelError, match="cannot be used as a cache"):
+        judge_batches([], judge_named("e", Echo()), ledger=tmp_path / "l.db")

@@ -1,0 +1,210 @@
+"""Judges survive pickling, and are the same judges afterwards; clients and keys are never pickled."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from adapters_table import CASES, JUDGES, fields_of, judge_of
+from any_options import load_any
+from langchain_core.language_models import FakeListChatModel
+from standin_openai import StandIn
+
+from groundjudge import (
+    AnyJudge,
+    CachedModel,
+    Case,
+    Choices,
+    Json,
+    Model,
+    ModelError,
+    Panel,
+    Request,
+    Scale,
+    load,
+    panel,
+)
+from groundjudge.models.chat_model import LangChainModel
+from groundjudge.models.deepeval_llm import DeepEvalModel
+from groundjudge.models.function import FunctionModel
+from groundjudge.models.openai import OpenAIModel
+
+Dumps = Callable[[Any], bytes]
+DUMPS: dict[str, Dumps] = {
+    "pickle": pickle.dumps,
+    "cloudpickle": import_module("cloudpickle").dumps,
+}
+GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
+ROW: dict[str, Any] = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
+
+
+def fine(_: Request) -> str:
+    return GOOD
+
+
+def anew(thing: Any, dumps: Dumps = pickle.dumps) -> Any:
+    return pickle.loads(dumps(thing))  # noqa: S301  pickled above
+
+
+@pytest.mark.parametrize("dumps", DUMPS.values(), ids=DUMPS)
+@pytest.mark.parametrize("name", JUDGES)
+def test_judge_is_the_same_afterwards(name: str, dumps: Dumps) -> None:
+    judge = judge_of(name)
+    before = anew(judge, dumps)
+    identity = judge.identity
+    after = anew(judge, dumps)
+    assert identity == before.identity == after.identity
+    assert judge.rubrics == before.rubrics == after.rubrics
+    case = CASES[name][0]
+    assert fields_of(after.evaluate(case)) == fields_of(judge.evaluate(case))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threshold": 0.9, "parameters": {"temperature": 0.2, "seed": 5}},
+        {"reply": Json(), "scale": Scale(worst=0, best=10), "levels": {5: "low"}, "not_applicable": [0]},
+        {"scale": Choices({"yes": 1, "no": 0}), "levels": {}, "not_applicable": []},
+        {"weighted": True, "empty_response": "worst", "structured": "never", "optional": ["query"]},
+        {"repeats": 3, "rule": "min", "stop": "never"},
+    ],
+)
+def test_options_are_kept(options: dict[str, Any]) -> None:
+    judge = load_any("groundedness", model="offline", **options)
+    assert anew(judge) == judge
+    assert anew(judge).identity == judge.identity
+
+
+def test_prompt_file_need_not_exist_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "own.prompty"
+    path.write_text(
+        "---\nname: own\ninputs: [{name: response, type: messages}]\nreply: {format: tags}\n"
+        "scale: {worst: 1, best: 5}\n---\nuser:\nRate {{response}}"
+    )
+    judge = load(path, model="offline")
+    dumped = pickle.dumps(judge)
+    path.unlink()
+    found: AnyJudge = pickle.loads(dumped)  # noqa: S301  pickled above
+    assert found.identity == judge.identity
+    assert [rubric.ask(ROW).messages for rubric in found.rubrics] == [judge.rubric.ask(ROW).messages]
+
+
+def test_panel_keeps_its_votes_apart() -> None:
+    votes = panel([load("groundedness", model=fine, parameters={"temperature": 1})] * 3, rule="median")
+    found: Panel = anew(votes)
+    assert [judge.repeat for judge in found.judges] == [0, 1, 2]
+    assert found == votes
+
+
+def test_endpoint_is_looked_up_where_the_model_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://driver.example/v1")
+    dumped = pickle.dumps(load("groundedness", model="openai:m"))
+    assert b"sk-secret" not in dumped
+    assert b"driver.example" not in dumped
+    with StandIn([GOOD]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert pickle.loads(dumped).judge(ROW).score == 1  # noqa: S301  pickled above
+
+
+def test_settings_of_an_endpoint_are_kept() -> None:
+    with StandIn([GOOD]) as server:
+        model = OpenAIModel("m", base_url=server.url, max_retries=5, timeout=7.5)
+        load("groundedness", model=model).judge(ROW)  # its client is open now
+        found: Any = anew(model)
+        assert (found.name, found.endpoint) == ("m", server.url)
+        assert found.__reduce__()[0].keywords == {"base_url": server.url, "max_retries": 5, "timeout": 7.5}
+        assert load("groundedness", model=found).judge(ROW).score == 1
+
+
+def chat_model() -> LangChainModel:
+    return LangChainModel(FakeListChatModel(responses=[GOOD]))
+
+
+class Llm:
+    """A DeepEval model."""
+
+    def generate(self, prompt: str) -> str:
+        return GOOD if prompt else ""
+
+    async def a_generate(self, prompt: str) -> str:
+        return self.generate(prompt)
+
+    def get_model_name(self) -> str:
+        return "llm"
+
+
+HELD: dict[str, tuple[Callable[[], Model], str]] = {
+    "client": (lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")), "with a client: name it"),
+    "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: name it"),
+    "password": (
+        lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
+        "with a password in its base_url: name it",
+    ),
+    "chat model": (chat_model, "with the chat model that was given, which may hold a key: name it"),
+    "DeepEval": (
+        lambda: DeepEvalModel(Llm()),
+        "llm cannot be sent to another process with the DeepEval model that was given",
+    ),
+}
+
+
+@pytest.mark.parametrize("dumps", DUMPS.values(), ids=DUMPS)
+@pytest.mark.parametrize("held", HELD)
+def test_client_or_key_is_not_pickled(held: str, dumps: Dumps) -> None:
+    make, message = HELD[held]
+    judge = load("groundedness", model=make())
+    with pytest.raises(pickle.PicklingError, match=message) as raised:
+        dumps(judge)
+    assert "environment of the workers" in str(raised.value)
+    assert "secret" not in str(raised.value)
+    for copied in (copy.copy(judge), copy.deepcopy(judge)):  # need no pickling
+        assert copied.model is judge.model
+
+
+def test_langchain_model_is_made_again_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def make(name: str) -> FakeListChatModel:
+        made.append(name)
+        return FakeListChatModel(responses=[GOOD])
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", make)
+    judge = load("groundedness", model="langchain:fake:m")
+    found = anew(anew(judge))
+    assert made == ["fake:m"] * 3
+    assert found.judge(ROW).score == 1
+
+
+def nameless(reply: str) -> Callable[[Request], str]:
+    return lambda _: reply
+
+
+@pytest.mark.parametrize("function", [fine, nameless(GOOD)], ids=["function", "lambda"])
+def test_function_is_the_same_to_a_cache_afterwards(function: Callable[[Request], str]) -> None:
+    model = FunctionModel(function)
+    found = anew(model, DUMPS["cloudpickle"])
+    assert (found.name, found.endpoint) == (model.name, model.endpoint)
+    assert found.complete(load("groundedness", model=model).rubric.ask(Case(**ROW))).text == GOOD
+
+
+def test_cached_model_opens_its_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = CachedModel(fine, "cache.db", repeat=1)
+    load("groundedness", model=model).judge(ROW)
+    dumped = pickle.dumps(model)
+    monkeypatch.chdir("/")
+    found: CachedModel = pickle.loads(dumped)  # noqa: S301  pickled above
+    assert (found.path, found.repeat, found.name) == (tmp_path / "cache.db", 1, "fine")
+    reply = found.complete(load("groundedness", model=found).rubric.ask(Case(**ROW)))
+    assert (reply.text, reply.cached) == (GOOD, True)
+
+
+def test_errors_keep_their_code() -> None:
+    assert str(anew(ModelError("quota", "no money", "m"))) == "quota: no money"
