@@ -191,7 +191,11 @@ def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conver
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"fields": {"contxt": "metadata.docs"}}, CaseError, "unknown field 'contxt', did you mean 'context'"),
+        (
+            {"fields": {"contxt": "metadata.docs"}},
+            CaseError,
+            "unknown field 'contxt', did you mean 'context'",
+        ),
         (
             {"fields": {"context": "docs"}},
             CaseError,

@@ -238,7 +238,11 @@ def test_tokens_of_the_judge_are_counted_where_mlflow_shows_them() -> None:
         ({"judge": "groundednes"}, PromptError, "there is no judge 'groundednes'"),
         ({"fields": {"qeury": "inputs.q"}}, CaseError, "unknown_field: unknown field 'qeury', did you mean"),
         ({"fields": {"query": "input.q"}}, CaseError, "bad_path: the path 'input.q' begins with 'input'"),
-        ({"fields": "inputs.q"}, TypeError, "fields must be a mapping of field to dotted path, or a function"),
+        (
+            {"fields": "inputs.q"},
+            TypeError,
+            "fields must be a mapping of field to dotted path, or a function",
+        ),
         ({"treshold": 0.5}, TypeError, "unknown option 'treshold', did you mean 'threshold'"),
     ],
 )

@@ -123,7 +123,10 @@ def test_threshold_of_the_configuration_decides(threshold: float, passes: bool) 
         ),
         ({"judge": "groundedness"}, "Not judged: no_model: no model given"),
         ({**OFFLINE, "treshold": 1}, "Not judged: unknown option 'treshold', did you mean 'threshold'?"),
-        ({**OFFLINE, "fields": {"query": "var.q"}}, "Not judged: bad_path: the path 'var.q' begins with 'var'"),
+        (
+            {**OFFLINE, "fields": {"query": "var.q"}},
+            "Not judged: bad_path: the path 'var.q' begins with 'var'",
+        ),
         ({**OFFLINE, "fields": "vars.q"}, "Not judged: fields must be a mapping of field to dotted path"),
     ],
 )

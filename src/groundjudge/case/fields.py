@@ -271,7 +271,7 @@ class PathSearch:
         if self.missing.paths and self._known:
             name, path = next(iter(self.missing.paths.items()))
             message = (
-                f"no row of {self._source} has {path}, where fields looks for {name}"
+                f"no row of {self._source} has {path}, where `fields` looks for {name}"
                 f"{did_you_mean(path, self._known) or '.'} The first row has {', '.join(self._known)}"
             )
             raise CaseError("bad_path", message, path)
@@ -355,7 +355,7 @@ def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
         elif found.get(field) is None:
             if value is not None or field == "response":
                 found[field], keys[field] = value, key
-        elif value is not None and field in ALIASES:
+        elif value is not None and field in ALIASES and not isinstance(found[field], CaseError):
             found[field] = _agreed(field, (keys[field], found[field]), (key, value))
     case_id = found.pop("case_id", None)
     return {"id": case_id, **found, "metadata": metadata}
@@ -414,7 +414,7 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
     if "response" in found:
         answers = [index for index in answers if said[index].content == found["response"]]
     end = answers[-1] if answers else None
-    results = [item for item, each in zip(items[:end], said, strict=False) if each.role == "tool"]
+    results = _tool_results(items[:end])
     is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
     return {
         "query": _plain(items[asked], said[asked]) if asked >= 0 else None,
@@ -422,6 +422,13 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
         "context": results if results or is_whole else None,
         "conversation": items[:end],
     }
+
+
+def _tool_results(items: Sequence[object]) -> list[Any]:
+    said = _readable("conversation", items)
+    said = () if isinstance(said, CaseError) else said
+    pairs = zip(items, said, strict=False)
+    return [item if holds_media(item) else each for item, each in pairs if each.role == "tool"]
 
 
 def _plain(item: object, message: Message) -> object:
@@ -448,7 +455,7 @@ def _exchange(
         answered["messages"] = [*messages_in(before), *messages_in(after)]
     elif after is None and before is not None:
         asked.setdefault("conversation" if "query" in asked else "query", before)
-        tools = [item for item in messages_in(before) if role_of(item) == "tool"]
+        tools = _tool_results(messages_in(before))
         asked |= {"context": tools} if tools and "context" not in asked else {}
     documents = None
     if retrieved and "context" not in answered:

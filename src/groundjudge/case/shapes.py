@@ -81,14 +81,18 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
         return False
 
 
-def as_json(value: object, default: Callable[[Any], Any] = str) -> str:
-    """The value as JSON; what JSON cannot hold becomes a string, or what `default` makes of it."""
-    return well_formed(json.dumps(value, ensure_ascii=False, default=default))
+def as_json(value: object) -> str:
+    """The value as JSON: a pydantic model as a mapping, whatever else JSON cannot hold as a string."""
+    return well_formed(json.dumps(value, ensure_ascii=False, default=_as_mapping))
 
 
-def as_data(value: object, default: Callable[[Any], Any] = str) -> Any:  # noqa: ANN401  whatever JSON can hold
+def _as_mapping(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
+    return dict(value) if isinstance(value, BaseModel) else str(value)
+
+
+def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that a case can be written, read again and compared."""
-    return None if value is None else json.loads(as_json(value, default), parse_constant=str)
+    return None if value is None else json.loads(as_json(value), parse_constant=str)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -242,12 +246,7 @@ def _block_text(block: object) -> str:
         return text
     if CALL_BLOCK.fullmatch(kind) or REASONING_BLOCK.fullmatch(kind):
         return ""
-    return f"[{kind}]" if MEDIA_BLOCK.fullmatch(kind) else as_json(block, _as_mapping)
-
-
-def _as_mapping(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
-    """A model's fields, so that JSON keeps their shape; anything else as a string."""
-    return dict(value) if isinstance(value, BaseModel) else str(value)
+    return f"[{kind}]" if MEDIA_BLOCK.fullmatch(kind) else as_json(block)
 
 
 def holds_media(value: object) -> bool:
@@ -401,7 +400,7 @@ def _is_tool_result(item: object) -> bool:
     if kind is not None:
         return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
     by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or role_of(item) == "tool"
+    return by_title or "tool" in {get("role"), get("tool_call_id") and role_of(item)}
 
 
 def _whole(item: object) -> str | None:
@@ -459,7 +458,7 @@ def _answers(field: str, value: object) -> tuple[str, ...]:
 
 def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
     if is_mapping(value):
-        return as_data(value, _as_mapping)
+        return as_data(value)
     message = f"{field} must be a mapping, not {shape_of(value)}"
     raise CaseError("field_unreadable", message, field)
 

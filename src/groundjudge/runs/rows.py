@@ -73,7 +73,7 @@ def read_rows(
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    places = Fields.of(fields or {})
+    places = Fields.of(fields or {}, None)
     search = PathSearch(places, _name(path))
     if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
         with closing(_rows(path, file_format, places)) as rows:
