@@ -100,7 +100,10 @@ MESSAGES = st.lists(
     max_size=3,
 )
 DOCUMENTS = st.lists(
-    st.builds(Document, content=TEXTS, title=TEXTS, kind=st.sampled_from(["tool", "knowledge"])), max_size=3
+    st.builds(Document, content=TEXTS, title=TEXTS, kind=st.sampled_from(["tool", "knowledge"])).filter(
+        lambda each: bool(each.content) or each.kind == "tool" or not each.title
+    ),
+    max_size=3,
 )
 CASES = st.builds(
     Case,

@@ -786,7 +786,7 @@ def test_a_path_that_some_row_has_or_that_no_row_could_have_is_accepted(tmp_path
 def test_rows_are_searched_only_until_all_paths_are_found() -> None:
     rows: Iterator[dict[str, Any]] = iter([{"a": 1}, {"b": {"c": 2}}, {"d": 3}])
     search = PathSearch(Fields({"query": "a", "response": "b.c"}), "rows")
-    next(None for _ in search.rows(rows) if not search.missing.paths)
+    next(None for _ in search.rows(rows) if not search.missing)
     assert next(rows) == {"d": 3}
 
 
