@@ -1,0 +1,94 @@
+"""The words of a text, in which quotes are found whatever their formatting."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from unicodedata import normalize
+
+UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』"
+INVISIBLE = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+BULLET = r"(?:[-*•·–—]|[0-9]{1,3}[.)])\s+"
+
+# Each is one character for one character, so that offsets stay what they are.
+_PLAIN = str.maketrans(
+    {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full width
+    | dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
+    | dict.fromkeys(map(ord, MARKS), "'")
+)
+# Accents and vowel signs, which `\w` leaves out.
+_COMBINING = (
+    "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u3099\u309a"
+)
+_NUMERALS = "〇零一二两兩三四五六七八九十百千万萬亿億"
+_LETTERS = rf"[^\W_{UNSPACED}]++"
+_RUN = rf"{_LETTERS}(?:[*_{INVISIBLE}{_COMBINING}]*+{_LETTERS})*+[{_COMBINING}]*+"
+# What holds a number together: 12.50, 9:00, 10-20, and the blank of 10 000.
+_JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[ \u00a0\u202f](?=\d\d\d(?!\d)))"
+WORD = re.compile(
+    rf"""
+      [a-z]++(?=[\ .,;:!?\n])                       # which saves time
+    | (?:(?<![^\W_])-(?=\d))?+ {_RUN} (?:{_JOINT}{_RUN})*+ (?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+
+    | [{_NUMERALS}]++
+    | [{UNSPACED}][{_COMBINING}]*+
+    | [$€£¥+<=≤≥≠±×÷%‰°&@§] | (?<=[^\n>])>          # signs that say something; ">" begins a line of Markdown
+    """,
+    re.VERBOSE,
+)
+"""A word, a number with its sign, a character of a script without spaces, or a sign that says something."""
+
+_ODD = re.compile(r"[*_]|\d [\d%]")
+_NOISE = re.compile(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
+_RUN_OF_ONE = re.compile("''+|\\s+")
+_ALIKE = str.maketrans(dict.fromkeys(MARKS, "'"))
+_BULLETED = re.compile(rf"\A[\s#>]*{BULLET}")
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """A text and its words.
+
+    Words have one case, one kind of dashes and one width; Markdown's emphasis, invisible characters and
+    all other signs between words are left out, and accents are composed with their letters.
+    """
+
+    source: str
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words, as they are compared."""
+        found = WORD.findall(self._plain)
+        if self.source.isascii() and not _ODD.search(self.source):
+            return found
+        return [normalize("NFC", _NOISE.sub("", word)).casefold() for word in found]
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where each word begins and ends in the source."""
+        return [word.span() for word in WORD.finditer(self._plain)]
+
+    @property
+    def _plain(self) -> str:
+        return plain(self.source)
+
+
+def plain(text: str) -> str:
+    """A text of the same length with one kind of dashes and quotation marks, and in one width."""
+    return text.lower() if text.isascii() else text.translate(_PLAIN)
+
+
+def folded(text: str) -> str:
+    """A text in one case, with one kind of white space and of quotation marks."""
+    return _RUN_OF_ONE.sub(lambda run: "'" if run[0][0] == "'" else " ", text.translate(_ALIKE)).casefold()
+
+
+def bare(quote: str) -> str:
+    """A quote without the white space, the bullet and the quotation marks around it."""
+    return _BULLETED.sub("", quote, count=1).strip().strip(MARKS).strip()
