@@ -22,6 +22,8 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
         `statement_missing` if a part of the response is in none of the sentences. If the response repeats the
         words of a sentence thousands of times, `statements_unchecked`, and then no `statement_missing`.
     """
+    if _are_copied(sentences, response):
+        return ()
     covered: list[tuple[int, int]] = []
     warnings: dict[str, None] = {}
     source = Sources([Document(content=response)])
@@ -38,6 +40,17 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
     if "statements_unchecked" not in warnings and _has_gap(response, covered):
         warnings["statement_missing"] = None
     return tuple(warnings)
+
+
+def _are_copied(sentences: Sequence[str], response: str) -> bool:
+    """Whether the sentences stand in the response one after the other, which is quickly seen."""
+    covered: list[tuple[int, int]] = []
+    for sentence in sentences:
+        start = response.find(sentence, covered[-1][1] if covered else 0)
+        if start < 0 or not is_whole(response, start, start + len(sentence)):
+            return False
+        covered.append((start, start + len(sentence)))
+    return not _has_gap(response, covered)
 
 
 def _places(words: list[str], response: Sources) -> list[tuple[int, int]]:

@@ -65,7 +65,7 @@ def evidence(quote: Normalized, places: Iterable[tuple[int, int]], sources: Sour
 
 def _with_signs(quote: Normalized, text: str, found: Evidence) -> Evidence:
     """The evidence with the signs before and behind the quote's words, or at least with as many behind it."""
-    head, tail = quote.spans[0][0], len(quote.source) - quote.spans[-1][1]
+    head, tail = quote.span(0)[0], len(quote.source) - quote.span(-1)[1]
     start, end = max(0, found.start - head), found.end + tail
     if folded(text[start:end]) == folded(quote.source):
         return found.model_copy(update={"start": start, "end": end, "exact": True})

@@ -25,9 +25,9 @@ Found = tuple[list[Evidence], list[str]]
 def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Look up the quotes that a judge gives as evidence.
 
-    A passage is evidence for a quote if it has the same words in the same order, where articles, forms of "to
-    be", "that" and "which" may differ, and words may have other endings. It begins and ends with whole words
-    and numbers, and not beside a negation that it leaves out.
+    A passage is evidence for a quote if it has the same words in the same order, where articles, forms of
+    "to be", "that" and "which" may differ, and words may have other endings. It begins and ends with whole
+    words and numbers, and not beside a negation that it leaves out.
 
     Args:
         quotes: texts with one quote each, or with several: sentences from different places, joined by an
@@ -36,9 +36,9 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
     Returns:
         The quotes that were found, with their offsets, and the distinct warnings for the others:
-        `evidence_altered` (a passage has most of its words, or has it as a part of longer words or numbers, or
-        denies it), `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces after
-        the first `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
+        `evidence_altered` (a passage has most of its words, has it as a part of longer words or numbers,
+        or denies it), `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces
+        after the first `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
     """
     found: list[Evidence] = []
     warnings: list[str] = []
@@ -57,28 +57,33 @@ def _look_up(quote: str, sources: Sources) -> Found:
         return [], ["evidence_not_found"]
     found: list[Evidence] = []
     warnings: list[str] = []
-    for number, part in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
-        several, warned = _part(part, sources) if number < MOST_PARTS else ([], ["evidence_unchecked"])
-        found.extend(several)
-        warnings.extend(warned)
+    for number, (part, known) in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
+        if number == MOST_PARTS:
+            warnings.append("evidence_unchecked")
+        elif known:
+            found.append(known)
+        else:
+            several, warned = _inexact(part, sources)
+            found.extend(several)
+            warnings.extend(warned)
     return found, warnings
 
 
-def _parts(quote: str, sources: Sources) -> Iterator[str]:
-    """The pieces of a quote that a document has, and the sentences of the others."""
+def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
+    """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
     for piece in pieces(quote):
         if not any(map(str.isalnum, piece)):
             continue
-        if piece != quote and exact(piece, sources):
-            yield piece
+        found = None if piece == quote else exact(piece, sources)
+        several = [] if found else [span.text for span in sentences(piece)]
+        if len(several) > 1:
+            yield from ((sentence, exact(sentence, sources)) for sentence in several)
         else:
-            yield from (span.text for span in sentences(piece))
+            yield piece, found
 
 
-def _part(part: str, sources: Sources) -> Found:
-    """A sentence, or a piece, as it is, in nearly the same words, or as several clauses side by side."""
-    if found := exact(part, sources):
-        return [found], []
+def _inexact(part: str, sources: Sources) -> Found:
+    """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
     quote = Normalized(bare(part))
     if not quote.words:
         return [], []
@@ -91,7 +96,7 @@ def _part(part: str, sources: Sources) -> Found:
 
 def _clause(quote: Normalized, run: Run, sources: Sources) -> Iterator[Evidence]:
     at, place, length = run
-    clause = Normalized(quote.source[quote.spans[at][0] : quote.spans[at + length - 1][1]])
+    clause = Normalized(quote.source[quote.span(at)[0] : quote.span(at + length - 1)[1]])
     return evidence(clause, [(place, place + length)], sources)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
 from itertools import islice, takewhile
 from typing import NamedTuple
 
@@ -25,14 +26,18 @@ RESEMBLES = 0.75
 
 
 class Anchor(NamedTuple):
-    """A word that a quote and the documents have in common: which one of the quote, and its place."""
+    """A word that a quote and the documents have in common: which one of the quote, its place, its weight.
+
+    The fewer places a word has, the more does each of them count.
+    """
 
     number: int
     place: int
+    weight: float
 
 
 def near(words: Sequence[str], sources: Sources) -> Iterator[tuple[int, int]]:
-    """The first and the last place of passages that differ only in what may differ; the last is not included."""
+    """Where passages begin and end that differ only in what may differ."""
     if len(words) > LONGEST:
         return
     for anchor in anchors(words, sources):
@@ -53,10 +58,12 @@ def resembles(words: Sequence[str], sources: Sources) -> bool:
     if len(words) > LONGEST:
         return False
     room = 2 + len(words) // 8
-    starts = Counter(anchor.place - anchor.number for anchor in anchors(words, sources))
+    starts: defaultdict[int, float] = defaultdict(float)
+    for anchor in anchors(words, sources):
+        starts[anchor.place - anchor.number] += anchor.weight
     windows = (
         sources.words[max(0, start - room) : start + len(words) + room]
-        for start, _ in starts.most_common(MOST_WINDOWS)
+        for start in nlargest(MOST_WINDOWS, starts, key=lambda start: starts[start])
     )
     return any(LCSseq.similarity(words, window) >= RESEMBLES * len(words) for window in windows)
 
@@ -67,7 +74,11 @@ def anchors(words: Sequence[str], sources: Sources) -> list[Anchor]:
         word: (number, sources.index[word]) for number, word in enumerate(words) if word in sources.index
     }
     rarest = sorted(places.values(), key=lambda each: len(each[1]))[:RAREST]
-    return [Anchor(number, place) for number, found in rarest for place in islice(found, PLACES_OF_EACH)]
+    return [
+        Anchor(number, place, 1 / len(found))
+        for number, found in rarest
+        for place in islice(found, PLACES_OF_EACH)
+    ]
 
 
 def _walk(words: Sequence[str], place: int, wanted: Iterable[str], step: int) -> int | None:

@@ -16,12 +16,15 @@ MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』"
 INVISIBLE = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 BULLET = r"(?:[-*•·–—]|[0-9]{1,3}[.)])\s+"
 
-# Each is one character for one character, so that offsets stay what they are.
-_PLAIN = str.maketrans(
-    {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full width
-    | dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-")
-    | dict.fromkeys(map(ord, MARKS), "'")
+# One character for one character, so that offsets stay what they are, and therefore the one capital letter,
+# too, that would become two small ones.
+_PLAIN = (
+    {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full width
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys(MARKS, "'")
+    | {"İ": "i"}
 )
+_NOT_PLAIN = re.compile("[\uff01-\uff5e\u2010-\u2015\u2212‘’‚‛`´“”„‟«»‹›「」『』İ]")
 # Accents and vowel signs, which `\w` leaves out.
 _COMBINING = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f"
@@ -31,14 +34,18 @@ _NUMERALS = "〇零一二两兩三四五六七八九十百千万萬亿億"
 _LETTERS = rf"[^\W_{UNSPACED}]++"
 _RUN = rf"{_LETTERS}(?:[*_{INVISIBLE}{_COMBINING}]*+{_LETTERS})*+[{_COMBINING}]*+"
 # What holds a number together: 12.50, 9:00, 10-20, and the blank of 10 000.
-_JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[ \u00a0\u202f](?=\d\d\d(?!\d)))"
+_JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[\ \u00a0\u202f](?=\d\d\d(?!\d)))"
+_TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+"
+# Each branch begins with a set of characters or with a sign, so that most are left out at once.
 WORD = re.compile(
     rf"""
-      [a-z]++(?=[\ .,;:!?\n])                       # which saves time
-    | (?:(?<![^\W_])-(?=\d))?+ {_RUN} (?:{_JOINT}{_RUN})*+ (?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+
+      [a-z]++(?=[\ .,;:!?\n])                      # which saves time
+    | {_TOKEN}
+    | -(?=\d)(?<![^\W_]-){_TOKEN}
     | [{_NUMERALS}]++
     | [{UNSPACED}][{_COMBINING}]*+
-    | [$€£¥+<=≤≥≠±×÷%‰°&@§] | (?<=[^\n>])>          # signs that say something; ">" begins a line of Markdown
+    | [$€£¥+<=≤≥≠±×÷%‰°&@§]
+    | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
     """,
     re.VERBOSE,
 )
@@ -46,8 +53,7 @@ WORD = re.compile(
 
 _ODD = re.compile(r"[*_]|\d [\d%]")
 _NOISE = re.compile(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
-_RUN_OF_ONE = re.compile("''+|\\s+")
-_ALIKE = str.maketrans(dict.fromkeys(MARKS, "'"))
+_MARKS = re.compile(f"[{MARKS}]+")
 _BULLETED = re.compile(rf"\A[\s#>]*{BULLET}")
 
 
@@ -64,29 +70,36 @@ class Normalized:
     @cached_property
     def words(self) -> list[str]:
         """The words, as they are compared."""
-        found = WORD.findall(self._plain)
-        if self.source.isascii() and not _ODD.search(self.source):
+        found = [word[0] for word in self._found]
+        if "".join(found).isascii() and not _ODD.search(self._plain):
             return found
-        return [normalize("NFC", _NOISE.sub("", word)).casefold() for word in found]
+        return [_composed(word) for word in found]
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Where a word begins and ends in the source."""
+        return self._found[number].span()
 
     @cached_property
-    def spans(self) -> list[tuple[int, int]]:
-        """Where each word begins and ends in the source."""
-        return [word.span() for word in WORD.finditer(self._plain)]
+    def _found(self) -> list[re.Match[str]]:
+        return list(WORD.finditer(self._plain))
 
-    @property
+    @cached_property
     def _plain(self) -> str:
         return plain(self.source)
 
 
 def plain(text: str) -> str:
-    """A text of the same length with one kind of dashes and quotation marks, and in one width."""
-    return text.lower() if text.isascii() else text.translate(_PLAIN)
+    """The text in small letters and one width, with one kind of dashes and marks, of the same length."""
+    return (text if text.isascii() else _NOT_PLAIN.sub(lambda sign: _PLAIN[sign[0]], text)).lower()
+
+
+def _composed(word: str) -> str:
+    return normalize("NFC", _NOISE.sub("", word)).casefold()
 
 
 def folded(text: str) -> str:
     """A text in one case, with one kind of white space and of quotation marks."""
-    return _RUN_OF_ONE.sub(lambda run: "'" if run[0][0] == "'" else " ", text.translate(_ALIKE)).casefold()
+    return " ".join(_MARKS.sub("'", text).split()).casefold()
 
 
 def bare(quote: str) -> str:

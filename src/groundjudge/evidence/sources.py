@@ -74,7 +74,8 @@ class Sources:
 
     def are_too_common(self, words: Sequence[str]) -> bool:
         """Whether the words have more places than may be looked at."""
-        return len(self.index.get(words[self._rarest(words)], [])) > _most_places(words)
+        most = _most_places(words)
+        return len(self.words) > most and len(self.index.get(words[self._rarest(words)], [])) > most
 
     def have(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
@@ -83,8 +84,8 @@ class Sources:
     def span(self, first: int, last: int) -> tuple[int, int, int]:
         """The document of the words from `first` up to, not including, `last`, and their offsets in it."""
         document = bisect_right(self._firsts, first) - 1
-        spans, offset = self.texts[document].spans, self._firsts[document]
-        return document, spans[first - offset][0], spans[last - 1 - offset][1]
+        text, offset = self.texts[document], self._firsts[document]
+        return document, text.span(first - offset)[0], text.span(last - 1 - offset)[1]
 
     def _rarest(self, words: Sequence[str]) -> int:
         return min(range(len(words)), key=lambda number: len(self.index.get(words[number], ())))
