@@ -14,21 +14,28 @@ MOST_PASSAGES = 50
 """Passages with the words of a quote among which one with the same signs is sought."""
 
 
-def exact(quote: str, sources: Sources) -> Evidence | None:
-    """The first passage that is the quote but for white space, quotation marks and case, or has its words."""
+def exact(quote: str, sources: Sources, *, quickly: bool = False) -> Evidence | None:
+    """The first passage that is the quote but for white space, quotation marks and case, or has its words.
+
+    Args:
+        quote: the quote.
+        sources: the documents.
+        quickly: look only at passages of small documents that have one of the longest words of the quote.
+    """
     inexact: list[Evidence] = []
-    for found in _passages(quote, sources):
+    for found in _passages(quote, sources, quickly=quickly):
         if found.exact:
             return found
         inexact.append(found)
     return min(inexact, key=lambda found: len(found.quote), default=None)
 
 
-def _passages(quote: str, sources: Sources) -> Iterator[Evidence]:
+def _passages(quote: str, sources: Sources, *, quickly: bool) -> Iterator[Evidence]:
     given = [variant for variant in dict.fromkeys((quote.strip(), bare(quote))) if variant]
     if sources.are_small:
         for variant in given:
             yield from islice(_verbatim(variant, sources), 1)
+    sources = sources.around(quote) if quickly else sources
     for variant in given:
         sought = Normalized(variant)
         places = ((place, place + len(sought.words)) for place in sources.occurrences(sought.words))

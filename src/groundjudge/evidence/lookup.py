@@ -50,48 +50,54 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _look_up(quote: str, sources: Sources) -> Found:
+    """A quote in small documents around its longest words, and if it is not there, everywhere."""
+    found, warnings = _search(quote, sources, quickly=True) if sources.are_small else ([], [""])
+    return _search(quote, sources, quickly=False) if warnings else (found, [])
+
+
+def _search(quote: str, sources: Sources, *, quickly: bool) -> Found:
     """A quote as a whole or, if no document has it, piece by piece."""
-    if whole := exact(quote, sources):
+    if whole := exact(quote, sources, quickly=quickly):
         return [whole], []
     if len(quote) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]
     found: list[Evidence] = []
     warnings: list[str] = []
-    for number, (part, known) in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
+    for number, (part, known) in enumerate(islice(_parts(quote, sources, quickly=quickly), MOST_PARTS + 1)):
         if number == MOST_PARTS:
             warnings.append("evidence_unchecked")
         elif known:
             found.append(known)
         else:
-            several, warned = _inexact(part, sources)
+            several, warned = _inexact(Normalized(bare(part)), sources, quickly=quickly)
             found.extend(several)
             warnings.extend(warned)
     return found, warnings
 
 
-def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
+def _parts(quote: str, sources: Sources, *, quickly: bool) -> Iterator[tuple[str, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
     for piece in pieces(quote):
         if not any(map(str.isalnum, piece)):
             continue
-        found = None if piece == quote else exact(piece, sources)
+        found = None if piece == quote else exact(piece, sources, quickly=quickly)
         several = [] if found else [span.text for span in sentences(piece)]
         if len(several) > 1:
-            yield from ((sentence, exact(sentence, sources)) for sentence in several)
+            yield from ((sentence, exact(sentence, sources, quickly=quickly)) for sentence in several)
         else:
             yield piece, found
 
 
-def _inexact(part: str, sources: Sources) -> Found:
+def _inexact(quote: Normalized, documents: Sources, *, quickly: bool) -> Found:
     """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
-    quote = Normalized(bare(part))
+    sources = documents.around(quote.source) if quickly else documents
     if not quote.words:
         return [], []
     if nearly := next(evidence(quote, near(quote.words, sources), sources), None):
         return [nearly], []
     if runs := joined(quote, sources):
         return [each for run in runs for each in _clause(quote, run, sources)], []
-    return [], [_warning(quote, sources)]
+    return [], ["evidence_unchecked" if quickly else _warning(quote, sources)]
 
 
 def _clause(quote: Normalized, run: Run, sources: Sources) -> Iterator[Evidence]:
