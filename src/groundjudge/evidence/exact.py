@@ -14,40 +14,36 @@ MOST_PASSAGES = 50
 """Passages with the words of a quote among which one with the same signs is sought."""
 
 
-def exact(quote: str, sources: Sources, *, quickly: bool = False) -> Evidence | None:
-    """The first passage that is the quote but for white space, quotation marks and case, or has its words.
-
-    Args:
-        quote: the quote.
-        sources: the documents.
-        quickly: look only at passages of small documents that have one of the longest words of the quote.
-    """
+def exact(quote: str, sources: Sources) -> Evidence | None:
+    """The first passage that is the quote but for white space, quotation marks and case, or has its words."""
     inexact: list[Evidence] = []
-    for found in _passages(quote, sources, quickly=quickly):
+    for found in _passages(quote, sources):
         if found.exact:
             return found
         inexact.append(found)
     return min(inexact, key=lambda found: len(found.quote), default=None)
 
 
-def _passages(quote: str, sources: Sources, *, quickly: bool) -> Iterator[Evidence]:
-    given = [variant for variant in dict.fromkeys((quote.strip(), bare(quote))) if variant]
-    if sources.are_small:
-        for variant in given:
-            yield from islice(_verbatim(variant, sources), 1)
-    sources = sources.around(quote) if quickly else sources
-    for variant in given:
+def _passages(quote: str, sources: Sources) -> Iterator[Evidence]:
+    yield from verbatim(quote, sources)
+    for variant in _variants(quote):
         sought = Normalized(variant)
         places = ((place, place + len(sought.words)) for place in sources.occurrences(sought.words))
         yield from islice(evidence(sought, places, sources), MOST_PASSAGES)
 
 
-def _verbatim(quote: str, sources: Sources) -> Iterator[Evidence]:
-    for index, document in enumerate(sources.documents):
-        for start in islice(_starts(quote, document.content), MOST_PASSAGES):
-            end = start + len(quote)
-            if is_whole(document.content, start, end):
-                yield Evidence(quote=quote, document=index, start=start, end=end, exact=True)
+def verbatim(quote: str, sources: Sources) -> Iterator[Evidence]:
+    """The passages of small documents that are the quote letter by letter, which takes little time."""
+    for variant in _variants(quote) if sources.are_small else ():
+        for index, document in enumerate(sources.documents):
+            for start in islice(_starts(variant, document.content), MOST_PASSAGES):
+                end = start + len(variant)
+                if is_whole(document.content, start, end):
+                    yield Evidence(quote=variant, document=index, start=start, end=end, exact=True)
+
+
+def _variants(quote: str) -> list[str]:
+    return [variant for variant in dict.fromkeys((quote.strip(), bare(quote))) if variant]
 
 
 def _starts(quote: str, text: str) -> Iterator[int]:

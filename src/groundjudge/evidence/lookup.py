@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from groundjudge.evidence.exact import evidence, exact
+from groundjudge.evidence.exact import evidence, exact, verbatim
 from groundjudge.evidence.joined import Run, joined
 from groundjudge.evidence.near import near, resembles
 from groundjudge.evidence.normalized import Normalized, bare
@@ -50,54 +50,57 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _look_up(quote: str, sources: Sources) -> Found:
-    """A quote in small documents around its longest words, and if it is not there, everywhere."""
-    found, warnings = _search(quote, sources, quickly=True) if sources.are_small else ([], [""])
-    return _search(quote, sources, quickly=False) if warnings else (found, [])
+    """A quote as it is; in small documents around its longest words; if nothing there is like it, everywhere."""
+    if whole := next(verbatim(quote, sources), None):
+        return [whole], []
+    around = sources.around(quote)
+    found = _search(quote, around)
+    return found if around is sources or set(found[1]) <= {"evidence_altered"} else _search(quote, sources)
 
 
-def _search(quote: str, sources: Sources, *, quickly: bool) -> Found:
+def _search(quote: str, sources: Sources) -> Found:
     """A quote as a whole or, if no document has it, piece by piece."""
-    if whole := exact(quote, sources, quickly=quickly):
+    if whole := exact(quote, sources):
         return [whole], []
     if len(quote) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]
     found: list[Evidence] = []
     warnings: list[str] = []
-    for number, (part, known) in enumerate(islice(_parts(quote, sources, quickly=quickly), MOST_PARTS + 1)):
+    for number, (part, known) in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
         if number == MOST_PARTS:
             warnings.append("evidence_unchecked")
         elif known:
             found.append(known)
         else:
-            several, warned = _inexact(Normalized(bare(part)), sources, quickly=quickly)
+            several, warned = _inexact(part, sources)
             found.extend(several)
             warnings.extend(warned)
     return found, warnings
 
 
-def _parts(quote: str, sources: Sources, *, quickly: bool) -> Iterator[tuple[str, Evidence | None]]:
+def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
     for piece in pieces(quote):
         if not any(map(str.isalnum, piece)):
             continue
-        found = None if piece == quote else exact(piece, sources, quickly=quickly)
+        found = None if piece == quote else exact(piece, sources)
         several = [] if found else [span.text for span in sentences(piece)]
         if len(several) > 1:
-            yield from ((sentence, exact(sentence, sources, quickly=quickly)) for sentence in several)
+            yield from ((sentence, exact(sentence, sources)) for sentence in several)
         else:
             yield piece, found
 
 
-def _inexact(quote: Normalized, documents: Sources, *, quickly: bool) -> Found:
+def _inexact(part: str, sources: Sources) -> Found:
     """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
-    sources = documents.around(quote.source) if quickly else documents
+    quote = Normalized(bare(part))
     if not quote.words:
         return [], []
     if nearly := next(evidence(quote, near(quote.words, sources), sources), None):
         return [nearly], []
     if runs := joined(quote, sources):
         return [each for run in runs for each in _clause(quote, run, sources)], []
-    return [], ["evidence_unchecked" if quickly else _warning(quote, sources)]
+    return [], [_warning(quote, sources)]
 
 
 def _clause(quote: Normalized, run: Run, sources: Sources) -> Iterator[Evidence]:
@@ -110,5 +113,7 @@ def _warning(quote: Normalized, sources: Sources) -> str:
     """What is wrong with a quote that no document has."""
     if sources.are_too_common(quote.words):
         return "evidence_unchecked"
-    is_cut_or_denied = any(sources.occurrences(quote.words)) or sources.have(quote.source)
-    return "evidence_altered" if is_cut_or_denied or resembles(quote.words, sources) else "evidence_not_found"
+    is_altered = (
+        resembles(quote.words, sources) or any(sources.occurrences(quote.words)) or sources.have(quote.source)
+    )
+    return "evidence_altered" if is_altered else "evidence_not_found"

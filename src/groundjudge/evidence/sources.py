@@ -18,11 +18,14 @@ MOST_COMPARED = 50_000
 FEWEST_PLACES = 16
 A_DOCUMENT = 100
 """Characters whose scan takes as long as turning to another document."""
-LONGEST_WORDS = 3
+A_WORD = 60
+"""Characters of a quote for each of its longest words."""
 FREQUENT = 3
+"""Places of a word, more of which tell little about where the quote is."""
 ROOM = 100
+"""Characters that a passage may be longer than its quote."""
 SMALL = 30_000
-"""Characters of documents that may be scanned for each quote, which takes no longer than reading a quote."""
+"""Characters of documents that may be scanned for each quote: it takes no longer than reading the quote."""
 
 
 class Passage(NamedTuple):
@@ -68,19 +71,20 @@ class Sources:
         They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
         word may have other signs in it, or another ending.
         """
-        if not self.are_small or self.parts is not None:
+        if not self.are_small:
             return self
-        longest = sorted(set(Normalized(quote).words), key=len, reverse=True)[:LONGEST_WORDS]
+        longest = sorted(set(Normalized(quote).words), key=len, reverse=True)[: 2 + len(quote) // A_WORD]
         found = sorted(passage for word in longest for passage in self._around(word, len(quote) + ROOM))
         return Sources(self.documents, _merged(found)) if found else self
 
     def _around(self, word: str, room: int) -> list[Passage]:
-        """Passages with so many characters before and behind a word, in whole words; none if it is frequent."""
+        """Passages of whole words around a word, with some room before and behind it; none if it is frequent."""
         found: list[Passage] = []
         for document, text in enumerate(self._plain):
             at = text.find(word)
             while at >= 0:
-                start, end = text.rfind(" ", 0, max(0, at - room)) + 1, text.find(" ", at + room)
+                start = text.rfind(" ", 0, max(0, at - room)) + 1
+                end = text.find(" ", at + room)
                 found.append(Passage(document, start, len(text) if end < 0 else end))
                 if len(found) > FREQUENT:
                     return []
@@ -131,7 +135,8 @@ class Sources:
 
     def have(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
-        return self.are_small and any(folded(quote) in text for text in self._folded)
+        is_worth_it = self.are_small and self.parts is None
+        return is_worth_it and any(folded(quote) in text for text in self._folded)
 
     @cached_property
     def _folded(self) -> list[str]:
