@@ -50,7 +50,7 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
 
 def _look_up(quote: str, sources: Sources) -> Found:
-    """A quote as it is; in small documents around its longest words; if nothing there is like it, everywhere."""
+    """A quote letter by letter; then in small documents around its longest words; then everywhere."""
     if whole := next(verbatim(quote, sources), None):
         return [whole], []
     around = sources.around(quote)

@@ -78,7 +78,7 @@ class Sources:
         return Sources(self.documents, _merged(found)) if found else self
 
     def _around(self, word: str, room: int) -> list[Passage]:
-        """Passages of whole words around a word, with some room before and behind it; none if it is frequent."""
+        """Passages with some room before and behind a word, in whole words; none if it is frequent."""
         found: list[Passage] = []
         for document, text in enumerate(self._plain):
             at = text.find(word)
