@@ -2,9 +2,8 @@
 
     PYTHONPATH=tests python tests/bench/evidence_growth.py
 
-A step that is linear doubles its time with each doubling; `n log n` is a little more,
-and the limit is 2 ** 1.2. Each figure is
-the least of ROUNDS rounds; the growth is the mean over the doublings.
+A step that is linear doubles its time with each doubling; `n log n` is a little more, and the limit
+is 2 ** 1.2. Each figure is the least of ROUNDS rounds; the growth is the mean over the doublings.
 """
 
 from __future__ import annotations

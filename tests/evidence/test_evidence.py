@@ -91,6 +91,7 @@ def test_quote_whose_source_has_an_ellipsis_is_one_quote() -> None:
         ("Returns are accepted within 60 days of delivery.", "evidence_altered"),
         ("Shoes that were worn are now accepted.", "evidence_altered"),
         ("The library opens at 9:30 on weekdays.", "evidence_altered"),
+        ("Returns are rejected", "evidence_altered"),
         ("The museum is closed on Mondays all year round.", "evidence_not_found"),
         ("Sixty days is what the law of the land demands.", "evidence_not_found"),
     ],

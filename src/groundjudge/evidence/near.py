@@ -22,7 +22,9 @@ RAREST = 6
 PLACES_OF_EACH = 16
 MOST_WINDOWS = 3
 RESEMBLES = 0.75
-"""The share of a quote's words that a passage has in the same order and that makes it an altered quote."""
+"""The share of a quote's words that a passage has in the same order and that makes it an altered quote.
+
+Of three words, one may be another."""
 
 
 class Anchor(NamedTuple):
@@ -65,7 +67,8 @@ def resembles(words: Sequence[str], sources: Sources) -> bool:
         sources.words[max(0, start - room) : start + len(words) + room]
         for start in nlargest(MOST_WINDOWS, starts, key=lambda start: starts[start])
     )
-    return any(LCSseq.similarity(words, window) >= RESEMBLES * len(words) for window in windows)
+    fewest = max(2, min(len(words) - 1, RESEMBLES * len(words)))
+    return any(LCSseq.similarity(words, window) >= fewest for window in windows)
 
 
 def anchors(words: Sequence[str], sources: Sources) -> list[Anchor]:
@@ -96,7 +99,7 @@ def _are_forms(one: str, other: str) -> bool:
     """Whether two words are forms of one word."""
     if one == other:
         return True
-    if not (one.isalpha() and other.isalpha()):
+    if one[0] != other[0] or not (one.isalpha() and other.isalpha()):
         return False
     from groundjudge.text.words import words as stemmed  # noqa: PLC0415  few quotes are near matches
 
