@@ -18,8 +18,8 @@ LONGEST_ENDING = 4
 """Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short."""
 LONGEST = 1000
 """Words. Longer quotes have exact matches only."""
-RAREST = 6
-PLACES_OF_EACH = 16
+RAREST = 4
+PLACES_OF_EACH = 8
 MOST_WINDOWS = 3
 RESEMBLES = 0.75
 """The share of a quote's words that a passage has in the same order and that makes it an altered quote.

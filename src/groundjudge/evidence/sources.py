@@ -20,6 +20,8 @@ A_DOCUMENT = 100
 """Characters whose scan takes as long as turning to another document."""
 A_WORD = 60
 """Characters of a quote for each of its longest words."""
+SHORTEST_WORD = 4
+"""Letters; in scripts without spaces a word is one character, which does not tell where a quote is."""
 FREQUENT = 3
 """Places of a word, more of which tell little about where the quote is."""
 ROOM = 100
@@ -73,7 +75,8 @@ class Sources:
         """
         if not self.are_small:
             return self
-        longest = sorted(set(Normalized(quote).words), key=len, reverse=True)[: 2 + len(quote) // A_WORD]
+        words = {word for word in Normalized(quote).words if len(word) >= SHORTEST_WORD}
+        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + len(quote) // A_WORD]
         found = sorted(passage for word in longest for passage in self._around(word, len(quote) + ROOM))
         return Sources(self.documents, _merged(found)) if found else self
 
