@@ -12,7 +12,7 @@ const FIGURES = [
 const WARNINGS = {
   content_not_shown: "The judge saw only the name of an image, a sound or a file.",
   evidence_not_found: "A quote was not found in the context.",
-  evidence_altered: "A quote differs from the context in its numbers or negations.",
+  evidence_altered: "A quote has other words than the context, or cuts or denies what it says.",
   evidence_unchecked: "Quotes were not checked: the case was not available, or they are too many.",
   statement_missing: "Part of the response was not scored.",
   statements_unchecked: "Sentences were not compared with the response: they are too many.",
