@@ -16,6 +16,7 @@ from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from fenced import without_codes
 from scripted_model import ScriptedModel
 
 from groundjudge import (
@@ -129,7 +130,7 @@ async def test_messages_are_judged_like_the_fields_that_they_give(
 
 def shown_for(name: str, state: Mapping[str, Any]) -> str:
     messages = prompt(load_rubric(name)).invoke(state).messages
-    return str(messages[-1].content)
+    return without_codes(str(messages[-1].content))
 
 
 def test_tool_messages_are_shown_as_tool_results() -> None:

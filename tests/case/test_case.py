@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from fenced import without_codes
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document as LangChainDocument
@@ -55,7 +56,7 @@ class Snippet:
 
 
 def shown(context: Any) -> str:
-    return CONTEXT_PROMPT.render(Case(context=context))[0]["content"]
+    return without_codes(CONTEXT_PROMPT.render(Case(context=context))[0]["content"])
 
 
 def error_of(row: Any) -> CaseError:

@@ -2,7 +2,7 @@
 
 Prompt files follow the Prompty layout (front matter between `---` lines, then `system:` and `user:`
 sections); Markdown files with front matter and plain templates work too. There is no template
-language: each placeholder is replaced once by its value, and the value is fenced as data.
+language: each placeholder is replaced once by its value, between tags that mark it as data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from groundjudge.case.case import (
     well_formed,
 )
 from groundjudge.errors import CaseError, PromptError
-from groundjudge.prompt.fences import fenced, neutralised
+from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, PromptId
 
@@ -239,6 +239,9 @@ class Prompt(Frozen):
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
         """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
 
+        The tags of a case end in a code that is made from the values that the prompt shows, and is in none
+        of them. Equal values give equal messages.
+
         Returns:
             One mapping with `role` and `content` for each section.
 
@@ -246,8 +249,10 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        fences = {each.name: fenced(each.name, _written(each.value(case), each)) for each in self.inputs}
-        return tuple({"role": role, "content": _filled(pieces, fences)} for role, pieces in self.sections)
+        blocks = [_block(each, each.value(case)) for each in self.inputs]
+        code = code_for(blocks)
+        values = {block.name: fenced(block, code) for block in blocks}
+        return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
 
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
@@ -306,35 +311,40 @@ def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
     return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
 
 
-def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's value
-    """A field of a case as text: documents as numbered blocks, other lists as JSON."""
+def _block(shown: Input, value: Any) -> Block:  # noqa: ANN401  any field's value
+    """A field of a case as a block of text: documents as numbered blocks inside it, other lists as JSON."""
+    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
+        documents = [document for document in value or () if not is_blank(document)]
+        return Block(shown.name, tuple(_document(*numbered) for numbered in enumerate(documents, 1)))
+    return Block(shown.name, without_control_tokens(_written(shown, value)))
+
+
+def _written(shown: Input, value: Any) -> str:  # noqa: ANN401  any field's value
+    """A field of a case as text; lists and messages as JSON."""
     if value is None or value == ():
         return "[]" if shown.type == "list" else ""
-    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
-        documents = [document for document in value if not is_blank(document)]
-        return "\n".join(_block(number, document) for number, document in enumerate(documents, 1))
     if shown.type == "text" and shown.field in {"query", "response"}:
         value = text_of(value, "user" if shown.field == "query" else "assistant")
-    if not isinstance(value, str):
-        items = [_message(item) if isinstance(item, Message) else item for item in value]
-        value = json.dumps(items, ensure_ascii=False)
-    return neutralised(value)
+    if isinstance(value, str):
+        return value
+    items = [_message(item) if isinstance(item, Message) else item for item in value]
+    return json.dumps(items, ensure_ascii=False)
 
 
-def _block(number: int, document: Document) -> str:
+def _document(number: int, document: Document) -> Block:
     """A document between its own tags; a tool result is marked as one by its kind and its title."""
     title = document.title
     if document.kind == "tool" and not title.startswith(TOOL_TITLE):
         title = f"{TOOL_TITLE} {title}".strip()
     kind_attribute = ' kind="tool result"' if document.kind == "tool" else ""
     title_attribute = f' title="{_attribute(title)}"' if title else ""
-    content = neutralised(document.content.strip())
-    return f'<data-document number="{number}"{kind_attribute}{title_attribute}>\n{content}\n</data-document>'
+    content = without_control_tokens(document.content.strip())
+    return Block("document", content, f' number="{number}"{kind_attribute}{title_attribute}')
 
 
 def _attribute(title: str) -> str:
-    """A title that cannot close its quotation marks or its tag."""
-    return " ".join(neutralised(title).translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›"}).split())
+    """A title on one line and without double quotes, so that it cannot add an attribute to its tag."""
+    return " ".join(without_control_tokens(title).replace('"', "'").split())
 
 
 def _message(message: Message) -> dict[str, Any]:
