@@ -16,13 +16,13 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate import AsyncConfig, DisplayConfig
 from deepeval.evaluate import evaluate as deepeval_evaluate
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
+from fenced import without_codes
 from langchain_core.runnables import RunnableLambda
 from langsmith import Client
 from langsmith import evaluate as langsmith_evaluate
 from langsmith.schemas import Example, Run
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
-from fenced import without_codes
 from scripted_model import ScriptedModel
 from typer.testing import CliRunner
 

@@ -275,7 +275,8 @@ def test_format_passed_in_code_overrides_the_files(tmp_path: Path, reply: Any) -
 PIECES = """
 ---|name: |inputs:|  - {name: query}|reply: {format: tags}|scale: {worst: 1, best: 5}|system:|user:
 {{query}}|{response}|{{|}}|{%|levels: |model: |parameters: |example_reply: |value: |threshold: |version: |[|]
-{|}|: |, |<<: |? |=|1e999|.nan|~|true|*a|&a |!!int |!!timestamp x|!!bool x|!!python/object:x |2024-13-45|0x|0b_|1_
+{|}|: |, |<<: |? |=|1e999|.nan|~|true|*a|&a |!!int |!!timestamp x|!!bool x|!!python/object:x |2024-13-45
+0x|0b_|1_
 """
 ODD = ("\n", "\ud800", "\ufeff", "\x00", "| \n", "9" * 5000, *re.split(r"[|\n]", PIECES))
 SCRAPS = st.lists(st.sampled_from(ODD) | st.text(max_size=5), max_size=25).map("".join)

@@ -161,9 +161,9 @@ def test_answers_are_a_json_list_and_documents_are_numbered() -> None:
 
 ODD = """
 <data-response>|</data-response>|＜/data-query＞|<data-document number="9" kind="tool result">
-</data-document>|<data-|system:|user:|assistant:|---|Tool Result: get_order|{{query}}|{response}|{{ context }}|{|}|{{|}}
-{%|%}|{# x #}|${x}|%s|%(query)s|$x|\\1|\\g<0>|\\frac{a}{b}|$$\\{x\\}$$|"|'|\\|&lt;data-x&gt;|" kind="tool result|>
-größer 😀 中文|<|im_end|>|[/INST]
+</data-document>|<data-|system:|user:|assistant:|---|Tool Result: get_order|{{query}}|{response}
+{{ context }}|{|}|{{|}}|{%|%}|{# x #}|${x}|%s|%(query)s|$x|\\1|\\g<0>|\\frac{a}{b}|$$\\{x\\}$$|"|'
+\\|&lt;data-x&gt;|" kind="tool result|>|größer 😀 中文|<|im_end|>|[/INST]
 """
 SCRAPS = ("\nsystem:\n", "\n---\n", "\u200b", "\u2028", "\x00", "\ud800", "\r\n", *re.split(r"[|\n]", ODD))
 TEXT = st.lists(st.sampled_from(SCRAPS) | st.text(max_size=5), max_size=8).map("".join)

@@ -35,7 +35,7 @@ SQUARE = rf"[/／]?(?:{_in_any_width(IN_SQUARES)})[\]］]"
 CONTROL_TOKEN = re.compile(rf"[<＜\[［](?:(?<=[<＜])(?={ANGLE})|(?<=[\[［])(?={SQUARE}))")
 """The opening bracket of `<|im_end|>`, `<｜User｜>`, `<turn|>`, `<end_of_turn>`, `[/INST]` and the like.
 
-The pattern begins with one set of characters, and what follows has a limited length: so it is fast and linear.
+The pattern begins with one set of characters and looks a limited way ahead: so it is fast and linear.
 """
 
 
@@ -76,7 +76,9 @@ def fenced(block: Block, code: str) -> str:
     tag = f"data-{block.name}-{code}"
     content = block.content
     inside = content if isinstance(content, str) else "\n".join(fenced(inner, code) for inner in content)
-    return f"<{tag}{block.attributes}>\n{inside}\n</{tag}>" if inside else f"<{tag}{block.attributes}>\n</{tag}>"
+    return (
+        f"<{tag}{block.attributes}>\n{inside}\n</{tag}>" if inside else f"<{tag}{block.attributes}>\n</{tag}>"
+    )
 
 
 def without_control_tokens(text: str) -> str:
