@@ -224,8 +224,8 @@ class GroundjudgeError(Exception):
     """Any error of this library.
 
     Attributes:
-        code: short and stable, made for counting: "missing_field", "out_of_scale", "timeout". The table `CODES`
-            has them all; another one gives a RuntimeWarning.
+        code: short and stable, made for counting: "missing_field", "out_of_scale", "timeout". `CODES` has
+            them all; another one gives a RuntimeWarning.
         message: a sentence that names the thing and says what to do.
         subject: the offending thing: a field's name, a file, a raw reply.
         verdict: the row's verdict with status "error" (attempts, usage and raw reply kept),

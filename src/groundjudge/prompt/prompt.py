@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -193,22 +193,15 @@ class Prompt(Frozen):
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         head, body = _split(text, path)
         sections, placeholders = _sections(body, _placeholder(body, head), path)
-        return cls(
-            name=head.name or Path(path).stem,
-            description=head.description,
-            version=head.version,
-            sha256=hashlib.sha256(text.encode()).hexdigest(),
-            sections=sections,
-            inputs=_inputs(head, placeholders, path),
-            parameters=_parameters(head, path),
-            reply=head.reply,
-            scale=head.scale,
-            levels=head.levels,
-            not_applicable=head.not_applicable,
-            threshold=head.threshold,
-            example_reply=head.example_reply,
-            path=path,
-        )
+        own: dict[str, Any] = {
+            "name": head.name or Path(path).stem,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "sections": sections,
+            "inputs": _inputs(head, placeholders, path),
+            "parameters": _parameters(head, path),
+            "path": path,
+        }
+        return cls(**{**dict(head), **own})  # keys of other tools are ignored
 
     @property
     def id(self) -> PromptId:
@@ -266,27 +259,30 @@ class Prompt(Frozen):
         Raises:
             PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
         """
-        inputs = self.inputs
-        for option, setting, names in (
-            ("may_be_empty", {"may_be_empty": True}, may_be_empty),
-            ("optional", {"required": False}, optional),
-        ):
-            fields = self._fields_named(option, (names,) if isinstance(names, str) else names or ())
-            inputs = tuple(
-                each.model_copy(update=setting) if each.field in fields else each for each in inputs
+        blank = self._fields_named("may_be_empty", may_be_empty)
+        left_out = self._fields_named("optional", optional)
+        inputs = tuple(
+            each.model_copy(
+                update={
+                    "may_be_empty": each.may_be_empty or each.field in blank,
+                    "required": each.required and each.field not in left_out,
+                }
             )
+            for each in self.inputs
+        )
         return self.model_copy(update={"inputs": inputs})
 
-    def _fields_named(self, option: str, names: Sequence[str]) -> set[str]:
+    def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
         """The fields that an option names, by the names of placeholders, fields or aliases."""
-        fields = [FIELD_NAMED.get(name, name) for name in names]
         known = {each.field for each in self.inputs}
-        for name, field in zip(names, fields, strict=True):
-            if field not in known:
+        fields: set[str] = set()
+        for name in (names,) if isinstance(names, str) else names or ():
+            fields.add(FIELD_NAMED.get(name, name))
+            if not fields <= known:
                 inputs = ", ".join(each.name for each in self.inputs)
                 message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
                 raise PromptError("unknown_input", message, self.path)
-        return set(fields)
+        return fields
 
 
 def _is_missing(shown: Input, case: Case) -> bool:
@@ -510,40 +506,35 @@ def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[
     if inputs is None:
         inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
     declared = [each.name for each in inputs]
-    error = _input_error(declared, placeholders, is_declared=head.inputs is not None)
-    if error:
-        code, message = error
+    for code, message in _input_errors(declared, placeholders, is_declared=head.inputs is not None):
         raise PromptError(code, f"{path}: {message}", path)
     return inputs
 
 
-def _input_error(
+def _input_errors(
     declared: Sequence[str], placeholders: Sequence[str], *, is_declared: bool
-) -> tuple[str, str] | None:
-    """The code and message of the first mismatch between inputs, placeholders and a case's fields."""
+) -> Iterator[tuple[str, str]]:
+    """The codes and messages of mismatches between inputs, placeholders and a case's fields."""
+    known = ", ".join(FIELD_NAMED)
     for name in declared:
         fault = "" if name in FIELD_NAMED else _own_fault(name, placeholders, is_declared=is_declared)
         if fault:
-            known = ", ".join(FIELD_NAMED)
-            message = (
-                f"the input {name!r} is not a field of a case and {fault}; the fields' names are: {known}"
-            )
-            return "unknown_input", message
+            message = f"is not a field of a case and {fault}; the fields' names are: {known}"
+            yield "unknown_input", f"the input {name!r} {message}"
     for name in placeholders:
         if name not in declared:
             message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
-            return "unknown_placeholder", message
+            yield "unknown_placeholder", message
     for name in declared:
         if name not in placeholders:
-            return "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
+            yield "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
     if not placeholders:
         message = "the text has no placeholder such as {{response}}: the model would not see the case"
-        return "no_placeholder", message
-    return None
+        yield "no_placeholder", message
 
 
 def _own_fault(name: str, placeholders: Sequence[str], *, is_declared: bool) -> str:
-    """Why a name that is no field's can be no input of the prompt's own either; "" if it can."""
+    """Why this input name is reserved, or why it cannot be an input of the prompt's own; "" if it can."""
     if name in RESERVED or name == "document":
         return f"{name!r} is reserved: give it another name"
     if not OWN_NAME.fullmatch(name):
