@@ -140,9 +140,7 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     ),
     "half a scale": ("worst: 1, ", "", HEAD, "scale: worst missing"),
     "a scale without end": ("worst: 1,", "worst: .nan,", HEAD, "scale.worst"),
-    "a level off the scale": ("5: warm", "6: warm", HEAD, "6 is not on the scale 1..5"),
     "a level that is not a number": ("1: cold", "low: cold", HEAD, "levels"),
-    "not applicable off the scale": ("not_applicable: [3]", "not_applicable: [0]", HEAD, "not_applicable"),
     "a threshold off the score": ("threshold: 0.6", "threshold: 3", HEAD, "threshold"),
 }
 
@@ -161,6 +159,13 @@ def test_error_in_a_file_names_file_and_key(
 
 
 UNUSABLE: dict[str, tuple[str, str, str, str]] = {
+    "a level off the scale": ("5: warm", "6: warm", "bad_levels", "6 is not on the scale 1..5"),
+    "not applicable off the scale": (
+        "not_applicable: [3]",
+        "not_applicable: [0]",
+        "bad_levels",
+        "0 is not on",
+    ),
     "no reply format": ("reply: {format: tags, value: S2, reason: S1}\n", "", "no_reply_format", "reply is"),
     "no scale": ("scale: {worst: 1, best: 5, integer: true}\n", "", "no_scale", "scale is missing"),
     "an unknown format": ("format: tags", "format: tag", "unknown_reply_format", "'tag'"),

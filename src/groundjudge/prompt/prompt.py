@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundjudge.case.case import (
     ALIASES,
@@ -120,15 +120,6 @@ class FrontMatter(BaseModel):
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     example_reply: ExampleReply | None = None
 
-    @model_validator(mode="after")
-    def _levels_on_scale(self) -> FrontMatter:
-        scale = self.scale
-        off = [value for value in (*self.levels, *self.not_applicable) if scale and not scale.holds(value)]
-        if off:
-            message = f"levels, not_applicable: {off[0]:g} is not on the scale {scale}"
-            raise ValueError(message)
-        return self
-
 
 class Prompt(Frozen):
     """A prompt file that has been read and checked.
@@ -193,15 +184,14 @@ class Prompt(Frozen):
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         head, body = _split(text, path)
         sections, placeholders = _sections(body, _placeholder(body, head), path)
-        own: dict[str, Any] = {
+        settings: dict[str, Any] = dict(head) | {  # those of other tools are ignored
             "name": head.name or Path(path).stem,
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
             "sections": sections,
             "inputs": _inputs(head, placeholders, path),
             "parameters": _parameters(head, path),
-            "path": path,
         }
-        return cls(**{**dict(head), **own})  # keys of other tools are ignored
+        return cls(**settings, path=path)
 
     @property
     def id(self) -> PromptId:
@@ -221,7 +211,10 @@ class Prompt(Frozen):
         """
         missing = self.missing(case)
         if missing:
-            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
+            states = ("not given" if each.value(case) is None else "blank" for each in missing)
+            needed = ", and ".join(
+                f"{each.field}, which is {state}" for each, state in zip(missing, states, strict=True)
+            )
             places = "; ".join(
                 f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing
             )
@@ -290,11 +283,6 @@ def _is_missing(shown: Input, case: Case) -> bool:
     return shown.required and (value is None or (is_blank(value) and not shown.may_be_empty))
 
 
-def _state(shown: Input, case: Case) -> str:
-    """What is wrong with the value of a missing input."""
-    return "not given" if shown.value(case) is None else "blank"
-
-
 def _places(shown: Input) -> str:
     """Where an input's value can be given, for error messages."""
     if shown.is_custom:
@@ -329,10 +317,10 @@ def _written(shown: Input, value: Any) -> str:  # noqa: ANN401  any field's valu
 
 def _document(number: int, document: Document) -> Block:
     """A document between its own tags; a tool result is marked as one by its kind and its title."""
-    title = document.title
-    if document.kind == "tool" and not title.startswith(TOOL_TITLE):
+    is_tool, title = document.kind == "tool", document.title
+    if is_tool and not title.startswith(TOOL_TITLE):
         title = f"{TOOL_TITLE} {title}".strip()
-    kind_attribute = ' kind="tool result"' if document.kind == "tool" else ""
+    kind_attribute = ' kind="tool result"' if is_tool else ""
     title_attribute = f' title="{_attribute(title)}"' if title else ""
     content = without_control_tokens(document.content.strip())
     return Block("document", content, f' number="{number}"{kind_attribute}{title_attribute}')
@@ -344,12 +332,9 @@ def _attribute(title: str) -> str:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    written: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.name:
-        written["name"] = message.name
-    if message.tool_calls:
-        written["tool_calls"] = [dict(call) for call in message.tool_calls]
-    return written
+    optional = {"name": message.name, "tool_calls": [dict(call) for call in message.tool_calls]}
+    given = {key: value for key, value in optional.items() if value}
+    return {"role": message.role, "content": message.content, **given}
 
 
 def _split(text: str, path: str) -> tuple[FrontMatter, str]:
@@ -413,11 +398,12 @@ def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, w
 
 
 def _refuse_repeated(keys: Sequence[Any]) -> None:
-    names = [str(key.value) for key in keys]
-    for index, key in enumerate(keys):
-        if names[index] in names[:index]:
+    known = set[str]()
+    for key in keys:
+        if str(key.value) in known:
             message = f"the key {key.value!r} occurs twice{key.start_mark}"
             raise ValueError(message)
+        known.add(str(key.value))
 
 
 def _input_list(inputs: object) -> object:
@@ -466,9 +452,7 @@ def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
-    parameters = head.model.get("parameters")
-    if parameters is None:
-        return {}
+    parameters = head.model.get("parameters") or {}
     if not is_mapping(parameters):
         raise PromptError("bad_front_matter", f"{path}: model.parameters must be a mapping", path)
     return dict(parameters)
@@ -478,8 +462,8 @@ def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
     """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
     if DOUBLE.search(body):
         return DOUBLE
-    names = {*FIELD_NAMED, *(each.name for each in head.inputs or ())}
-    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, sorted(names)))})\}}")
+    names = sorted({*FIELD_NAMED, *(each.name for each in head.inputs or ())})
+    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, names))})\}}")
 
 
 def _sections(

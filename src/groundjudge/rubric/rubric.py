@@ -103,10 +103,9 @@ class Rubric:
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
-                f"{self.name}: levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: "
-                "give levels and not_applicable that fit the scale"
+                f"levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: give some that fit"
             )
-            raise PromptError("bad_levels", message, self.prompt.path)
+            raise PromptError("bad_levels", f"{self.prompt.path}: {message}", self.prompt.path)
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
