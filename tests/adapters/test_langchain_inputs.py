@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from fenced import without_codes
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableLambda
@@ -129,7 +130,7 @@ async def test_messages_are_judged_like_the_fields_that_they_give(
 
 def shown_for(name: str, state: Mapping[str, Any]) -> str:
     messages = prompt(load_rubric(name)).invoke(state).messages
-    return str(messages[-1].content)
+    return without_codes(str(messages[-1].content))
 
 
 def test_tool_messages_are_shown_as_tool_results() -> None:

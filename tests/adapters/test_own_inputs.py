@@ -16,6 +16,7 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate import AsyncConfig, DisplayConfig
 from deepeval.evaluate import evaluate as deepeval_evaluate
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
+from fenced import without_codes
 from langchain_core.runnables import RunnableLambda
 from langsmith import Client
 from langsmith import evaluate as langsmith_evaluate
@@ -69,7 +70,7 @@ def asked(judge: AnyJudge) -> str:
     assert isinstance(judge, Judge)
     model = judge.model
     assert isinstance(model, ScriptedModel)
-    return model.asked[-1].messages[1]["content"]
+    return without_codes(model.asked[-1].messages[1]["content"])
 
 
 def judge_of(file: Path, **options: Any) -> Judge:
@@ -270,7 +271,7 @@ def test_langchain_runnable_fills_the_input(file: Path, row: Mapping[str, Any]) 
     assert TOPIC in asked(judge)
     assert asyncio.run(runnable(judge).ainvoke(row)).score == 1
     assert [verdict.score for verdict in runnable(judge).batch([row, row])] == [1, 1]
-    assert TOPIC in str(prompt(judge).invoke(row).to_messages()[1].content)
+    assert TOPIC in without_codes(str(prompt(judge).invoke(row).to_messages()[1].content))
 
 
 def test_langchain_names_the_missing_input_and_what_was_there(file: Path) -> None:

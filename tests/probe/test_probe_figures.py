@@ -128,7 +128,7 @@ def test_card_survives_being_written(tmp_path: Any) -> None:
     path = tmp_path / "card.json"
     path.write_text(found.model_dump_json())
     assert read_card(path) == found
-    assert found.signature.startswith("groundedness@1.0.0|sha:")
+    assert found.signature.startswith("groundedness@1.1.0|sha:")
     assert (found.n_right, found.n_wrong, found.model) == (2, 1, "obeys")
 
 

@@ -44,7 +44,8 @@ WORD = re.compile(
     | -(?=\d)(?<![^\W_]-){_TOKEN}
     | [{_NUMERALS}]++
     | [{UNSPACED}][{_COMBINING}]*+
-    | [$€£¥+<=≤≥≠±×÷%‰°&@§]
+    | [$€£¥+=≤≥≠±×÷%‰°&@§]
+    | <(?=[\s\d=])                                # a comparison; otherwise it opens a tag
     | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
     """,
     re.VERBOSE,

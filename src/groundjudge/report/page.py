@@ -16,6 +16,7 @@ from groundjudge.analysis.labels import Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.shapes import is_list, well_formed
+from groundjudge.errors import explained
 from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
@@ -77,6 +78,7 @@ def report(  # noqa: PLR0913  independent options
         "n_repeated": n_repeated,
         "judges": _judges(kept, agreements),
         "signatures": list(signatures),
+        "warnings": {code: explained("warnings", code)[0] for each in kept for code in each.warnings},
         "cases": [_case(case) for case in shown.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
         "verdicts": _rows(kept, shown, signatures, labels, agreements),

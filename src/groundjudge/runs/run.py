@@ -30,7 +30,7 @@ from typing import Any, TypeAlias, TypeVar
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
 from groundjudge.case.shapes import well_formed
-from groundjudge.errors import CaseError, ModelError
+from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import Step, aperform, error_verdict
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.threads import ThreadPerCall
@@ -58,9 +58,6 @@ Done: TypeAlias = tuple[int, tuple[int, Verdict]]
 
 Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 """Looks up the verdict of a previous run; returns None if there is none."""
-
-FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
-"""The codes of a ModelError that every other row would raise as well; they end the run."""
 
 MAX_WAITING = 4
 """How many verdicts, times the concurrency, an ordered run requests ahead before reading pauses."""
@@ -509,7 +506,7 @@ async def _judged(
         try:
             return await ask(step.model, step.given)
         except ModelError as error:
-            if error.code in FATAL or throttle.ends_run(error):
+            if error.code in ENDS_RUN or throttle.ends_run(error):
                 raise _EndsRunError(error) from error
             raise
 
