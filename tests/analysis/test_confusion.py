@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from make_verdicts import labelled, panel_verdict, vote
 
 from groundjudge.analysis.agreement import Agreement, agree
-from groundjudge.analysis.confusion import NO_LABEL, weighted_kappa
-from groundjudge.analysis.figures import Figure
+from groundjudge.analysis.confusion import NO_COMMON_LABEL
+from groundjudge.analysis.figures import Figure, weighted_kappa
 from groundjudge.analysis.labels import Labels, labels_for
 from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.words import words_of
@@ -95,7 +95,7 @@ def test_a_panel_without_a_common_label_has_a_column_of_its_own() -> None:
     ]
     (found,) = agree(verdicts, Labels({"a": "fair", "b": "good", "c": "good"}))
     assert found.labels
-    assert found.labels.columns == ("bad", "fair", "good", NO_LABEL)
+    assert found.labels.columns == ("bad", "fair", "good", NO_COMMON_LABEL)
     assert found.labels.counts == ((0, 0, 0, 0), (0, 0, 0, 1), (1, 0, 1, 0))
     assert (found.labels.n, found.labels.n_scored) == (3, 2)
     assert found.labels.same.value == pytest.approx(1 / 3)

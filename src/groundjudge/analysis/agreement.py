@@ -7,26 +7,30 @@ for agreement in agree(verdicts, labels):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from groundjudge.analysis.confusion import LabelAgreement, measure_labels
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     RESAMPLES,
     Bools,
+    Bootstrap,
     Figure,
     Floats,
     Sample,
+    confusion_cells,
     constant_guess,
     intervals,
-    numbered,
+    reaches,
+    relative_ranks,
+    without_labels,
 )
 from groundjudge.analysis.joined import Joined, LabelledVerdict, join
 from groundjudge.analysis.labels import Labels
-from groundjudge.analysis.libraries import metrics, np, stats
+from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
-from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
+from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 RELIABILITY_BINS = 10
 """The number of bins of equal width of the reliability diagram."""
@@ -173,8 +177,9 @@ def measure_agreement(  # noqa: PLR0913  as for agree
 ) -> Agreement:
     """Measure how well one judge agrees with human labels; for the arguments see `agree`."""
     threshold = threshold_of(threshold, joined.judge)
+    bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-    figures = intervals(sample, resamples=resamples, seed=seed)
+    figures = intervals(sample, bootstrap)
     positive = sample.positive if sample.scores.size else None
     return Agreement(
         judge=joined.judge,
@@ -190,15 +195,15 @@ def measure_agreement(  # noqa: PLR0913  as for agree
         n_repeated=joined.n_repeated,
         base_rate=None if positive is None else float(positive.mean()),
         guess={} if positive is None else constant_guess(positive),
-        confusion=_confusion_matrix(sample),
-        figures={name: figures[name] for name in AGREEMENT_FIGURES},
+        confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
+        figures=figures,
         undefined={
-            name: why_undefined(name, sample) for name in AGREEMENT_FIGURES if figures[name].value is None
+            name: why_undefined(name, sample) for name, figure in figures.items() if figure.value is None
         },
-        worst=_disagreements(joined.labelled, sample)[:worst],
-        curves=Curves() if positive is None else _curves(positive, sample.scores),
-        labels=measure_labels(joined, resamples=resamples, seed=seed),
-        votes=measure_votes(joined, sample, threshold=threshold, resamples=resamples, seed=seed),
+        worst=tuple(_disagreements(joined, sample)[:worst]),
+        curves=Curves() if positive is None else curves(positive, sample.scores),
+        labels=measure_labels(joined, bootstrap),
+        votes=measure_votes(joined, sample, threshold, bootstrap),
     )
 
 
@@ -209,31 +214,23 @@ def sample_of(
 
     If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
     """
-    labels: Floats = np.array([row.label for row in joined.labelled], dtype=np.float64)
+    rows = joined.labelled
+    labels: Floats = np.array([row.label for row in rows], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = joined.default_label_threshold
     if label_threshold is None and not graded:
         label_threshold = 1.0
-    return Sample(
-        scores=np.array([row.score for row in joined.labelled], dtype=np.float64),
-        passed=np.array([verdict_passes(row.verdict, threshold) for row in joined.labelled], dtype=np.bool_),
-        positive=None if label_threshold is None else np.round(labels, DIGITS_COMPARED) >= label_threshold,
+    return replace(
+        without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
+        positive=None if label_threshold is None else reaches(labels, label_threshold),
         graded=labels if graded else None,
-        groups=numbered([row.group for row in joined.labelled]),
     )
 
 
 def threshold_of(threshold: Thresholds, judge: str) -> float | None:
     """Look up the threshold of one judge; None: whether a row passed in its run counts."""
     return threshold.get(judge) if isinstance(threshold, Mapping) else threshold
-
-
-def verdict_passes(verdict: Verdict, threshold: float | None) -> bool:
-    """Whether a verdict passes: as in its run, or with another threshold on its score (0..1)."""
-    if threshold is None or verdict.score is None:
-        return bool(verdict.passed)
-    return passes(verdict.score, threshold)
 
 
 def why_undefined(name: str, sample: Sample) -> str:
@@ -258,24 +255,47 @@ def reason_of(verdict: Verdict) -> str:
     return f"lowest of {len(verdict.parts)} parts: {parts}"
 
 
-def _confusion_matrix(sample: Sample) -> ConfusionMatrix | None:
-    positive, passed = sample.positive, sample.passed
-    if positive is None:
-        return None
-    return ConfusionMatrix(
-        true_positives=int((positive & passed).sum()),
-        false_positives=int((~positive & passed).sum()),
-        false_negatives=int((positive & ~passed).sum()),
-        true_negatives=int((~positive & ~passed).sum()),
+def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
+    """The points of a report's charts.
+
+    Args:
+        positive: whether the label calls the response grounded, shape (rows,).
+        scores: 0..1, shape (rows,).
+        weights: how much each row counts, shape (rows,); None: all the same.
+    """
+    roc: tuple[tuple[float, float], ...] = ()
+    if positive.any() and not positive.all():
+        false_rates, true_rates, _ = metrics.roc_curve(positive, scores, sample_weight=weights)
+        roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
+    weights = np.ones_like(scores) if weights is None else weights
+    bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
+    in_bins = [bin_of_row == number for number in np.unique(bin_of_row)]
+    return Curves(roc=roc, bins=tuple(_bin(positive[one], scores[one], weights[one]) for one in in_bins))
+
+
+def _bin(positive: Bools, scores: Floats, weights: Floats) -> ReliabilityBin:
+    return ReliabilityBin(
+        mean_score=float(np.average(scores, weights=weights)),
+        share_grounded=float(np.average(positive, weights=weights)),
+        n=positive.size,
     )
 
 
-def _disagreements(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Disagreement, ...]:
+def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
+    counts = confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
+    return ConfusionMatrix.model_validate(dict(zip(ConfusionMatrix.model_fields, counts, strict=True)))
+
+
+def _disagreements(joined: Joined, sample: Sample) -> list[Disagreement]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
-    gaps, disagree = _gaps(labelled, sample)
-    places = np.flatnonzero(disagree).tolist()
-    places.sort(key=lambda place: (-gaps[place], labelled[place].case_id))
-    return tuple(_disagreement(labelled[place], passed=bool(sample.passed[place])) for place in places)
+    gaps, disagree = _gaps(sample)
+    rows = zip(joined.labelled, sample.passed.tolist(), gaps.tolist(), disagree.tolist(), strict=True)
+    found = [
+        (-gap, row.case_id, _disagreement(row, passed=passed))
+        for row, passed, gap, differs in rows
+        if differs
+    ]
+    return [one for _, _, one in sorted(found, key=lambda each: each[:2])]
 
 
 def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
@@ -289,7 +309,7 @@ def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
     )
 
 
-def _gaps(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Floats, Bools]:
+def _gaps(sample: Sample) -> tuple[Floats, Bools]:
     """How far apart score and label are, 0..1, and whether they disagree; both of the shape (rows,).
 
     For labels that mean grounded or not, the gap is the distance of the score from 1 or 0; for mere
@@ -297,30 +317,6 @@ def _gaps(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Floats, 
     """
     if sample.positive is not None:
         return np.abs(sample.scores - sample.positive), sample.positive != sample.passed
-    grades = np.array([row.label for row in labelled])
-    gaps = np.abs(_relative_ranks(sample.scores) - _relative_ranks(grades))
+    grades = sample.scores if sample.graded is None else sample.graded
+    gaps = np.abs(relative_ranks(sample.scores) - relative_ranks(grades))
     return gaps, gaps > 0
-
-
-def _relative_ranks(values: Floats) -> Floats:
-    """Ranks divided by the number of rows; ties share their mean rank."""
-    return np.asarray(stats.rankdata(values) / max(1, values.size))
-
-
-def _curves(positive: Bools, scores: Floats) -> Curves:
-    roc: tuple[tuple[float, float], ...] = ()
-    if positive.any() and not positive.all():
-        false_rates, true_rates, _ = metrics.roc_curve(positive, scores)
-        roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
-    bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
-    return Curves(
-        roc=roc, bins=tuple(_bin(positive, scores, bin_of_row == number) for number in np.unique(bin_of_row))
-    )
-
-
-def _bin(positive: Bools, scores: Floats, rows: Bools) -> ReliabilityBin:
-    return ReliabilityBin(
-        mean_score=float(scores[rows].mean()),
-        share_grounded=float(positive[rows].mean()),
-        n=int(rows.sum()),
-    )

@@ -11,21 +11,23 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     RESAMPLES,
     Bools,
+    Bootstrap,
     Figure,
     Floats,
     Sample,
+    agreement_figures,
     confusion_figures,
     constant_guess,
     intervals,
-    paired_differences,
+    paired,
+    reaches,
 )
 from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.labels import LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
-from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, compared
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 """The figures that a threshold can be fitted to maximise."""
@@ -33,14 +35,6 @@ Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 Indices: TypeAlias = NDArray[Any]
 Split: TypeAlias = tuple[Indices, Indices]
 """The indices of the rows to fit on, and of those to test on."""
-
-
-class Provenance(Frozen):
-    """Prompts, models and library versions of verdicts. A threshold fitted to some may not suit others."""
-
-    prompts: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
 
 
 class Calibration(Frozen):
@@ -61,7 +55,8 @@ class Calibration(Frozen):
         as_run: the figures on the same held-out rows by whether they passed in their run.
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
-        provenance: of the verdicts it was fitted on.
+        provenance: the prompts ("prompt"), models ("model") and library versions ("groundjudge") of the
+            verdicts it was fitted on; it may not suit others.
     """
 
     judge: str
@@ -77,7 +72,7 @@ class Calibration(Frozen):
     as_run: Mapping[str, Figure]
     gain: Mapping[str, Figure]
     guess: Mapping[str, Finite]
-    provenance: Provenance
+    provenance: Mapping[str, tuple[str, ...]]
 
     @property
     def beats_guessing(self) -> bool:
@@ -122,6 +117,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             "their mean: calibrate with the verdicts of a single judge"
         )
         raise LabelError("bad_option", message, joined.judge)
+    bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold)
     positive = _checked_classes(sample, joined.judge, folds or 2)
     parts = list(splits(sample, positive, joined.judge, folds, seed))
@@ -130,7 +126,8 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
     fitted = replace(sample, passed=reaches(sample.scores, threshold)).rows(train)
-    tested, as_run = _held_out(sample, parts, thresholds).rows(test), sample.rows(test)
+    as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
+    held_out = paired(agreement_figures(as_run), agreement_figures(tested), as_run.groups, bootstrap)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -140,16 +137,16 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         thresholds=tuple(thresholds),
         n_fitted=train.size,
         n_tested=test.size,
-        fitted=_agreement_figures(intervals(fitted, resamples=resamples, seed=seed)),
-        tested=_agreement_figures(intervals(tested, resamples=resamples, seed=seed)),
-        as_run=_agreement_figures(intervals(as_run, resamples=resamples, seed=seed)),
-        gain=_agreement_figures(paired_differences(as_run, tested, resamples=resamples, seed=seed)),
+        fitted=intervals(fitted, bootstrap),
+        tested=held_out.second,
+        as_run=held_out.first,
+        gain=held_out.difference,
         guess=constant_guess(positive[test]),
         provenance=provenance(row.verdict for row in joined.labelled),
     )
 
 
-def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
+def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Floats | None = None) -> float:
     """Find the threshold, 0..1, that maximises a figure on these rows; the middle one of several.
 
     It is 0 if everything should pass, and otherwise lies above one score that occurs and not above
@@ -159,16 +156,17 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
         scores: 0..1, shape (rows,), one row or more.
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
+        weights: how much each row counts, shape (rows,); None: all the same.
     """
-    levels, level_of_row = np.unique(rounded(scores), return_inverse=True)
-    level_of_row = level_of_row.reshape(-1)
-    positives = np.bincount(level_of_row, weights=positive, minlength=levels.size)
-    negatives = np.bincount(level_of_row, weights=~positive, minlength=levels.size)
+    levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
+    weights = np.ones_like(scores) if weights is None else weights
     # One candidate per level, from which on rows pass, and one that nothing passes.
-    true_positives, false_positives = _from_each_on(positives), _from_each_on(negatives)
-    found = confusion_figures(
-        true_positives, false_positives, positives.sum() - true_positives, negatives.sum() - false_positives
-    )[by]
+    passing = [
+        _from_each_on(np.bincount(level_of_row, weights=weights * kind, minlength=levels.size))
+        for kind in (positive, ~positive)
+    ]
+    failing = [counts[0] - counts for counts in passing]
+    found = confusion_figures(*passing, *failing)[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
     best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
@@ -194,32 +192,15 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
             return
 
 
-def reaches(scores: Floats, threshold: float) -> Bools:
-    """Which scores reach a threshold, as `verdict.passes` decides for a single one; shape as the scores."""
-    return rounded(scores) >= threshold
-
-
-def rounded(scores: Floats) -> Floats:
-    """Round scores as judges do before they compare them with a threshold; shape as the scores.
-
-    NumPy multiplies and divides, which gives other results than `round` for decimals that end in 5.
-    """
-    return np.array([round(score, DIGITS_COMPARED) for score in scores.tolist()], dtype=np.float64)
-
-
-def provenance(verdicts: Iterable[Verdict]) -> Provenance:
-    """Collect the prompts, models and library versions of verdicts."""
-    prompts: set[str] = set()
-    models: set[str] = set()
-    libraries: set[str] = set()
+def provenance(verdicts: Iterable[Verdict]) -> dict[str, tuple[str, ...]]:
+    """Collect the prompts, models and library versions of verdicts, as `Calibration.provenance` has them."""
+    found: dict[str, set[str]] = {"prompt": set(), "model": set(), "groundjudge": set()}
     for verdict in verdicts:
-        libraries.add(verdict.library)
-        if verdict.prompt:
-            prompts.add(f"{verdict.prompt.name} {verdict.prompt.version} (sha {verdict.prompt.sha256[:12]})")
-        models.update(one.model for one in (verdict.votes or (verdict,)) if one.model)
-    return Provenance(
-        prompts=tuple(sorted(prompts)), models=tuple(sorted(models)), libraries=tuple(sorted(libraries))
-    )
+        found["groundjudge"].add(verdict.library)
+        found["model"].update(one.model for one in (verdict.votes or (verdict,)) if one.model)
+        if prompt := verdict.prompt:
+            found["prompt"].add(f"{prompt.name} {prompt.version} (sha {prompt.sha256[:12]})")
+    return {kind: tuple(sorted(names)) for kind, names in found.items()}
 
 
 def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
@@ -229,17 +210,12 @@ def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, .
         One sentence each for prompts, models and library versions of the calibrated judge's verdicts
         that the threshold was not fitted on.
     """
-    before, now = calibration.provenance, provenance(v for v in verdicts if v.judge == calibration.judge)
-    pairs = {
-        "prompt": (before.prompts, now.prompts),
-        "model": (before.models, now.models),
-        "groundjudge": (before.libraries, now.libraries),
-    }
+    now = provenance(v for v in verdicts if v.judge == calibration.judge)
     return tuple(
-        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {what} "
-        f"{_listed(fitted)}; these verdicts come from {_listed(found)}"
-        for what, (fitted, found) in pairs.items()
-        if set(found) - set(fitted)
+        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {kind} "
+        f"{_listed(fitted)}; these verdicts come from {_listed(now[kind])}"
+        for kind, fitted in calibration.provenance.items()
+        if set(now[kind]) - set(fitted)
     )
 
 
@@ -262,7 +238,7 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
     try:
         found = CALIBRATIONS.validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        message = f"{path} is no file of thresholds written by `groundjudge calibrate`"
+        message = f"{path} is not a file of thresholds written by `groundjudge calibrate`"
         raise LabelError("unreadable_calibration", message, str(path)) from error
     return {calibration.judge: calibration for calibration in found}
 
@@ -301,10 +277,6 @@ def _between(levels: Sequence[float], place: int) -> float:
     middle = (low + high) / 2
     rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
     return next((number for number in rounded if low < number <= high), high)
-
-
-def _agreement_figures(figures: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {name: figures[name] for name in AGREEMENT_FIGURES}
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -48,6 +48,10 @@ class Labels:
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
     words: Words | None = None
 
+    def group_of(self, case_id: str | None) -> str:
+        """The group of a case, which may be its own."""
+        return self.groups.get(case_id or "", f"case {case_id}")
+
 
 @dataclass(frozen=True)
 class HumanLabel:
@@ -60,6 +64,10 @@ class HumanLabel:
 
     number: float | None
     word: str | None = None
+
+
+NO_LABEL = HumanLabel(None)
+"""The label of a case that has none."""
 
 
 def read_labels(
@@ -110,15 +118,11 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
     Raises:
         LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
-    texts = {
-        case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge, words))
-    }
-    if not words.scores or not _are_words(texts.values(), words):
-        texts = {}
-    named = {case_id: _named(text, judge, case_id, words) for case_id, text in texts.items()}
+    texts = {case_id: _text(value, judge, words) for case_id, value in labels.by_case.items()}
+    in_words = _are_words([text for text in texts.values() if text], words)
     return {
-        case_id: HumanLabel(words.scores[named[case_id]], named[case_id])
-        if case_id in named
+        case_id: _in_words(texts[case_id], judge, case_id, words)
+        if in_words and texts[case_id]
         else HumanLabel(label_of(value, judge, case_id))
         for case_id, value in labels.by_case.items()
     }
@@ -136,13 +140,8 @@ def number_of(value: object, source: str) -> float | None:
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if isinstance(value, str):
-        value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
-    try:
-        number = float(value) if isinstance(value, bool | int | float | str) else nan
-    except ValueError:
-        number = nan
-    return number if isfinite(number) else _unreadable(value, source)
+    number = _number(value)
+    return _unreadable(value, source) if number is None else number
 
 
 def label_of(value: object, judge: str, source: str) -> float | None:
@@ -155,12 +154,8 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     Raises:
         LabelError: `unreadable_label`, also for a value outside the judge's scale.
     """
-    if not is_mapping(value):
-        return number_of(value, source)
-    own = value.get(judge)
-    if own is None:
-        return None
-    rubric = _built_in(judge)
+    own = value.get(judge) if is_mapping(value) else value
+    rubric = _built_in(judge) if is_mapping(value) and own is not None else None
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
@@ -176,7 +171,7 @@ def default_label_threshold(
 
 
 def _text(value: object, judge: str, words: Words) -> str:
-    """An entry of `Labels.by_case` as text; "" if it is none, or a number or boolean that is no label."""
+    """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
     own = value.get(judge) if is_mapping(value) else value
     if isinstance(own, bool | int):
         return words.named(str(own)) or ""
@@ -185,18 +180,23 @@ def _text(value: object, judge: str, words: Words) -> str:
 
 def _are_words(texts: Collection[str], words: Words) -> bool:
     """Whether texts are meant as the judge's labels: one of them is, or cannot be anything else."""
-    return any(map(words.named, texts)) or not all(map(_is_number, texts))
+    return bool(words.scores) and (
+        any(map(words.named, texts)) or any(_number(text) is None for text in texts)
+    )
 
 
-def _is_number(text: str) -> bool:
+def _number(value: object) -> float | None:
+    """A boolean, number, word for one of them, or text of a number as a finite number; None if it is not."""
+    if isinstance(value, str):
+        value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
     try:
-        number_of(text, "")
-    except LabelError:
-        return False
-    return True
+        number = float(value) if isinstance(value, bool | int | float | str) else nan
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
-def _named(text: str, judge: str, source: str, words: Words) -> str:
+def _in_words(text: str, judge: str, source: str, words: Words) -> HumanLabel:
     found = words.named(text)
     if found is None:
         message = (
@@ -204,7 +204,7 @@ def _named(text: str, judge: str, source: str, words: Words) -> str:
             f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
         )
         raise LabelError("unreadable_label", message, source)
-    return found
+    return HumanLabel(words.scores[found], found)
 
 
 def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
