@@ -7,9 +7,9 @@ for agreement in agree(verdicts, labels):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis.confusion import LabelAgreement, measure_labels
 from groundjudge.analysis.figures import (
@@ -92,7 +92,13 @@ class Agreement(Frozen):
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
         n: rows with a score and a label. All figures are computed from these.
         n_groups: how many independent groups these rows belong to.
-        n_error: see `Joined`, as for the other counts.
+        n_error: verdicts that should have a score but failed.
+        n_not_applicable: verdicts on cases with nothing to judge.
+        n_missing: verdicts on cases without an input that the judge needs.
+        n_unlabelled: verdicts with a score whose case has no label.
+        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
+        n_unjudged: labelled cases without a verdict of this judge.
+        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
         guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
@@ -128,45 +134,31 @@ class Agreement(Frozen):
     votes: VoteAgreement | None = None
 
 
-def agree(  # noqa: PLR0913  each option changes the figures
-    verdicts: Iterable[Verdict],
-    labels: Labels,
-    *,
-    threshold: Thresholds = None,
-    label_threshold: float | None = None,
-    worst: int = 5,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[Agreement]:
+class AgreeOptions(TypedDict, total=False):
+    """The options of `agree`."""
+
+    threshold: Thresholds
+    label_threshold: float | None
+    worst: int
+    resamples: int
+    seed: int
+
+
+def agree(verdicts: Iterable[Verdict], labels: Labels, **options: Unpack[AgreeOptions]) -> list[Agreement]:
     """Measure how well each judge agrees with human labels; one result per judge, by name.
 
     Args:
         verdicts: verdicts of any number of judges.
         labels: the human labels.
-        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
-        label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by rank.
-        worst: how many disagreements to list at most.
-        resamples: how many bootstrap resamples to draw for the intervals (see `figures.intervals`).
-        seed: of the bootstrap.
+        options: as for `measure_agreement`.
 
     Raises:
         LabelError: `unreadable_label`.
     """
-    return [
-        measure_agreement(
-            joined,
-            threshold=threshold,
-            label_threshold=label_threshold,
-            worst=worst,
-            resamples=resamples,
-            seed=seed,
-        )
-        for joined in join(verdicts, labels)
-    ]
+    return [measure_agreement(joined, **options) for joined in join(verdicts, labels)]
 
 
-def measure_agreement(  # noqa: PLR0913  as for agree
+def measure_agreement(  # noqa: PLR0913  each option changes the figures
     joined: Joined,
     *,
     threshold: Thresholds = None,
@@ -175,7 +167,17 @@ def measure_agreement(  # noqa: PLR0913  as for agree
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Measure how well one judge agrees with human labels; for the arguments see `agree`."""
+    """Measure how well one judge agrees with human labels.
+
+    Args:
+        joined: its verdicts joined with the labels.
+        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
+        label_threshold: the lowest label that means grounded. Without it graded labels are only
+            compared by rank.
+        worst: how many disagreements to list at most.
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
+        seed: of the bootstrap.
+    """
     threshold = threshold_of(threshold, joined.judge)
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
@@ -186,13 +188,7 @@ def measure_agreement(  # noqa: PLR0913  as for agree
         threshold=threshold,
         n=len(joined.labelled),
         n_groups=sample.n_groups,
-        n_error=joined.n_error,
-        n_not_applicable=joined.n_not_applicable,
-        n_missing=joined.n_missing,
-        n_unlabelled=joined.n_unlabelled,
-        n_label_not_applicable=joined.n_label_not_applicable,
-        n_unjudged=joined.n_unjudged,
-        n_repeated=joined.n_repeated,
+        **joined.counts,
         base_rate=None if positive is None else float(positive.mean()),
         guess={} if positive is None else constant_guess(positive),
         confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
@@ -200,7 +196,7 @@ def measure_agreement(  # noqa: PLR0913  as for agree
         undefined={
             name: why_undefined(name, sample) for name, figure in figures.items() if figure.value is None
         },
-        worst=tuple(_disagreements(joined, sample)[:worst]),
+        worst=tuple(_disagreements(joined.labelled, sample)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores),
         labels=measure_labels(joined, bootstrap),
         votes=measure_votes(joined, sample, threshold, bootstrap),
@@ -210,7 +206,7 @@ def measure_agreement(  # noqa: PLR0913  as for agree
 def sample_of(
     joined: Joined, *, threshold: float | None = None, label_threshold: float | None = None
 ) -> Sample:
-    """Turn the labelled verdicts of a judge into columns; for the arguments see `agree`.
+    """Turn the labelled verdicts of a judge into columns; for the arguments see `measure_agreement`.
 
     If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
     """
@@ -286,27 +282,21 @@ def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
     return ConfusionMatrix.model_validate(dict(zip(ConfusionMatrix.model_fields, counts, strict=True)))
 
 
-def _disagreements(joined: Joined, sample: Sample) -> list[Disagreement]:
+def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disagreement]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
     gaps, disagree = _gaps(sample)
-    rows = zip(joined.labelled, sample.passed.tolist(), gaps.tolist(), disagree.tolist(), strict=True)
-    found = [
-        (-gap, row.case_id, _disagreement(row, passed=passed))
-        for row, passed, gap, differs in rows
-        if differs
+    places = sorted(np.flatnonzero(disagree), key=lambda place: (-gaps[place], rows[place].case_id))
+    return [
+        Disagreement(
+            case_id=rows[place].case_id,
+            score=rows[place].score,
+            passed=bool(sample.passed[place]),
+            label=rows[place].label,
+            word=rows[place].word,
+            reason=reason_of(rows[place].verdict),
+        )
+        for place in places
     ]
-    return [one for _, _, one in sorted(found, key=lambda each: each[:2])]
-
-
-def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
-    return Disagreement(
-        case_id=row.case_id,
-        score=row.score,
-        passed=passed,
-        label=row.label,
-        word=row.word,
-        reason=reason_of(row.verdict),
-    )
 
 
 def _gaps(sample: Sample) -> tuple[Floats, Bools]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -17,7 +17,6 @@ from groundjudge.analysis.figures import (
     Figure,
     Floats,
     Sample,
-    agreement_figures,
     confusion_figures,
     constant_guess,
     intervals,
@@ -119,15 +118,18 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         raise LabelError("bad_option", message, joined.judge)
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold)
-    positive = _checked_classes(sample, joined.judge, folds or 2)
-    parts = list(splits(sample, positive, joined.judge, folds, seed))
+    positive = sample.positive
+    if positive is None:
+        message = f"{joined.judge}: the labels are graded; give a label threshold to say which of them mean grounded"
+        raise LabelError("bad_option", message, joined.judge)
+    parts = splits(sample, positive, joined.judge, folds, seed)
     thresholds = [fit_threshold(sample.scores[train], positive[train], by) for train, _ in parts]
     threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
     fitted = replace(sample, passed=reaches(sample.scores, threshold)).rows(train)
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
-    held_out = paired(agreement_figures(as_run), agreement_figures(tested), as_run.groups, bootstrap)
+    held_out = paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -138,9 +140,9 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         n_fitted=train.size,
         n_tested=test.size,
         fitted=intervals(fitted, bootstrap),
-        tested=held_out.second,
-        as_run=held_out.first,
-        gain=held_out.difference,
+        tested={name: figure.second for name, figure in held_out.items()},
+        as_run={name: figure.first for name, figure in held_out.items()},
+        gain={name: figure.difference for name, figure in held_out.items()},
         guess=constant_guess(positive[test]),
         provenance=provenance(row.verdict for row in joined.labelled),
     )
@@ -174,22 +176,27 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Float
     return _between([0.0, *levels.tolist(), 1.0], candidate)
 
 
-def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> Iterator[Split]:
+def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:
     """Split the rows: once into halves, or once per fold; groups are never divided.
 
     Raises:
-        LabelError: `too_few_labels` if a part to fit on, or a half to test on, has rows of only one
-            class.
+        LabelError: `too_few_labels` if a class has fewer groups than there are parts, or a part to fit on, or
+            a half to test on, has rows of only one class.
     """
-    splitter = selection.StratifiedGroupKFold(n_splits=folds or 2, shuffle=True, random_state=seed)
-    for train, test in splitter.split(positive, positive, sample.groups):
-        needing_both = (train,) if folds else (train, test)
-        if any(positive[part].all() or not positive[part].any() for part in needing_both):
-            message = f"{judge}: no split of the groups gives every part positive and negative rows"
-            raise LabelError("too_few_labels", message, judge)
-        yield train, test
-        if not folds:
-            return
+    parts = folds or 2
+    n_groups = min(np.unique(sample.groups[rows]).size for rows in (positive, ~positive))
+    if n_groups < parts:
+        message = (
+            f"{judge}: {parts} parts need {parts} independent rows or more of each class, not {n_groups}"
+        )
+        raise LabelError("too_few_labels", message, judge)
+    splitter = selection.StratifiedGroupKFold(n_splits=parts, shuffle=True, random_state=seed)
+    found: list[Split] = list(splitter.split(positive, positive, sample.groups))
+    needing_both = [train for train, _ in found] if folds else found[0]
+    if any(positive[part].all() or not positive[part].any() for part in needing_both):
+        message = f"{judge}: no split of the groups gives every part positive and negative rows"
+        raise LabelError("too_few_labels", message, judge)
+    return found if folds else found[:1]
 
 
 def provenance(verdicts: Iterable[Verdict]) -> dict[str, tuple[str, ...]]:
@@ -249,19 +256,6 @@ def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float
     for (_, test), threshold in zip(parts, thresholds, strict=True):
         passed[test] = reaches(sample.scores[test], threshold)
     return replace(sample, passed=passed)
-
-
-def _checked_classes(sample: Sample, judge: str, parts: int) -> Bools:
-    """Which rows are positive, provided that each class has a group for every part."""
-    if sample.positive is None:
-        message = f"{judge}: the labels are graded; give a label threshold to say which of them mean grounded"
-        raise LabelError("bad_option", message, judge)
-    for kind, rows in (("positive", sample.positive), ("negative", ~sample.positive)):
-        n_groups = np.unique(sample.groups[rows]).size
-        if n_groups < parts:
-            message = f"{judge}: {parts} parts need {parts} independent {kind} rows or more, not {n_groups}"
-            raise LabelError("too_few_labels", message, judge)
-    return sample.positive
 
 
 def _from_each_on(counts: NDArray[Any]) -> Floats:

@@ -6,15 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundjudge.analysis.agreement import sample_of
-from groundjudge.analysis.figures import (
-    RESAMPLES,
-    Bootstrap,
-    Figure,
-    agreement_figures,
-    paired,
-    score_figures,
-    without_labels,
-)
+from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, paired, without_labels
 from groundjudge.analysis.joined import Joined, join
 from groundjudge.analysis.labels import LabelError, Labels
 from groundjudge.analysis.words import words_of
@@ -37,8 +29,7 @@ class Comparison(Frozen):
         n_groups: how many independent groups the n cases belong to.
         same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
             there are none.
-        values: the figure of the first and of the second, by name; None where it is undefined. See
-            `figures.score_figures` and `figures.agreement_figures`.
+        values: the figure of the first and of the second, by name; None where it is undefined. See `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
     """
 
@@ -97,15 +88,15 @@ def compare(  # noqa: PLR0913  each option changes the figures
     samples = [
         without_labels(side, groups, threshold) for side, threshold in zip(compared, thresholds, strict=True)
     ]
-    found = [paired(*map(score_figures, samples), samples[0].groups, bootstrap)]
-    labelled = _labelled_by_both([joined for side in compared for joined in join(side, labels)])
-    n_labelled = len(labelled[0].labelled) if labelled else 0
+    found = paired(samples[0].scores_alone, samples[1].scores_alone, samples[0].groups, bootstrap)
+    joined = _labelled_by_both([each for side in compared for each in join(side, labels)])
+    n_labelled = len(joined[0].labelled) if joined else 0
     if n_labelled:
-        labelled_samples = [
-            sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-            for joined, threshold in zip(labelled, thresholds, strict=True)
-        ]
-        found.append(paired(*map(agreement_figures, labelled_samples), labelled_samples[0].groups, bootstrap))
+        before, after = (
+            sample_of(side, threshold=threshold, label_threshold=label_threshold)
+            for side, threshold in zip(joined, thresholds, strict=True)
+        )
+        found |= paired(before.agreement, after.agreement, before.groups, bootstrap)
     return Comparison(
         first=judges[0],
         second=judges[1],
@@ -117,12 +108,8 @@ def compare(  # noqa: PLR0913  each option changes the figures
         n_changed=len(in_both) - len(both),
         n_groups=samples[0].n_groups,
         same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
-        values={
-            name: (figure.value, figures.second[name].value)
-            for figures in found
-            for name, figure in figures.first.items()
-        },
-        differences={name: figure for figures in found for name, figure in figures.difference.items()},
+        values={name: (figure.first.value, figure.second.value) for name, figure in found.items()},
+        differences={name: figure.difference for name, figure in found.items()},
     )
 
 

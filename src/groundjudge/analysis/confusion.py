@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 
-from groundjudge.analysis.figures import (
-    Bools,
-    Bootstrap,
-    Figure,
-    Floats,
-    numbered,
-    weighted_kappa,
-    weighted_mean,
-)
-from groundjudge.analysis.joined import Joined, PairedLabel
+from groundjudge.analysis.figures import Bootstrap, Figure, Floats, numbered, weighted_kappa, weighted_mean
+from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.libraries import np
 from groundjudge.verdict import Frozen, Score
 
@@ -61,41 +52,25 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
     columns = (*labels, NO_COMMON_LABEL) if any(pair.judge is None for pair in pairs) else (*labels,)
     people = Counter(pair.people for pair in pairs)
     majority = max(labels, key=people.__getitem__)
-    figures = _figures(pairs, scores, bootstrap)
+    said, judged = (
+        np.array([scores.get(name) for name in side], dtype=np.float64)
+        for side in zip(*((pair.people, pair.judge or NO_COMMON_LABEL) for pair in pairs), strict=True)
+    )
+    scored = ~np.isnan(said + judged)
+    same = np.array([pair.people == pair.judge for pair in pairs], dtype=np.float64)
+
+    def figures(weights: Floats) -> dict[str, Floats]:
+        kappa = weighted_kappa(weights[:, scored], said[scored], judged[scored])
+        return {"same": weighted_mean(weights, same), "weighted_kappa": kappa}
+
     return LabelAgreement(
         labels=tuple(labels),
         scores=tuple(scores[name] for name in labels),
         columns=columns,
         counts=tuple(tuple(counts[name, column] for column in columns) for name in labels),
         n=len(pairs),
-        n_scored=int(_scored(pairs, scores).sum()),
-        same=figures["same"],
+        n_scored=int(scored.sum()),
         majority=majority,
         majority_share=people[majority] / len(pairs),
-        weighted_kappa=figures["weighted_kappa"],
+        **bootstrap.figures(figures, numbered([pair.group for pair in pairs])),
     )
-
-
-def _figures(
-    pairs: Sequence[PairedLabel], scores: Mapping[str, float | None], bootstrap: Bootstrap
-) -> dict[str, Figure]:
-    same = np.array([pair.people == pair.judge for pair in pairs], dtype=np.float64)
-    scored = _scored(pairs, scores)
-    people, judge = (
-        np.array([scores.get(name or "") or 0.0 for name in side], dtype=np.float64)[scored]
-        for side in zip(*((pair.people, pair.judge) for pair in pairs), strict=True)
-    )
-
-    def figures(weights: Floats) -> dict[str, Floats]:
-        return {
-            "same": weighted_mean(weights, same),
-            "weighted_kappa": weighted_kappa(weights[:, scored], people, judge),
-        }
-
-    return bootstrap.figures(figures, numbered([pair.group for pair in pairs]))
-
-
-def _scored(pairs: Sequence[PairedLabel], scores: Mapping[str, float | None]) -> Bools:
-    """Whether both labels have a score, shape (rows,)."""
-    both = ((pair.people, pair.judge or "") for pair in pairs)
-    return np.array([all(scores.get(name) is not None for name in pair) for pair in both], dtype=np.bool_)

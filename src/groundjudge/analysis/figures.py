@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan, nan
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -91,7 +92,7 @@ class Sample:
     @property
     def n_groups(self) -> int:
         """The number of groups, which is the number of independent observations."""
-        return int(self.groups.max()) + 1 if self.groups.size else 0
+        return count_groups(self.groups)
 
     def rows(self, chosen: NDArray[Any]) -> Sample:
         """Select rows by a boolean mask or by an array of indices."""
@@ -102,6 +103,35 @@ class Sample:
             None if self.graded is None else self.graded[chosen],
             numbered(self.groups[chosen]),
         )
+
+    def scores_alone(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the figures that need no labels, mean score and pass rate; undefined without rows."""
+        return means(mean_score=self.scores, pass_rate=self.passed.astype(np.float64))(weights)
+
+    def agreement(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the figures that compare a judge with labels, `AGREEMENT_FIGURES`.
+
+        Accuracy, precision, recall, F1, balanced accuracy (the mean of sensitivity and specificity), Cohen's
+        unweighted kappa, ROC AUC, and Spearman's rank correlation of scores and grades. Without rows nothing
+        is defined. Balanced accuracy, kappa and ROC AUC need labels of both classes, precision a passed row,
+        recall a positive one, F1 either of these, and Spearman scores and grades that are not constant.
+        """
+        found: dict[str, Floats] = dict.fromkeys(AGREEMENT_FIGURES, np.full(len(weights), nan))
+        if self.positive is not None:
+            found |= confusion_figures(*(weights @ confusion_cells(self.positive, self.passed)).T)
+            found["roc_auc"] = _roc_auc(weights, self.positive, self._by_score)
+        if self._by_grade is not None:
+            ranks = _midranks(weights, self._by_score), _midranks(weights, self._by_grade)
+            found["spearman"] = _correlation(weights, *ranks)
+        return found
+
+    @cached_property
+    def _by_score(self) -> _Ties:
+        return _ties(self.scores)
+
+    @cached_property
+    def _by_grade(self) -> _Ties | None:
+        return None if self.graded is None else _ties(self.graded)
 
 
 def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
@@ -136,6 +166,11 @@ def reaches(values: Floats, threshold: float) -> Bools:
 def numbered(groups: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """Number groups from 0 without gaps; equal entries get equal numbers."""
     return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
+
+
+def count_groups(groups: NDArray[np.int64]) -> int:
+    """The number of groups that are numbered from 0 without gaps."""
+    return int(groups.max()) + 1 if groups.size else 0
 
 
 def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, float]:
@@ -190,7 +225,7 @@ class Bootstrap:
 
     def _weights(self, groups: NDArray[np.int64]) -> Iterator[Floats]:
         """How often each row is drawn, in batches of the shape (resamples, rows)."""
-        n_groups = int(groups.max()) + 1 if groups.size else 0
+        n_groups = count_groups(groups)
         if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
             return
         generator = np.random.default_rng(self.seed)
@@ -204,20 +239,20 @@ class Bootstrap:
 
 def intervals(sample: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
     """Compute the agreement figures of a sample with their confidence intervals."""
-    return (bootstrap or Bootstrap()).figures(agreement_figures(sample), sample.groups)
+    return (bootstrap or Bootstrap()).figures(sample.agreement, sample.groups)
 
 
 class Paired(NamedTuple):
-    """The figures of two judges on the same rows by name, and the second's minus the first's."""
+    """One figure of two judges on the same rows, and the second's minus the first's."""
 
-    first: dict[str, Figure]
-    second: dict[str, Figure]
-    difference: dict[str, Figure]
+    first: Figure
+    second: Figure
+    difference: Figure
 
 
 def paired(
     first: Statistics[str], second: Statistics[str], groups: NDArray[np.int64], bootstrap: Bootstrap
-) -> Paired:
+) -> dict[str, Paired]:
     """Compute the figures of two judges on the same rows, and their differences, with intervals.
 
     This is the paired bootstrap: each resample draws the same groups for both, so that variation between
@@ -230,22 +265,16 @@ def paired(
         bootstrap: how resamples are drawn.
     """
 
-    def figures(weights: Floats) -> dict[tuple[str, str], Floats]:
+    def figures(weights: Floats) -> dict[tuple[str, int], Floats]:
         before, after = first(weights), second(weights)
-        difference = {name: after[name] - before[name] for name in before}
-        kinds = {"first": before, "second": after, "difference": difference}
-        return {(kind, name): value for kind, values in kinds.items() for name, value in values.items()}
+        columns = {name: (before[name], after[name], after[name] - before[name]) for name in before}
+        return {(name, place): value for name, three in columns.items() for place, value in enumerate(three)}
 
     found = bootstrap.figures(figures, groups)
-    return Paired(*({name: found[kind, name] for of, name in found if of == kind} for kind in Paired._fields))
+    return {name: Paired(*(found[name, place] for place in range(3))) for name, _ in found}
 
 
-def score_figures(sample: Sample) -> Statistics[str]:
-    """Prepare the figures that need no labels: mean score and pass rate, undefined without rows."""
-    return means({"mean_score": sample.scores, "pass_rate": sample.passed.astype(np.float64)})
-
-
-def means(columns: Mapping[str, Floats]) -> Statistics[str]:
+def means(**columns: Floats) -> Callable[[Floats], dict[str, Floats]]:
     """Prepare the means of columns of the shape (rows,), undefined without rows."""
     return lambda weights: {name: weighted_mean(weights, values) for name, values in columns.items()}
 
@@ -254,31 +283,6 @@ def weighted_mean(weights: Floats, values: Floats) -> Floats:
     """The mean of values of the shape (rows,) in each weighted copy; NaN without weight."""
     with np.errstate(invalid="ignore"):
         return np.asarray(weights @ values / weights.sum(axis=1))
-
-
-def agreement_figures(sample: Sample) -> Statistics[str]:
-    """Prepare the figures that compare a judge with labels, `AGREEMENT_FIGURES`.
-
-    Accuracy, precision, recall, F1, balanced accuracy (the mean of sensitivity and specificity), Cohen's
-    unweighted kappa, ROC AUC, and Spearman's rank correlation of scores and grades. Without rows nothing
-    is defined. Balanced accuracy, kappa and ROC AUC need labels of both classes, precision a passed row,
-    recall a positive one, F1 either of these, and Spearman scores and grades that are not constant.
-    """
-    positive = sample.positive
-    by_score = _ties(sample.scores)
-    by_grade = None if sample.graded is None else _ties(sample.graded)
-
-    def figures(weights: Floats) -> dict[str, Floats]:
-        found = {name: np.full(len(weights), nan) for name in AGREEMENT_FIGURES}
-        if positive is not None:
-            found |= confusion_figures(*(weights @ confusion_cells(positive, sample.passed)).T)
-            found["roc_auc"] = _roc_auc(weights, positive, by_score)
-        if by_grade is not None:
-            ranks = _midranks(weights, by_score), _midranks(weights, by_grade)
-            found["spearman"] = _correlation(weights, *ranks)
-        return found
-
-    return figures
 
 
 def confusion_cells(positive: Bools, passed: Bools) -> Floats:
@@ -296,7 +300,7 @@ def confusion_figures(
     """Compute the figures of many confusion matrices at once; NaN where one is undefined.
 
     All arguments and results are arrays of the shape (matrices,). The figures are those of
-    `agreement_figures`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
+    `Sample.agreement`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
     """
     positives, negatives = true_positives + false_negatives, false_positives + true_negatives
     passed, not_passed = true_positives + false_positives, false_negatives + true_negatives

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from groundjudge.analysis.labels import NO_LABEL, HumanLabel, Labels, default_label_threshold, labels_for
@@ -11,6 +11,9 @@ from groundjudge.analysis.words import Words, words_of
 from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Verdict
+
+REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
+"""Why a verdict is not compared with a label."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,7 @@ class Joined:
 
     Attributes:
         labelled: verdicts with a score and a label.
-        n_error: verdicts that should have a score but failed.
-        n_not_applicable: verdicts on cases with nothing to judge.
-        n_missing: verdicts on cases without an input that the judge needs.
-        n_unlabelled: verdicts with a score whose case has no label.
-        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
-        n_unjudged: labelled cases without a verdict of this judge.
-        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
+        counts: all else, by the names of the fields of `Agreement`.
         default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
             on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
         paired: the labels of people and judge, for rows where both gave one in words, "not applicable"
@@ -67,13 +64,7 @@ class Joined:
 
     judge: str
     labelled: tuple[LabelledVerdict, ...]
-    n_error: int
-    n_not_applicable: int
-    n_missing: int
-    n_unlabelled: int
-    n_label_not_applicable: int
-    n_unjudged: int
-    n_repeated: int
+    counts: Mapping[str, int]
     default_label_threshold: float | None
     paired: tuple[PairedLabel, ...] = ()
     words: Words = field(default_factory=Words)
@@ -112,13 +103,11 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
     return Joined(
         judge=judge,
         labelled=_labelled(pairs, labels),
-        n_error=excluded["error"],
-        n_not_applicable=excluded["not_applicable"],
-        n_missing=excluded["missing"],
-        n_unlabelled=excluded["unlabelled"],
-        n_label_not_applicable=excluded["label_not_applicable"],
-        n_unjudged=sum(label != NO_LABEL and case_id not in judged for case_id, label in people.items()),
-        n_repeated=n_repeated,
+        counts={
+            **{reason: excluded[reason] for reason in REASONS},
+            "n_unjudged": sum(label != NO_LABEL and id_ not in judged for id_, label in people.items()),
+            "n_repeated": n_repeated,
+        },
         default_label_threshold=default_label_threshold(judge, labels, people, words),
         paired=paired if any(pair.judge for pair in paired) else (),
         words=words,
@@ -148,9 +137,9 @@ def _paired(
 def _reason_to_exclude(verdict: Verdict, label: HumanLabel) -> str:
     """Why a verdict is not compared with a label; "" if it is."""
     if verdict.error:
-        return "missing" if verdict.error.code == MISSING else "error"
+        return "n_missing" if verdict.error.code == MISSING else "n_error"
     if verdict.score is None:
-        return "not_applicable"
+        return "n_not_applicable"
     if label.number is None:
-        return "label_not_applicable" if label.word else "unlabelled"
+        return "n_label_not_applicable" if label.word else "n_unlabelled"
     return ""

@@ -11,7 +11,7 @@ from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sampl
 from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.analysis.shares import mcnemar
-from groundjudge.verdict import Frozen, Score, Verdict, Vote
+from groundjudge.verdict import Frozen, Score, Verdict
 
 SINGLE_VOTE = "a single vote"
 SIGNIFICANT = 0.05
@@ -97,9 +97,14 @@ class _Panel:
 
     def member(self, key: MemberKey, name: str) -> Member:
         """How one member compares with the panel on the rows with a vote of this member."""
-        votes = [_first_vote(verdict, key) for verdict in self.verdicts]
-        rows = np.array([vote is not None for vote in votes], dtype=np.bool_)
-        passed = np.array([passes_at(self.threshold, vote) for vote in votes if vote], dtype=np.bool_)
+        turns = [_turns(verdict).get(key) for verdict in self.verdicts]
+        voted = [
+            (one.votes[turn], turn)
+            for one, turn in zip(self.verdicts, turns, strict=True)
+            if turn is not None
+        ]
+        rows = np.array([turn is not None for turn in turns], dtype=np.bool_)
+        passed = np.array([passes_at(self.threshold, vote) for vote, _ in voted], dtype=np.bool_)
         own, others = passed == self.positive[rows], self.right[rows]
         right, p = own.astype(np.float64), mcnemar(zip(own.tolist(), others.tolist(), strict=True))
         return Member(
@@ -107,12 +112,12 @@ class _Panel:
             n=right.size,
             **self._means(rows, accuracy=right, difference=right - others),
             p=1.0 if p is None else p,
-            is_selected=_is_selected(key, self.verdicts),
+            is_selected=min(len(one.votes) for one in self.verdicts) <= min(turn for _, turn in voted),
         )
 
     def _means(self, rows: Bools, **columns: Floats) -> dict[str, Figure]:
         """The means of columns with a value for each of the chosen rows, with their intervals."""
-        return self.bootstrap.figures(means(columns), numbered(self.groups[rows]))
+        return self.bootstrap.figures(means(**columns), numbered(self.groups[rows]))
 
 
 def measure_votes(
@@ -151,9 +156,8 @@ def measure_votes(
 
 def _names(verdicts: Sequence[Verdict]) -> Mapping[MemberKey, str]:
     """The members in the order of their votes, each with a name of what the others do not share."""
-    longest = max(verdicts, key=lambda verdict: len(verdict.votes)).votes
-    everyone = [vote for votes in (longest, *(one.votes for one in verdicts)) for vote in votes]
-    keys = [*dict.fromkeys(_key(vote) for vote in everyone if vote.score is not None)]
+    longest = max(verdicts, key=lambda verdict: len(verdict.votes))
+    keys = [*dict.fromkeys(key for verdict in (longest, *verdicts) for key in _turns(verdict))]
     if len(keys) == 1:
         return {keys[0]: SINGLE_VOTE}
     judges, models = ({key[place] for key in keys} for place in range(2))
@@ -162,25 +166,14 @@ def _names(verdicts: Sequence[Verdict]) -> Mapping[MemberKey, str]:
     return {key: ", ".join(compress(key, shown)) for key in keys}
 
 
-def _key(vote: Vote) -> MemberKey:
-    sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
-    return vote.judge, vote.model or "?", f"sha:{sha}"
-
-
-def _first_vote(verdict: Verdict, key: MemberKey) -> Vote | None:
-    """The first vote of a member: further ones may have been asked for because it was doubtful."""
-    return next((vote for vote in verdict.votes if vote.score is not None and _key(vote) == key), None)
-
-
-def _is_selected(key: MemberKey, verdicts: Sequence[Verdict]) -> bool:
-    """Whether some rows were decided before it was this member's turn."""
-    turns = [
-        turn
-        for verdict in verdicts
-        for turn, vote in enumerate(verdict.votes)
-        if vote.score is not None and _key(vote) == key
-    ]
-    return any(len(verdict.votes) <= min(turns) for verdict in verdicts)
+def _turns(verdict: Verdict) -> dict[MemberKey, int]:
+    """When each member voted first: further votes may have been asked for because that one was doubtful."""
+    found: dict[MemberKey, int] = {}
+    for turn, vote in enumerate(verdict.votes):
+        if vote.score is not None:
+            sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
+            found.setdefault((vote.judge, vote.model or "?", f"sha:{sha}"), turn)
+    return found
 
 
 def _finding(best: Member, n_compared: int) -> Finding:
