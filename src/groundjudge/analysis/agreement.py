@@ -21,6 +21,7 @@ from groundjudge.analysis.figures import (
     Sample,
     confusion_cells,
     constant_guess,
+    count_groups,
     intervals,
     reaches,
     relative_ranks,
@@ -60,6 +61,7 @@ class Disagreement(Frozen):
     passed: bool
     label: Finite
     reason: str
+    """The verdict's explanation."""
     word: str | None = None
     """The label in words, if people's labels are words."""
 
@@ -187,7 +189,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         judge=joined.judge,
         threshold=threshold,
         n=len(joined.labelled),
-        n_groups=sample.n_groups,
+        n_groups=count_groups(sample.groups),
         **joined.counts,
         base_rate=None if positive is None else float(positive.mean()),
         guess={} if positive is None else constant_guess(positive),
@@ -242,15 +244,6 @@ def why_undefined(name: str, sample: Sample) -> str:
     return f"every label is {'positive' if sample.positive.all() else 'negative'}"
 
 
-def reason_of(verdict: Verdict) -> str:
-    """The reason of a verdict, or the names of its lowest-scored parts if it has no reason of its own."""
-    if verdict.reason.strip() or not verdict.parts:
-        return verdict.reason
-    lowest = min((part.score for part in verdict.parts if part.score is not None), default=None)
-    parts = "; ".join(f"{part.name} ({part.said})" for part in verdict.parts if part.score == lowest)
-    return f"lowest of {len(verdict.parts)} parts: {parts}"
-
-
 def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
     """The points of a report's charts.
 
@@ -265,16 +258,15 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
         roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
     weights = np.ones_like(scores) if weights is None else weights
     bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
-    in_bins = [bin_of_row == number for number in np.unique(bin_of_row)]
-    return Curves(roc=roc, bins=tuple(_bin(positive[one], scores[one], weights[one]) for one in in_bins))
-
-
-def _bin(positive: Bools, scores: Floats, weights: Floats) -> ReliabilityBin:
-    return ReliabilityBin(
-        mean_score=float(np.average(scores, weights=weights)),
-        share_grounded=float(np.average(positive, weights=weights)),
-        n=positive.size,
+    bins = tuple(
+        ReliabilityBin(
+            mean_score=float(np.average(scores[rows], weights=weights[rows])),
+            share_grounded=float(np.average(positive[rows], weights=weights[rows])),
+            n=int(rows.sum()),
+        )
+        for rows in (bin_of_row == number for number in np.unique(bin_of_row))
     )
+    return Curves(roc=roc, bins=bins)
 
 
 def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
@@ -293,7 +285,7 @@ def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disa
             passed=bool(sample.passed[place]),
             label=rows[place].label,
             word=rows[place].word,
-            reason=reason_of(rows[place].verdict),
+            reason=rows[place].verdict.explanation,
         )
         for place in places
     ]

@@ -54,8 +54,7 @@ class Calibration(Frozen):
         as_run: the figures on the same held-out rows by whether they passed in their run.
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
-        provenance: the prompts ("prompt"), models ("model") and library versions ("groundjudge") of the
-            verdicts it was fitted on; it may not suit others.
+        signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
     """
 
     judge: str
@@ -71,7 +70,7 @@ class Calibration(Frozen):
     as_run: Mapping[str, Figure]
     gain: Mapping[str, Figure]
     guess: Mapping[str, Finite]
-    provenance: Mapping[str, tuple[str, ...]]
+    signatures: tuple[str, ...]
 
     @property
     def beats_guessing(self) -> bool:
@@ -118,10 +117,9 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         raise LabelError("bad_option", message, joined.judge)
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold)
-    positive = sample.positive
-    if positive is None:
-        message = f"{joined.judge}: the labels are graded; give a label threshold to say which of them mean grounded"
-        raise LabelError("bad_option", message, joined.judge)
+    if (positive := sample.positive) is None:
+        message = "the labels are graded; give a label threshold to say which of them mean grounded"
+        raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     parts = splits(sample, positive, joined.judge, folds, seed)
     thresholds = [fit_threshold(sample.scores[train], positive[train], by) for train, _ in parts]
     threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
@@ -144,7 +142,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         as_run={name: figure.first for name, figure in held_out.items()},
         gain={name: figure.difference for name, figure in held_out.items()},
         guess=constant_guess(positive[test]),
-        provenance=provenance(row.verdict for row in joined.labelled),
+        signatures=_signatures(row.verdict for row in joined.labelled),
     )
 
 
@@ -186,10 +184,8 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
     parts = folds or 2
     n_groups = min(np.unique(sample.groups[rows]).size for rows in (positive, ~positive))
     if n_groups < parts:
-        message = (
-            f"{judge}: {parts} parts need {parts} independent rows or more of each class, not {n_groups}"
-        )
-        raise LabelError("too_few_labels", message, judge)
+        message = f"{parts} parts need {parts} independent rows or more of each class, not {n_groups}"
+        raise LabelError("too_few_labels", f"{judge}: {message}", judge)
     splitter = selection.StratifiedGroupKFold(n_splits=parts, shuffle=True, random_state=seed)
     found: list[Split] = list(splitter.split(positive, positive, sample.groups))
     needing_both = [train for train, _ in found] if folds else found[0]
@@ -199,30 +195,18 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
     return found if folds else found[:1]
 
 
-def provenance(verdicts: Iterable[Verdict]) -> dict[str, tuple[str, ...]]:
-    """Collect the prompts, models and library versions of verdicts, as `Calibration.provenance` has them."""
-    found: dict[str, set[str]] = {"prompt": set(), "model": set(), "groundjudge": set()}
-    for verdict in verdicts:
-        found["groundjudge"].add(verdict.library)
-        found["model"].update(one.model for one in (verdict.votes or (verdict,)) if one.model)
-        if prompt := verdict.prompt:
-            found["prompt"].add(f"{prompt.name} {prompt.version} (sha {prompt.sha256[:12]})")
-    return {kind: tuple(sorted(names)) for kind, names in found.items()}
-
-
-def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """Warn if verdicts come from other prompts, models or library versions than the threshold.
+def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
+    """Warn if verdicts of the calibrated judge come from another prompt, model or library version.
 
     Returns:
-        One sentence each for prompts, models and library versions of the calibrated judge's verdicts
-        that the threshold was not fitted on.
+        A sentence with the signatures of both; None if all are among those that the threshold was fitted on.
     """
-    now = provenance(v for v in verdicts if v.judge == calibration.judge)
-    return tuple(
-        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {kind} "
-        f"{_listed(fitted)}; these verdicts come from {_listed(now[kind])}"
-        for kind, fitted in calibration.provenance.items()
-        if set(now[kind]) - set(fitted)
+    now = _signatures(verdict for verdict in verdicts if verdict.judge == calibration.judge)
+    if set(now) <= set(calibration.signatures):
+        return None
+    return (
+        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on verdicts of "
+        f"{', '.join(calibration.signatures)}; these are of {', '.join(now)}"
     )
 
 
@@ -250,6 +234,10 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
     return {calibration.judge: calibration for calibration in found}
 
 
+def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    return tuple(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
+
+
 def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
     """The sample with each part's test rows judged by the threshold fitted on its other rows."""
     passed = sample.passed.copy()
@@ -271,7 +259,3 @@ def _between(levels: Sequence[float], place: int) -> float:
     middle = (low + high) / 2
     rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
     return next((number for number in rounded if low < number <= high), high)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"

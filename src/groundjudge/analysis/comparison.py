@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundjudge.analysis.agreement import sample_of
-from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, paired, without_labels
+from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, count_groups, paired, without_labels
 from groundjudge.analysis.joined import Joined, join
 from groundjudge.analysis.labels import LabelError, Labels
 from groundjudge.analysis.words import words_of
@@ -29,7 +29,8 @@ class Comparison(Frozen):
         n_groups: how many independent groups the n cases belong to.
         same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
             there are none.
-        values: the figure of the first and of the second, by name; None where it is undefined. See `figures.Sample`.
+        values: the figure of the first and of the second, by name; None where it is undefined. See
+            `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
     """
 
@@ -106,7 +107,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
         n_second_only=len(other) - len(in_both),
         n_neither=len({each.case_id for side in sides for each in side if each.case_id} - {*one, *other}),
         n_changed=len(in_both) - len(both),
-        n_groups=samples[0].n_groups,
+        n_groups=count_groups(samples[0].groups),
         same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
         values={name: (figure.first.value, figure.second.value) for name, figure in found.items()},
         differences={name: figure.difference for name, figure in found.items()},
@@ -116,9 +117,8 @@ def compare(  # noqa: PLR0913  each option changes the figures
 def _judge_of(verdicts: Sequence[Verdict]) -> str:
     judges = sorted({verdict.judge for verdict in verdicts})
     if len(judges) != 1:
-        message = (
-            f"compare takes the verdicts of one judge on each side, not of {', '.join(judges) or 'none'}"
-        )
+        found = ", ".join(judges) or "none"
+        message = f"compare takes the verdicts of one judge on each side, not of {found}"
         raise LabelError("bad_option", message)
     return judges[0]
 

@@ -89,11 +89,6 @@ class Sample:
     graded: Floats | None
     groups: NDArray[np.int64]
 
-    @property
-    def n_groups(self) -> int:
-        """The number of groups, which is the number of independent observations."""
-        return count_groups(self.groups)
-
     def rows(self, chosen: NDArray[Any]) -> Sample:
         """Select rows by a boolean mask or by an array of indices."""
         return Sample(
@@ -169,7 +164,7 @@ def numbered(groups: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
 
 
 def count_groups(groups: NDArray[np.int64]) -> int:
-    """The number of groups that are numbered from 0 without gaps."""
+    """The number of groups, which is the number of independent observations."""
     return int(groups.max()) + 1 if groups.size else 0
 
 

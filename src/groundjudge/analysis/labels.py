@@ -93,19 +93,15 @@ def read_labels(
     groups: dict[str, str] = {}
     for case_id, row in _rows_with_ids(path, read_rows(path) if rows is None else rows):
         label = _field(row, key)
-        if case_id in labels and labels[case_id] != label:
+        if labels.setdefault(case_id, label) != label:
             message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
             raise LabelError("label_conflict", message, case_id)
-        labels[case_id] = label
         if group and (value := _field(row, group)) is not None:
             groups[case_id] = str(value)
     by_case = {case_id: label for case_id, label in labels.items() if label is not None}
-    if not by_case:
-        message = f"{path}: no row has a {key!r} field; name the field that holds the labels with --label"
-        raise LabelError("no_labels", message, str(path))
-    if group and not groups:
-        message = f"{path}: no row has a {group!r} field to group by"
-        raise LabelError("no_labels", message, str(path))
+    for option, name, found in (("--label", key, by_case), ("--group", group, groups)):
+        if name and not found:
+            raise LabelError("no_labels", f"{path}: no row has a {name!r} field ({option})", str(path))
     return Labels(by_case, groups)
 
 
@@ -165,9 +161,8 @@ def default_label_threshold(
     """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
     if any(label.word for label in people.values()):
         return words.threshold
-    rubric = _built_in(judge)
-    per_judge = any(is_mapping(value) for value in labels.by_case.values())
-    return rubric.threshold if rubric and per_judge else None
+    rubric = _built_in(judge) if any(map(is_mapping, labels.by_case.values())) else None
+    return rubric.threshold if rubric else None
 
 
 def _text(value: object, judge: str, words: Words) -> str:
@@ -230,8 +225,7 @@ def _built_in(name: str) -> Rubric | None:
 def _rows_with_ids(path: str | Path, rows: Iterable[FileRow]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, row in enumerate(rows, 1):
         if isinstance(row, CaseError):
-            message = f"{path}: {row.message}"
-            raise LabelError("unreadable_label", message, str(path))
+            raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
         yield id_of(row, number), row
 
 
