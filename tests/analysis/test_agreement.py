@@ -121,11 +121,11 @@ def test_disagreements_are_sorted_by_gap_and_leave_out_agreements() -> None:
     ]
 
 
-def test_disagreement_has_the_verdicts_reason_or_its_lowest_parts() -> None:
+def test_disagreement_has_the_verdicts_explanation() -> None:
     parts = tuple(Part(name=name, value=value, score=value / 10) for name, value in (("A.", 9), ("B.", 1)))
     verdicts = [verdict("a", 0.0, reason="because"), verdict("b", 0.1, parts=parts)]
     (found,) = agree(verdicts, Labels({"a": 1, "b": 1}))
-    assert [row.reason for row in found.worst] == ["because", "lowest of 2 parts: B. (1)"]
+    assert [row.reason for row in found.worst] == ["because", "B. (1)\nA. (9)"]
 
 
 def test_curves_hold_reliability_bins_and_roc_points() -> None:

@@ -277,7 +277,7 @@ def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
 def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disagreement]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
     gaps, disagree = _gaps(sample)
-    places = sorted(np.flatnonzero(disagree), key=lambda place: (-gaps[place], rows[place].case_id))
+    places = sorted(np.flatnonzero(disagree).tolist(), key=lambda place: (-gaps[place], rows[place].case_id))
     return [
         Disagreement(
             case_id=rows[place].case_id,

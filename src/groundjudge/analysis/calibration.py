@@ -182,9 +182,10 @@ def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed:
             a half to test on, has rows of only one class.
     """
     parts = folds or 2
-    n_groups = min(np.unique(sample.groups[rows]).size for rows in (positive, ~positive))
+    classes = {"positive": positive, "negative": ~positive}
+    n_groups, rarer = min((np.unique(sample.groups[rows]).size, name) for name, rows in classes.items())
     if n_groups < parts:
-        message = f"{parts} parts need {parts} independent rows or more of each class, not {n_groups}"
+        message = f"{parts} parts need {parts} independent {rarer} rows or more, not {n_groups}"
         raise LabelError("too_few_labels", f"{judge}: {message}", judge)
     splitter = selection.StratifiedGroupKFold(n_splits=parts, shuffle=True, random_state=seed)
     found: list[Split] = list(splitter.split(positive, positive, sample.groups))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, numbered, passes_at
 from groundjudge.analysis.joined import Joined
@@ -90,21 +90,17 @@ class _Panel:
     threshold: float | None
     bootstrap: Bootstrap
 
-    def accuracy(self, rows: Bools) -> Accuracy:
+    def accuracy(self, rows: NDArray[Any]) -> Accuracy:
         """The panel's accuracy on the chosen rows."""
         right = self.right[rows].astype(np.float64)
         return Accuracy(n=right.size, accuracy=self._means(rows, accuracy=right)["accuracy"])
 
     def member(self, key: MemberKey, name: str) -> Member:
         """How one member compares with the panel on the rows with a vote of this member."""
-        turns = [_turns(verdict).get(key) for verdict in self.verdicts]
-        voted = [
-            (one.votes[turn], turn)
-            for one, turn in zip(self.verdicts, turns, strict=True)
-            if turn is not None
-        ]
-        rows = np.array([turn is not None for turn in turns], dtype=np.bool_)
-        passed = np.array([passes_at(self.threshold, vote) for vote, _ in voted], dtype=np.bool_)
+        turns = {row: found[key] for row, found in enumerate(map(_turns, self.verdicts)) if key in found}
+        votes = [self.verdicts[row].votes[turn] for row, turn in turns.items()]
+        passed = np.array([passes_at(self.threshold, vote) for vote in votes], dtype=np.bool_)
+        rows = np.array([*turns])
         own, others = passed == self.positive[rows], self.right[rows]
         right, p = own.astype(np.float64), mcnemar(zip(own.tolist(), others.tolist(), strict=True))
         return Member(
@@ -112,10 +108,10 @@ class _Panel:
             n=right.size,
             **self._means(rows, accuracy=right, difference=right - others),
             p=1.0 if p is None else p,
-            is_selected=min(len(one.votes) for one in self.verdicts) <= min(turn for _, turn in voted),
+            is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),
         )
 
-    def _means(self, rows: Bools, **columns: Floats) -> dict[str, Figure]:
+    def _means(self, rows: NDArray[Any], **columns: Floats) -> dict[str, Figure]:
         """The means of columns with a value for each of the chosen rows, with their intervals."""
         return self.bootstrap.figures(means(**columns), numbered(self.groups[rows]))
 
