@@ -11,9 +11,8 @@ from make_verdicts import labelled, panel_verdict, vote
 from groundjudge.analysis.agreement import Agreement, agree
 from groundjudge.analysis.confusion import NO_COMMON_LABEL
 from groundjudge.analysis.figures import Figure
-from groundjudge.analysis.labels import Labels, labels_for
+from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.libraries import metrics
-from groundjudge.analysis.words import words_of
 
 SCORES = {"bad": 0.0, "fair": 0.5, "good": 1.0, "cannot tell": None}
 PAIRS = [
@@ -91,22 +90,3 @@ def test_groups_are_resampled_together() -> None:
     (found,) = agree(verdicts, Labels(people, dict.fromkeys(people, "one")))
     assert found.labels
     assert (found.labels.same.low, found.labels.weighted_kappa.low) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("0", "1"), {"a": 0, "b": 1, "c": 0}),
-        (("false", "true"), {"a": False, "b": True, "c": False}),
-        (("0", "1"), {"a": "0", "b": "1", "c": "0"}),
-    ],
-)
-def test_number_or_boolean_that_is_a_label_of_the_judge_is_that_label(
-    names: tuple[str, str], said: dict[str, Any]
-) -> None:
-    right, wrong = names
-    scores = {right: 1.0, wrong: 0.0}
-    words = [str(label).lower() for label in said.values()]
-    answers = [labelled(case, word, scores[word]) for case, word in zip(said, words, strict=True)]
-    found = labels_for("groundedness", Labels(said), words_of(answers))
-    assert [one.word for one in found.values()] == words

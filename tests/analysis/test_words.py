@@ -122,11 +122,20 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
 
 
 @pytest.mark.parametrize(
-    ("texts", "numbers"),
-    [(["Yes", "No"], [0.0, 1.0]), ([True, False], [1.0, 0.0]), (["true", "0"], [1.0, 0.0])],
+    ("words", "texts", "numbers"),
+    [
+        (REVERSED, ["Yes", "No"], [0.0, 1.0]),
+        (REVERSED, [True, False], [1.0, 0.0]),
+        (REVERSED, ["true", "0"], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), ["0", "1"], [1.0, 0.0]),
+        (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+    ],
 )
-def test_yes_is_the_judges_label_where_it_has_one(texts: Sequence[object], numbers: Sequence[float]) -> None:
-    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), REVERSED)
+def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
+    words: Words, texts: Sequence[object], numbers: Sequence[float]
+) -> None:
+    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
     assert [found[case_id].number for case_id in "ab"] == numbers
 
 

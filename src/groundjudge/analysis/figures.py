@@ -336,7 +336,7 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     chance = spreads[0] + spreads[1] + (means[0] - means[1]) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 1 - weighted_mean(weights, (people - judge) ** 2) / chance
-    return np.where(spreads[0] > LEAST_VARIANCE, kappa, nan)
+    return np.asarray(np.where(spreads[0] > LEAST_VARIANCE, kappa, nan))
 
 
 def relative_ranks(values: Floats) -> Floats:
