@@ -341,7 +341,7 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
 
 def relative_ranks(values: Floats) -> Floats:
     """Ranks divided by the number of rows; ties share their mean rank. Shape as the values, (rows,)."""
-    return _midranks(np.ones((1, values.size)), _ties(values))[0] / max(1, values.size)
+    return np.asarray(_midranks(np.ones((1, values.size)), _ties(values))[0] / max(1, values.size))
 
 
 @dataclass(frozen=True)

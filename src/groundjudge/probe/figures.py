@@ -131,7 +131,7 @@ class Judged:
     @property
     def is_fit(self) -> bool:
         """Whether the verdict on the unchanged case is right: only then can the edit do anything."""
-        return self.first.status != "error" and passes(self.first) is self.trial.original.is_right
+        return self.first.status != "error" and passes_with_score(self.first) is self.trial.original.is_right
 
     @property
     def event(self) -> bool:
@@ -149,12 +149,15 @@ class Judged:
             case "faults":
                 return is_caught(self.first, verdict, graded=self.graded)
             case "neutral_edits":
-                return (passes(verdict), verdict.label) != (passes(self.first), self.first.label)
+                return (passes_with_score(verdict), verdict.label) != (
+                    passes_with_score(self.first),
+                    self.first.label,
+                )
             case _:
-                return passes(verdict)
+                return passes_with_score(verdict)
 
 
-def passes(verdict: Verdict) -> bool:
+def passes_with_score(verdict: Verdict) -> bool:
     """Whether a verdict passes with a score: what is not applicable does not."""
     return verdict.status == "ok" and bool(verdict.passed)
 
@@ -169,7 +172,7 @@ def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
     return (
         edited.score <= first.score - LEAST_DROP
         if graded
-        else edited.score < first.score and not passes(edited)
+        else edited.score < first.score and not passes_with_score(edited)
     )
 
 
@@ -291,7 +294,7 @@ def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
     firsts, both = list[tuple[ProbeCase, bool]](), list[tuple[ProbeCase, bool, bool]]()
     for each in plan.cases:
         passed = [
-            passes(by_id[trial.case.id])
+            passes_with_score(by_id[trial.case.id])
             for trial in trials
             if trial.original is each and by_id[trial.case.id].status != "error"
         ]
