@@ -10,8 +10,8 @@ from make_verdicts import PROMPT, panel_verdict, verdict, vote
 from groundjudge import Verdict
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
-from groundjudge.analysis.shares import mcnemar
 from groundjudge.analysis.votes import SINGLE_VOTE, VoteAgreement
+from groundjudge.shares import mcnemar
 
 Votes = Sequence[float | None]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, numbered, passes_at
 from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.libraries import NDArray, np
-from groundjudge.analysis.shares import mcnemar
+from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
 
 SINGLE_VOTE = "a single vote"

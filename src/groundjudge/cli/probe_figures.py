@@ -7,7 +7,6 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.shares import Rate
 from groundjudge.case.case import Case, text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
@@ -15,6 +14,7 @@ from groundjudge.probe.compared import Compared
 from groundjudge.probe.figures import Card, EditFigures, Judged, NoVerdict
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
+from groundjudge.shares import Rate
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console

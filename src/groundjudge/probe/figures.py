@@ -9,12 +9,12 @@ from datetime import date
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from groundjudge.analysis.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeCase, ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
 from groundjudge.version import __version__
 
