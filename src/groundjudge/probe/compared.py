@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from groundjudge.probe.cases import ProbeError
-from groundjudge.probe.figures import Card, EditFigures, mcnemar
+from groundjudge.probe.figures import Card, EditFigures
+from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from math import comb, sqrt
 from typing import Literal, TypeAlias
 
 from groundjudge.errors import WHAT_IS_WRONG
@@ -15,33 +14,15 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeCase, ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
 from groundjudge.version import __version__
-
-Z = 1.959963984540054
-"""The normal deviate of a 95 % interval."""
 
 LEAST_DROP = 0.05
 """How far the score must drop where one wrong fact among several need not fail a case."""
 
 NoVerdict: TypeAlias = Literal["unreadable", "refused", "error"]
 """Why there is no verdict: a reply that cannot be read, a refusal, anything else."""
-
-
-class Rate(Frozen):
-    """A share with its 95 % Wilson interval. All but `n` are None without observations.
-
-    Attributes:
-        n: observations.
-        value: the share of them, 0..1.
-        low: the lower end of the interval.
-        high: its upper end.
-    """
-
-    n: int
-    value: Score | None = None
-    low: Score | None = None
-    high: Score | None = None
 
 
 class EditFigures(Frozen):
@@ -150,7 +131,7 @@ class Judged:
     @property
     def is_fit(self) -> bool:
         """Whether the verdict on the unchanged case is right: only then can the edit do anything."""
-        return self.first.status != "error" and passes(self.first) is self.trial.original.is_right
+        return self.first.status != "error" and passes_with_score(self.first) is self.trial.original.is_right
 
     @property
     def event(self) -> bool:
@@ -168,12 +149,15 @@ class Judged:
             case "faults":
                 return is_caught(self.first, verdict, graded=self.graded)
             case "neutral_edits":
-                return (passes(verdict), verdict.label) != (passes(self.first), self.first.label)
+                return (passes_with_score(verdict), verdict.label) != (
+                    passes_with_score(self.first),
+                    self.first.label,
+                )
             case _:
-                return passes(verdict)
+                return passes_with_score(verdict)
 
 
-def passes(verdict: Verdict) -> bool:
+def passes_with_score(verdict: Verdict) -> bool:
     """Whether a verdict passes with a score: what is not applicable does not."""
     return verdict.status == "ok" and bool(verdict.passed)
 
@@ -188,7 +172,7 @@ def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
     return (
         edited.score <= first.score - LEAST_DROP
         if graded
-        else edited.score < first.score and not passes(edited)
+        else edited.score < first.score and not passes_with_score(edited)
     )
 
 
@@ -243,31 +227,6 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
             _edit(family, edit, plan, all_judged) for family in FAMILIES for edit in plan.edits[family]
         ),
     )
-
-
-def wilson(share: float, n: int) -> Rate:
-    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
-    if not n:
-        return Rate(n=0)
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return Rate(
-        n=n, value=share, low=max(0.0, min(share, middle - half)), high=min(1.0, max(share, middle + half))
-    )
-
-
-def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
-    """The two-sided p of the exact McNemar test on pairs of what happened; None without pairs."""
-    counts = Counter(pairs)
-    one, other = counts[True, False], counts[False, True]
-    n = one + other
-    tail = sum(comb(n, k) for k in range(min(one, other) + 1)) / 2**n
-    return min(1.0, 2 * tail) if counts.total() else None
-
-
-def rate_of(events: Sequence[bool]) -> Rate:
-    """The share of events that happened."""
-    return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
 
 
 def why_no_verdict(verdicts: Iterable[Verdict]) -> dict[NoVerdict, int]:
@@ -335,7 +294,7 @@ def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
     firsts, both = list[tuple[ProbeCase, bool]](), list[tuple[ProbeCase, bool, bool]]()
     for each in plan.cases:
         passed = [
-            passes(by_id[trial.case.id])
+            passes_with_score(by_id[trial.case.id])
             for trial in trials
             if trial.original is each and by_id[trial.case.id].status != "error"
         ]
