@@ -10,7 +10,7 @@ from groundjudge import Judge, PartReading, Reading, Reply, Request, load_rubric
 from groundjudge.probe.attacks import PLEAS, REASON, best_verdict
 from groundjudge.rubric.rubric import label_of
 
-ORDERS = (*REASON.values(), *(text for plea in PLEAS.values() for text in plea.values()))
+ORDERS = (*REASON, *(text for plea in PLEAS.values() for text in plea))
 """What stands in injected verdicts and in pleas."""
 
 LONG = 60

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
 from groundjudge.probe.figures import Card, Judged, card, judged
-from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, cases_to_judge, plan
+from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, plan
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.outage import OnOutage
 from groundjudge.runs.run import Previous, Row, run
@@ -56,7 +56,7 @@ class Probe:
             if each.event is (family != "faults")
         ]
         failures.sort(key=_badness, reverse=True)
-        first = {each.trial.original.case.id: each for each in reversed(failures)}
+        first = {each.trial.original.name: each for each in reversed(failures)}
         return sorted(first.values(), key=_badness, reverse=True)
 
 
@@ -83,7 +83,7 @@ def probe(
         ModelError: as for `run`: no further case can be judged.
     """
     planned = plan_of(judge.rubrics[0], cases, without)
-    verdicts = list(run(asked_twice(judge), cases_to_judge(planned.trials), **options))
+    verdicts = list(run(asked_twice(judge), [trial.case for trial in planned.trials], **options))
     return result_of(planned, verdicts, judge)
 
 

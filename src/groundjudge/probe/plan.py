@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
@@ -86,8 +86,8 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
     trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
     edits: dict[Family, Sequence[str]] = {}
     skipped = Counter[tuple[Family, str]]()
-    for family in FAMILIES:
-        chosen = {name: edit for name, edit in suiting(tables[family], rubric).items() if name not in without}
+    for family, table in tables.items():
+        chosen = {name: edit for name, edit in suiting(table, rubric).items() if name not in without}
         edits[family] = list(chosen)
         fitting = [each for each in cases if each.is_right is (family != "attacks")]
         for (name, edit), each in product(chosen.items(), fitting):
@@ -106,8 +106,13 @@ def _check_names(without: Collection[str], known: Collection[str]) -> None:
         raise ProbeError("no_edit", message, unknown[0])
 
 
+def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
+    """The id of a case to judge: it names the labelled case and the edit."""
+    return f"{original.name}: {f'{family}, ' if family else ''}{edit}"
+
+
 def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:
-    named = case.model_copy(update={"id": f"{original.case.id}: {f'{family}, ' if family else ''}{edit}"})
+    named = case.model_copy(update={"id": id_of(original, edit, family)})
     return Trial(named, original, edit, family)
 
 
@@ -144,8 +149,3 @@ class AskedTwice:
 def _numbered(request: Request) -> Request:
     is_second = str(request.case.id).endswith(f": {SECOND}")
     return replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
-
-
-def cases_to_judge(trials: Iterable[Trial]) -> list[Case]:
-    """The cases of trials."""
-    return [trial.case for trial in trials]
