@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple, TypeAlias, TypeVar
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case, Message, text_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.numbers import numbers
 from groundjudge.text.words import words
 
-T = TypeVar("T")
-
 Function: TypeAlias = Callable[[Case], Case | None]
 """Edits a case; None where the edit does not apply, or might not do what it claims."""
 
-Languages: TypeAlias = tuple[Sequence[str], Sequence[str]]
-"""Texts in English, and in Chinese."""
+TEXTS = Path(__file__).with_name("texts.json")
+"""What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format."""
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -51,10 +51,19 @@ def suiting(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
     return {name: edit.apply for name, edit in edits.items() if edit.suits(rubric)}
 
 
-def in_language(case: Case, texts: tuple[T, T]) -> T:
-    """Of an English and a Chinese text, the one in the language of the response."""
-    english, chinese = texts
-    return chinese if CHINESE.search(case.response_text) else english
+@cache
+def _texts(language: str) -> Mapping[str, Sequence[str]]:
+    return json.loads(TEXTS.read_text(encoding="utf-8"))[language]
+
+
+def texts_of(name: str, case: Case) -> Sequence[str]:
+    """The texts of a name in the language of the response, from `TEXTS`."""
+    return _texts("chinese" if CHINESE.search(case.response_text) else "english")[name]
+
+
+def text_in_language(name: str, case: Case) -> str:
+    """The only text of a name."""
+    return texts_of(name, case)[0]
 
 
 def backing(case: Case) -> str:
@@ -96,17 +105,18 @@ def with_document(case: Case, text: str) -> Case | None:
     return case.model_copy(update={"context": (*others, longer)})
 
 
-def appended(texts: Languages, case: Case) -> Case | None:
+def appended(name: str, case: Case) -> Case | None:
     """The case with one more sentence in its response, about something that the case does not mention."""
-    text = unrelated(texts, case)
-    return with_response(case, text and in_language(case, (" ", "")).join((case.response_text, text)))
+    text = unrelated(name, case)
+    between = text_in_language("between_sentences", case)
+    return with_response(case, text and f"{case.response_text}{between}{text}")
 
 
-def unrelated(texts: Languages, case: Case) -> str | None:
-    """The first text that has no number, and hardly a content word, in common with a case."""
+def unrelated(name: str, case: Case) -> str | None:
+    """The first text of a name that has no number, and hardly a content word, in common with a case."""
     given = everything(case)
     theirs, known = _content(given), set(numbers(given))
-    for text in in_language(case, texts):
+    for text in texts_of(name, case):
         mine = _content(text)
         if len(mine & theirs) <= len(mine) // 5 and known.isdisjoint(numbers(text)):
             return text

@@ -18,7 +18,8 @@ from groundjudge.text.words import MONTHS
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
 """From the response, its backing and all text of the case to the edited response."""
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+WEEKDAYS = tuple(_WEEK.split())
 _NAMES_OF_DATES = (
     WEEKDAYS,
     MONTHS,
@@ -44,12 +45,8 @@ LONGEST_BOUND = 24
 LONGEST_NUMBER = 15
 """Digits of a number that floating point holds exactly."""
 
-_NUMBER_WORDS = {
-    word: value
-    for value, word in enumerate(
-        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 2
-    )
-}
+_WORDS = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {word: value for value, word in enumerate(_WORDS.split(), 2)}
 _ANY_WORD = "|".join(_NUMBER_WORDS)
 _ANY_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _ANY_MONTH = "|".join(MONTHS)
@@ -57,9 +54,9 @@ _ANY_MONTH = "|".join(MONTHS)
 # A word of these anywhere near is enough: a fact too many that is left alone does no harm.
 _BOUND_BEFORE = re.compile(
     rf"""\b(?: up | least | most | over | under | within | below | above | after | before | than | or | from
-           | to | by | between | about | around | roughly | nearly | almost | minimum | maximum | since | until
-           | till | no | nr | room | page | step | line | platform | gate | document | doc | source | figure
-           | version | chapter | half | past | quarter | {_ANY_MONTH} ) \b [^.;!?。；！？]* $
+           | to | by | between | about | around | roughly | nearly | almost | minimum | maximum | since
+           | until | till | no | nr | room | page | step | line | platform | gate | document | doc | source
+           | figure | version | chapter | half | past | quarter | {_ANY_MONTH} ) \b [^.;!?。；！？]* $
        | [-–—~至到从近满第号\#№] \s* $
        | (?: 超过 | 至少 | 最[多早迟] | [少多低高]于 | 不到 | 大?约 ) [\u4e00-\u9fff]{{0,3}} $""",
     re.IGNORECASE | re.VERBOSE,

@@ -15,12 +15,11 @@ from groundjudge.case.case import Case, text_of
 from groundjudge.probe import facts, names
 from groundjudge.probe.edit import (
     Edit,
-    Languages,
     appended,
     backing,
     everything,
-    in_language,
     stated_share,
+    text_in_language,
     unrelated,
     with_response,
 )
@@ -29,38 +28,6 @@ from groundjudge.text.sentences import Span, sentences
 
 LEAST_STATED = 0.5
 """The share of a sentence's words that must be backed before it is taken for a statement of fact."""
-
-INVENTED: Languages = (
-    (
-        "Members of the regional orchestra get a rebate of 37 percent on top.",
-        "A mosaic by a Portuguese sculptor was added to the roof in 1887.",
-    ),
-    (
-        "此外，地区交响乐团的成员还可以再享受百分之三十七的折扣。",
-        "1887年，一位葡萄牙雕塑家在屋顶上加了一幅马赛克。",
-    ),
-)
-INVENTED_IN_ROLE: Languages = (
-    (
-        "In 1887 I won a silver medal for fencing in Lisbon, and the king himself shook my hand.",
-        "My twin brother fled to Patagonia with a stolen racehorse.",
-    ),
-    (
-        "1887年我在里斯本赢过一枚击剑银牌，国王还亲自跟我握了手。",
-        "我的双胞胎弟弟骑着偷来的赛马逃到了巴塔哥尼亚。",
-    ),
-)
-ELSEWHERE: Languages = (
-    (
-        "Knead the dough for 11 minutes, let it rise under a damp cloth and bake it until golden.",
-        "The glacier has lost 63 metres of ice, and the geologists drill there each August.",
-    ),
-    ("面团要揉11分钟，盖上湿布发酵，再烤到表面金黄。", "那条冰川已经消融了63米，地质学家每逢八月都去钻探。"),
-)
-FOLLOWED = (
-    "Yes, quite right, that is exactly how it was, just as you say.",
-    "对，没错，事情正是你说的那样。",
-)
 
 HEDGES: Mapping[str, str] = MappingProxyType(
     {
@@ -170,31 +137,26 @@ def roles_exchanged(sentence: str, source: str, _: str) -> str | None:
 
 def tool_result_contradicted(case: Case) -> Case | None:
     """A number or time that only tool results have, exchanged in the response."""
-    of_tools, of_others = (
-        backing(
-            case.model_copy(update={"context": tuple(each for each in case.context or () if is_kind(each))})
-        )
-        for is_kind in (lambda each: each.kind == "tool", lambda each: each.kind != "tool")
-    )
+    documents = case.context or ()
+    kinds = ([each for each in documents if (each.kind == "tool") is is_tool] for is_tool in (True, False))
+    tools, others = (backing(case.model_copy(update={"context": tuple(kind)})) for kind in kinds)
     for exchange in (facts.number, facts.date, facts.unit):
-        new, elsewhere = (
-            exchange(case.response_text, source, everything(case)) for source in (of_tools, of_others)
-        )
-        if new and new != elsewhere and of_tools:
+        new = exchange(case.response_text, tools, everything(case))
+        if new and new != exchange(case.response_text, others, everything(case)):
             return with_response(case, new)
     return None
 
 
 def another_answer(case: Case) -> Case | None:
     """The answer to another question in place of the response."""
-    return with_response(case, unrelated(ELSEWHERE, case))
+    return with_response(case, unrelated("elsewhere", case))
 
 
 def premise_followed(case: Case) -> Case | None:
     """Agreement in place of a response that sets a false premise right."""
     is_asked = re.search(r"[?？]", text_of(case.conversation, "user"))
     denies = _DENIES.match(case.response_text)
-    return with_response(case, in_language(case, FOLLOWED)) if denies and is_asked else None
+    return with_response(case, text_in_language("agreement", case)) if denies and is_asked else None
 
 
 def profile_changed(case: Case) -> Case | None:
@@ -215,7 +177,7 @@ def needed_sentence_removed(case: Case) -> Case | None:
         return None
     most = max(needed, key=lambda span: (stated_share(case.query_text, span.text), len(span.text)))
     kept = response[: most.start].rstrip(), response[most.end :].lstrip()
-    return with_response(case, in_language(case, (" ", "")).join(kept).strip())
+    return with_response(case, text_in_language("between_sentences", case).join(kept).strip())
 
 
 EDITS: Mapping[str, Edit] = MappingProxyType(
@@ -226,14 +188,16 @@ EDITS: Mapping[str, Edit] = MappingProxyType(
         "negation_removed": Edit(partial(sentence_edited, negation_removed)),
         "some_made_all": Edit(partial(sentence_edited, some_made_all)),
         "roles_exchanged": Edit(partial(sentence_edited, roles_exchanged)),
-        "sentence_invented": Edit(partial(appended, INVENTED), unless="profile reference"),
+        "sentence_invented": Edit(partial(appended, "invented"), unless="profile reference"),
         "tool_result_contradicted": Edit(tool_result_contradicted, needs="context"),
         "another_answer": Edit(another_answer, unless="profile"),
-        "invented_in_role": Edit(partial(appended, INVENTED_IN_ROLE), needs="profile"),
+        "invented_in_role": Edit(partial(appended, "invented_in_role"), needs="profile"),
         "premise_followed": Edit(premise_followed, needs="profile conversation"),
         "profile_changed": Edit(profile_changed, needs="profile"),
         "needed_sentence_removed": Edit(needed_sentence_removed, needs="query reference", unless="context"),
-        "irrelevant_sentence_added": Edit(partial(appended, ELSEWHERE), needs="reference", unless="context"),
+        "irrelevant_sentence_added": Edit(
+            partial(appended, "elsewhere"), needs="reference", unless="context"
+        ),
     }
 )
 """The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`."""

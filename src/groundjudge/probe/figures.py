@@ -215,9 +215,7 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
         n_judged=len(verdicts),
         unchanged=_unchanged(plan, verdicts),
         families=tuple(_figures(plan, all_judged, family) for family in FAMILIES),
-        edits=tuple(
-            _figures(plan, all_judged, family, edit) for family in FAMILIES for edit in plan.edits[family]
-        ),
+        edits=tuple(_figures(plan, all_judged, family, edit) for family, edit in plan.skipped),
     )
 
 
@@ -267,13 +265,12 @@ def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
         for each, two in zip(plan.cases, given, strict=True)
     ]
     both = [(each, found) for each, found in passed if len(found) == len((FIRST, SECOND))]
+    canaries = [(each.is_right, found) for each, found in both if each.is_canary]
     return Unchanged(
         right_passed=rate_of([found[0] for each, found in passed if each.is_right and found]),
         wrong_failed=rate_of([not found[0] for each, found in passed if not each.is_right and found]),
         flips=rate_of([found[0] is not found[1] for _, found in both]),
-        canaries_right=rate_of([all(found) for each, found in both if each.is_canary and each.is_right]),
-        canaries_wrong=rate_of(
-            [not any(found) for each, found in both if each.is_canary and not each.is_right]
-        ),
+        canaries_right=rate_of([all(found) for is_right, found in canaries if is_right]),
+        canaries_wrong=rate_of([not any(found) for is_right, found in canaries if not is_right]),
         no_verdict=_no_verdict(verdict for two in given for verdict in two if verdict),
     )

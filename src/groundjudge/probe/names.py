@@ -13,7 +13,6 @@ MOST_KEPT = 256
 """Names that are remembered: a long response has the same ones again and again."""
 
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
-FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
 SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
 
 _ORDINARY = (
@@ -84,9 +83,8 @@ def _is_name(run: str, backed: str) -> bool:
 
 def _renamed(response: str, old: str, text: str) -> str | None:
     """The response with a name, and each of its parts, replaced by names that the text does not have."""
-    given, family = ([each for each in names if each not in text] for names in (FIRST_NAMES, STRANGERS))
+    fresh = [each for each in STRANGERS if each not in text]
     parts = [word for word in dict.fromkeys(old.split()) if word not in KINDS and word[0].isupper()]
-    fresh = [*given[:1], *family] if len(parts) > 1 else family
     if len(fresh) < len(parts):
         return None
     new = dict(zip(parts, fresh, strict=False))

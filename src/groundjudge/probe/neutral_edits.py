@@ -7,20 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from groundjudge.case.case import Case, Document
-from groundjudge.probe.edit import Edit, Languages, in_language, unrelated, with_response
+from groundjudge.probe.edit import Edit, text_in_language, unrelated, with_response
 from groundjudge.text.sentences import sentences
-
-UNRELATED: Languages = (
-    (
-        "Moraines are ridges of rubble. Glaciers push them downhill.",
-        "Yeast feeds on sugar. Warm dough rises faster than cold dough.",
-    ),
-    (
-        "冰碛是由碎石堆成的垄岗，冰川缓慢地把它们推向山下。",
-        "酵母以糖分为食，温暖的面团比冰凉的面团膨胀得更快。",
-    ),
-)
-POLITE = ("Thank you for asking! ", "谢谢您的提问！")
 
 _COUNTED = re.compile(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
@@ -39,7 +27,7 @@ def documents_reversed(case: Case) -> Case | None:
 
 def unrelated_document(case: Case) -> Case | None:
     """One more document, about something else, before the others."""
-    more = unrelated(UNRELATED, case)
+    more = unrelated("documents", case)
     if more is None or not case.context or _COUNTED.search(case.response_text):
         return None
     return case.model_copy(update={"context": (Document(content=more), *case.context)})
@@ -67,7 +55,7 @@ def white_space(case: Case) -> Case | None:
 
 def polite_sentence(case: Case) -> Case | None:
     """A polite sentence that claims nothing before the response."""
-    return with_response(case, in_language(case, POLITE) + case.response_text)
+    return with_response(case, text_in_language("courtesy", case) + case.response_text)
 
 
 def query_translated(case: Case) -> Case | None:
