@@ -62,10 +62,9 @@ _BOUND_BEFORE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _BOUND_BEHIND = re.compile(
-    r"""\s* (?: to | or | and | through | until | [-–—~至到] ) \s* \d
-      | \s* (?: [a-z]+\ )? or\ (?: more | less | fewer | older | younger )
-      | \s* [%％\u4e00-\u9fff]{0,3}? (?: 以[上下内外] | 之?内(?![部容]) | 左右 | 前 | 后 | 起 )
-      | \s* [多余几]""",
+    r"""\s* (?: (?: to | or | and | through | until | [-–—~至到] ) \s* \d
+           | (?: [a-z]+\ )? or\ (?: more | less | [a-z]+er ) \b
+           | [%％\u4e00-\u9fff]{0,3}? (?: 以[上下内外] | 之?内(?![部容]) | 左右 | [前后起] ) | [多余几] )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NUMBER = re.compile(

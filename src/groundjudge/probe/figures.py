@@ -85,7 +85,6 @@ class Card(Frozen):
         cases: a hash of cases and labels.
         n_right: cases with a right response.
         n_wrong: cases with a wrong response.
-        n_judged: verdicts, errors included.
         unchanged: the verdicts on unchanged cases.
         families: one for each family.
         edits: one for each edit.
@@ -102,7 +101,6 @@ class Card(Frozen):
     cases: str
     n_right: int
     n_wrong: int
-    n_judged: int
     unchanged: Unchanged
     families: tuple[EditFigures, ...]
     edits: tuple[EditFigures, ...]
@@ -147,29 +145,18 @@ class Judged:
 
     def detected(self, verdict: Verdict) -> bool:
         """Whether a verdict differs from the first one as this family of edits is about."""
-        match self.trial.family:
-            case "faults":
-                return is_caught(self.first, verdict, graded=self.graded)
-            case "neutral_edits":
-                return (has_passed(verdict), verdict.label) != (has_passed(self.first), self.first.label)
-            case _:
-                return has_passed(verdict)
+        if self.trial.family == "neutral_edits":
+            return (has_passed(verdict), verdict.label) != (has_passed(self.first), self.first.label)
+        if self.trial.family == "attacks":
+            return has_passed(verdict)
+        drop = 0.0 if verdict.score is None else (self.first.score or 0.0) - verdict.score
+        # Where cases are rated by degrees, one fault among several statements need not fail a case.
+        return drop >= LEAST_DROP if self.graded else drop > 0 and not has_passed(verdict)
 
 
 def has_passed(verdict: Verdict) -> bool:
     """Whether a verdict passes with a score: what is not applicable does not."""
     return verdict.status == "ok" and bool(verdict.passed)
-
-
-def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
-    """Whether a fault is caught: the score drops, and the case no longer passes.
-
-    Where cases are rated by degrees, one fault need not fail a case: the score must drop by `LEAST_DROP`.
-    """
-    if edited.score is None or first.score is None:
-        return False
-    drop = first.score - edited.score
-    return drop >= LEAST_DROP if graded else drop > 0 and not has_passed(edited)
 
 
 def is_graded(rubric: Rubric) -> bool:
@@ -212,7 +199,6 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
         cases=digest(plan.cases),
         n_right=n_right,
         n_wrong=len(plan.cases) - n_right,
-        n_judged=len(verdicts),
         unchanged=_unchanged(plan, verdicts),
         families=tuple(_figures(plan, all_judged, family) for family in FAMILIES),
         edits=tuple(_figures(plan, all_judged, family, edit) for family, edit in plan.skipped),

@@ -18,10 +18,10 @@ SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
 _ORDINARY = (
     "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We"
     " Our They He She This That There When Where What Who How Why Not All After Before English Christmas"
-    " Easter Mr Mrs Ms Dr Miss Wi-Fi Sept"
+    " Easter Mr Mrs Ms Dr Miss Wi-Fi"
+    " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 )
-_DATES = (*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS), *(month[:3] for month in MONTHS))
-NO_NAMES = frozenset((*_ORDINARY.split(), *_DATES))
+NO_NAMES = frozenset((*_ORDINARY.split(), *WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS)))
 """Words with a capital letter that name neither a person nor a place."""
 
 _KINDS = (
@@ -73,12 +73,10 @@ def _inside_sentences(response: str, backed: str) -> Iterator[str]:
 def _is_name(run: str, backed: str) -> bool:
     """Whether a run of words with capitals is a name that the backing has."""
     words = run.split()
-    is_backed, is_word = (
-        re.search(rf"(?<![\w-]){re.escape(written)}(?![\w-])", backed) for written in (run, run.lower())
-    )
+    whole = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
     is_adjective = len(words) == 1 and _NATIONALITY.search(run)
     is_ordinary = NO_NAMES.intersection(words) or KINDS.issuperset(words)
-    return bool(is_backed and not is_word and not is_adjective and not is_ordinary)
+    return set(re.findall(whole, backed)) == {run} and not is_adjective and not is_ordinary
 
 
 def _renamed(response: str, old: str, text: str) -> str | None:
