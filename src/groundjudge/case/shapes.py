@@ -342,18 +342,21 @@ def _message(field: str, item: object) -> Message:
 
 def _calls(get: Callable[[str], Any]) -> list[Any]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
-    more, blocks = get("additional_kwargs") or {}, get("content")
-    places = (
-        get("tool_calls"),
-        get("invalid_tool_calls"),
-        [get("function_call")],
-        [block for block in blocks if CALL_BLOCK.fullmatch(_kind(block))] if is_list(blocks) else (),
-        more.get("tool_calls"),
-        [more.get("function_call")],
-    )
+    more: Mapping[str, Any] = get("additional_kwargs") or {}
+    blocks = get("content")
+    in_content = [each for each in blocks if CALL_BLOCK.fullmatch(_kind(each))] if is_list(blocks) else []
+    listed: list[Any] = [
+        *(get("tool_calls") or ()),
+        *(get("invalid_tool_calls") or ()),
+        *(more.get("tool_calls") or ()),
+        *in_content,
+        get("function_call"),
+        more.get("function_call"),
+    ]
     calls: dict[Any, Any] = {}
-    for number, call in enumerate(call for place in places for call in place or () if call is not None):
-        calls.setdefault(_getter(call)("id") or number, call)
+    for number, call in enumerate(listed):
+        if call is not None:
+            calls.setdefault(_getter(call)("id") or number, call)
     return [*calls.values()]
 
 
@@ -399,7 +402,7 @@ def _is_tool_result(item: object) -> bool:
     kind, title = get("kind"), get("title")
     if kind is not None:
         return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
-    by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
+    by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
     return by_title or "tool" in {get("role"), get("tool_call_id") and role_of(item)}
 
 
