@@ -29,6 +29,7 @@ FILES = {
     if file != ERRORS and not file.is_symlink()
 }
 ALL_CODES = {code for codes in CODES.values() for code in codes}
+NOT_YET_USED = {"duplicate_id", "content_not_shown"}
 CODE = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
