@@ -56,7 +56,8 @@ def test_code_of_every_error_is_in_the_table() -> None:
 
 
 def test_every_code_of_the_table_is_used() -> None:
-    assert {text for tree in FILES.values() for text in literals(tree)} >= ALL_CODES
+    used = {text for tree in FILES.values() for text in literals(tree)}
+    assert ALL_CODES - used <= NOT_YET_USED
 
 
 def test_class_of_every_code_exists() -> None:
