@@ -36,24 +36,17 @@ CONTEXT = (
 PROMPTY = """\
 ---
 name: Groundedness Evaluator
-description: Evaluates groundedness
 model:
   api: chat
-  configuration:
-    type: azure_openai
-    azure_deployment: gpt-4o
+  configuration: {type: azure_openai}
   parameters:
     temperature: 0.0
     max_tokens: 800
-    response_format:
-      type: text
+    response_format: {type: text}
 inputs:
-  response:
-    type: string
-  context:
-    type: string
-sample:
-  response: Paris
+  response: {type: string}
+  context: {type: string}
+sample: {response: Paris}
 ---
 system:
 You grade. Answer as <S2>your Score</S2>.
@@ -67,7 +60,6 @@ RESPONSE: {{ response }}
 MARKDOWN = """\
 ---
 title: Faithfulness
-author: somebody
 temperature: 0.3
 ---
 # Faithfulness
@@ -134,12 +126,7 @@ FOREIGN = [
         name="mine",
         score=0.5,
         parameters={},
-        messages=[
-            (
-                "user",
-                ASKED_IN_MARKDOWN,
-            )
-        ],
+        messages=[("user", ASKED_IN_MARKDOWN)],
     ),
     foreign_file(
         "plain template",
@@ -150,12 +137,7 @@ FOREIGN = [
         score=0.5,
         label="any",
         parameters={},
-        messages=[
-            (
-                "user",
-                ASKED_PLAINLY,
-            )
-        ],
+        messages=[("user", ASKED_PLAINLY)],
     ),
     foreign_file(
         "roles without front matter",
@@ -167,10 +149,7 @@ FOREIGN = [
         parameters={},
         messages=[
             ("system", "Grade it."),
-            (
-                "user",
-                ASKED_WITH_HISTORY,
-            ),
+            ("user", ASKED_WITH_HISTORY),
         ],
     ),
 ]

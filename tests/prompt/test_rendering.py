@@ -50,20 +50,17 @@ SEEN = [
     {"role": "assistant", "content": "Größe: 30 €."},
     {"role": "user", "content": "Thanks. When?"},
 ]
-STRING_INPUTS = {
-    "mapping": "{X: {type: string}}",
-    "mapping on lines": "\n  X:\n    type: string",
-    "mapping with a description": "{X: {type: string, description: all of it, required: true}}",
-    "mapping with str": "{X: {type: str}}",
-    "mapping with object": "{X: {type: object}}",
-    "mapping with array": "{X: {type: array}}",
-    "list": "[{name: X, type: string}]",
-    "messages": "[{name: X, type: messages}]",
-}
+STRING_INPUTS = (
+    "{X: {type: string}}",
+    "\n  X:\n    type: string",
+    "{X: {type: object, description: all of it, required: true}}",
+    "[{name: X, type: array}]",
+    "[{name: X, type: messages}]",
+)
 
 
 @pytest.mark.parametrize("name", ["query", "question", "response", "output", "conversation", "history"])
-@pytest.mark.parametrize("inputs", STRING_INPUTS.values(), ids=STRING_INPUTS)
+@pytest.mark.parametrize("inputs", STRING_INPUTS)
 def test_messages_in_a_string_input_are_shown_whole(inputs: str, name: str) -> None:
     prompt = Prompt.parse(f"---\ninputs: {inputs.replace('X', name)}\n---\nIt: {{{{{name}}}}}")
     content = without_codes(prompt.render(Case.from_mapping({name: TALK}))[0]["content"])
@@ -73,7 +70,7 @@ def test_messages_in_a_string_input_are_shown_whole(inputs: str, name: str) -> N
     assert "Größe" in content
 
 
-@pytest.mark.parametrize("inputs", STRING_INPUTS.values(), ids=STRING_INPUTS)
+@pytest.mark.parametrize("inputs", STRING_INPUTS)
 def test_text_in_a_string_input_is_shown_as_it_is(inputs: str) -> None:
     prompt = Prompt.parse(f"---\ninputs: {inputs.replace('X', 'query')}\n---\n{{{{query}}}}")
     assert user_of(prompt, query='A "text".') == '<data-query>\nA "text".\n</data-query>'

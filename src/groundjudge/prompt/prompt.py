@@ -446,7 +446,7 @@ def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
-    parameters = head.model.get("parameters") or {}
+    parameters: object = head.model.get("parameters") or {}
     if not is_mapping(parameters):
         raise PromptError("bad_front_matter", f"{path}: model.parameters must be a mapping", path)
     return dict(parameters)

@@ -331,7 +331,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     check_options(options, RubricOptions)
     prompt = Prompt.read(_file(name))
     own = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
-    settings = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
+    settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
     settings |= _settings(options)
     if settings["scale"] is None:
         message = (
