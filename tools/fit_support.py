@@ -7,9 +7,9 @@ with any other label are left out). Rows that share a `claim_id`, a `document_id
 context form a group. A fifth of the groups of each file, drawn with a fixed seed, takes no part in anything
 here: offline_figures.py measures the model on these.
 
-The model is a logistic regression. Every file weighs the same, and so do the two labels within a file, so that
-a score of 0.5 is where the two balance. The weight of a contradiction is fixed, and rows with one are left
-out: they are too rare in labelled files to be measured, and must never pass a judge.
+The model is a logistic regression. Every file weighs the same, and so do the two labels within a file, so
+that a score of 0.5 is where the two balance. The weight of a contradiction is fixed, and rows with one are
+left out: they are too rare in labelled files to be measured, and must never pass a judge.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ _UNITS = """
 19 nineteen nineteenth
 """
 _TENS = """
-20 twenty twentieth zwanzig; 30 thirty thirtieth dreißig; 40 forty fortieth vierzig; 50 fifty fiftieth fünfzig;
-60 sixty sixtieth sechzig; 70 seventy seventieth siebzig; 80 eighty eightieth achtzig;
+20 twenty twentieth zwanzig; 30 thirty thirtieth dreißig; 40 forty fortieth vierzig; 50 fifty fiftieth
+fünfzig; 60 sixty sixtieth sechzig; 70 seventy seventieth siebzig; 80 eighty eightieth achtzig;
 90 ninety ninetieth neunzig
 """
 _POWERS = """
