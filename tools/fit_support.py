@@ -17,14 +17,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from sklearn.linear_model import LogisticRegression
 
 from groundjudge.offline.support import COEFFICIENTS, Signals, index, support
+
+linear_model: Any = import_module("sklearn.linear_model")  # which is not typed
 
 KEPT = Path(__file__).parents[1] / "src" / "groundjudge" / "offline" / COEFFICIENTS
 GROUP_KEYS = ("claim_id", "document_id", "context")
@@ -87,7 +89,7 @@ def main(
     labels = [row.is_supported for row, _ in measured]
     kinds = Counter((row.file, row.is_supported) for row, _ in measured)
     weights = [len(measured) / len(kinds) / kinds[row.file, row.is_supported] for row, _ in measured]
-    fitted = LogisticRegression().fit([found for _, found in measured], labels, weights)
+    fitted = linear_model.LogisticRegression().fit([found for _, found in measured], labels, weights)
     values = [float(fitted.intercept_[0]), *map(float, fitted.coef_[0]), CONTRADICTED]
     named = zip(["intercept", *Signals._fields], (round(value, DIGITS) for value in values), strict=True)
     kept = {

@@ -11,16 +11,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
 import typer
 from fit_support import Row, held_out, read, signals
-from sklearn.metrics import roc_auc_score
 
 from groundjudge import Judge, load
 from groundjudge.offline.support import score
+
+metrics: Any = import_module("sklearn.metrics")  # which is not typed
 
 JUDGES = [
     load(name, model="offline") for name in ("groundedness", "confidence_grounding", "statement_groundedness")
@@ -50,7 +52,7 @@ def area(rows: Sequence[Row], scores: Sequence[float]) -> str:
     draw = Random(0)  # noqa: S311
     samples = [draw.choices(list(groups.values()), k=len(groups)) for _ in range(RESAMPLES)]
     point, *areas = (
-        roc_auc_score(*zip(*[pair for group in sample for pair in group], strict=True))
+        metrics.roc_auc_score(*zip(*[pair for group in sample for pair in group], strict=True))
         for sample in [list(groups.values()), *samples]
     )
     areas.sort()
