@@ -17,7 +17,7 @@ NEGATIONS = [
     ("Il ne vient pas, jamais.", 2),
     ("No viene sin nada", 3),
     ("Non viene senza niente", 3),
-    ("Ele não sai sem ninguém.", 3),
+    ("Ele mora no Brasil e não sai sem ninguém.", 3),
     ("Hij komt niet en heeft geen tijd.", 2),
     ("他不去，也没有钱，非会员未付款", 4),
     ("非常好，未来，不仅如此", 0),

@@ -28,6 +28,7 @@ _NEGATION_SIGN = re.compile(
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NO_DENIAL = re.compile(r"\bnot\s+only\b|\bno\b\.?\s?(?=\d)|\bnon(?=-)", re.IGNORECASE)
+_PORTUGUESE = re.compile(r"\b(?:n?ão|uma|pel[ao]s?|às?)\b", re.IGNORECASE)
 
 
 def negations(text: str) -> int:
@@ -38,10 +39,11 @@ def negations(text: str) -> int:
 def negated_at(text: str) -> list[int]:
     """Where the negations of a text begin, in no order."""
     skipped = {match.start() for match in _NO_DENIAL.finditer(text)}
+    other_words = {"no"} if _PORTUGUESE.search(text) else set[str]()  # Portuguese for "in the"
     found = [
         match.start()
         for match in _WORD.finditer(text)
-        if (low := match[0].casefold()) in NEGATIONS or low.endswith(("n't", "n’t"))
+        if (low := match[0].casefold()) in NEGATIONS - other_words or low.endswith(("n't", "n’t"))
     ]
     signs = [match.start() for match in _NEGATION_SIGN.finditer(text)]
     return [start for start in found if start not in skipped] + signs
