@@ -139,7 +139,7 @@ class OpenAIModel:
         self._api_key = api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
-        self._per_loop: PerLoop[openai.AsyncOpenAI] = PerLoop()
+        self._per_loop = PerLoop()
         self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     def __repr__(self) -> str:
