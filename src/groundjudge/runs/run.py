@@ -351,8 +351,8 @@ async def _verdicts(
             if isinstance(outcome, EndsRunError):
                 stopped = stopped or outcome
                 room.release()  # no verdict of this row will be taken
-                if not outcome.lets_others_finish:
-                    _cancel(workers)
+                if getattr(outcome.error, "code", None) != "budget":
+                    _cancel(workers)  # after the last call of a budget, requests in flight are completed
                 return
             done.put_nowait((position, (number, outcome)))
 
@@ -428,11 +428,6 @@ class EndsRunError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
         self.error = error
-
-    @property
-    def lets_others_finish(self) -> bool:
-        """Whether the requests in flight are completed."""
-        return isinstance(self.error, ModelError) and self.error.code == "budget"
 
 
 async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:
