@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import openai
 import pytest
 from command_line import GOOD, ROW
 from langchain_groq import ChatGroq
+from scripted_model import ScriptedModel
 from standin_openai import StandIn, refuses, refusing
 
-from groundjudge import CachedModel, Request, load
+from groundjudge import CachedModel, load
 from groundjudge.judging.load import as_model
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import identity_of
 
 
 def chat(**settings: Any) -> Any:
-    return ChatGroq(**{"model": "m", "api_key": "k-123456", "base_url": "http://a.example", **settings})
+    values: dict[str, Any] = {"model": "m", "api_key": "k-123456", "base_url": "http://a.example", **settings}
+    return ChatGroq(**values)
 
 
 class DeepEvalLike:
@@ -46,18 +47,20 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        chat,
-        lambda **settings: chat(**settings).with_retry(),
-        lambda **settings: chat(**settings).bind(stop=["y"]),
-        lambda **settings: chat().with_fallbacks([chat(**settings)]),
-        DeepEvalLike,
-    ],
-    ids=["chat model", "with_retry", "bind", "with_fallbacks", "DeepEval"],
-)
-def test_models_with_other_settings_have_other_identities(make: Any) -> None:
+def retried(**settings: Any) -> Any:
+    return chat(**settings).with_retry()
+
+
+def bound(**settings: Any) -> Any:
+    return chat(**settings).bind(stop=["y"])
+
+
+def spare(**settings: Any) -> Any:
+    return chat().with_fallbacks([chat(**settings)])
+
+
+@pytest.mark.parametrize("make", [chat, retried, bound, spare, DeepEvalLike])
+def test_models_with_other_settings_have_other_identities(make: Callable[..., Any]) -> None:
     identities = [identity_of(as_model(make(**settings))) for settings in SETTINGS]
     assert len({*identities}) == len(SETTINGS)
     assert identities == [identity_of(as_model(make(**settings))) for settings in SETTINGS]
@@ -81,10 +84,7 @@ def test_keys_and_passwords_are_no_part_of_an_identity(one: Any, other: Any) -> 
 
 
 def test_a_model_without_an_identity_has_its_name() -> None:
-    async def acomplete(_: Request) -> Any:
-        await asyncio.sleep(0)
-
-    assert identity_of(SimpleNamespace(name="mine", acomplete=acomplete)) == "mine"
+    assert identity_of(ScriptedModel("hm")) == "scripted"
 
 
 def test_chat_models_with_other_urls_do_not_share_replies(tmp_path: Path) -> None:

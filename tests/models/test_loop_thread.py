@@ -35,7 +35,7 @@ class Seeing:
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
 
-    async def acomplete(self, _: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:  # noqa: ARG002
         await asyncio.sleep(0)
         self.seen.append((TRACE.get(), threading.current_thread().name))
         return Reply(GOOD)

@@ -43,7 +43,7 @@ class Judging(ABC):
     def models(self) -> tuple[Model, ...]:
         """The model of each vote; a single judge has one."""
 
-    @property
+    @cached_property
     @abstractmethod
     def identity(self) -> str:
         """A hash of all that decides on a verdict."""

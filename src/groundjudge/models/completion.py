@@ -42,11 +42,12 @@ def reply_in(completion: object) -> Reply | None:
     choices = _get(completion, "choices")
     first = _first(choices)
     message = _get(first, "message")
-    content, refusal = _get(message, "content"), _text(_get(message, "refusal"))
+    content: Any = _get(message, "content")
+    refusal = _text(_get(message, "refusal"))
     is_message = is_mapping(message) or isinstance(content, str | list) or refusal is not None
     if not is_message:
         return None
-    told = {"content": content if isinstance(content, str | list) else None}
+    told: dict[str, Any] = {"content": content if isinstance(content, str | list) else None}
     return Reply(
         reply_of({"choices": [{"message": told}]}).text,
         finish_reason=_text(_get(first, "finish_reason")),

@@ -58,8 +58,7 @@ def _close_without_loops(
     """Close the clients whose loops do not run, as far as that is possible without them, and forget them."""
     for loop in [*clients]:
         if loop.is_closed() or not (if_closed or loop.is_running()):
-            kept = clients.pop(loop, None)
-            closing = kept.client.close() if kept else None
+            closing = clients.pop(loop).client.close()
             with contextlib.suppress(Exception):
                 closing.send(None)
             with contextlib.suppress(Exception):
