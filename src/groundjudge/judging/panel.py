@@ -9,7 +9,7 @@ where the score itself matters. Repeats make a verdict stable and show its doubt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -19,32 +19,22 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PromptError
-from groundjudge.judging.judge import (
-    Conversation,
-    Judge,
-    Step,
-    adrive,
-    aperform,
-    drive,
-    error_verdict,
-    key_of,
-    perform,
-)
+from groundjudge.judging.conversation import Conversation, Step
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.judging import Judging
 from groundjudge.judging.votes import (
     FIRST_VOTES,
     RULES,
     Rule,
-    concluded,
     is_decided,
     majority,
+    majority_verdict,
     no_majority,
     with_votes,
 )
-from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.scale import Scale
-from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+from groundjudge.verdict import Failure, Verdict
 
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
@@ -54,7 +44,7 @@ WARM = 0.7
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Judging):
     """Several judges that vote on each case; it is used like a Judge. Immutable.
 
     Attributes:
@@ -77,105 +67,20 @@ class Panel:
             raise PromptError("bad_panel", f"panel: {fault}", "panel")
 
     @property
-    def name(self) -> str:
-        """The judges' name, or their names if they have different ones: "groundedness+strict"."""
-        return "+".join(dict.fromkeys(judge.name for judge in self.judges))
-
-    @property
-    def model_name(self) -> str:
-        """The names of the models."""
-        return "+".join(dict.fromkeys(judge.model_name for judge in self.judges))
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The fields of the case that any of the judges looks at."""
-        return tuple({each.name: each for judge in reversed(self.judges) for each in judge.inputs}.values())
-
-    @property
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric of each vote."""
         return tuple(judge.rubric for judge in self.judges)
 
     @property
-    def scale(self) -> Scale:
-        """The numbers or the labels that all judges answer with."""
-        return self.judges[0].scale
-
-    @property
-    def threshold(self) -> float:
-        """The threshold of the strictest judge; each vote is measured against its own."""
-        return max(rubric.threshold for rubric in self.rubrics)
-
-    @property
-    def prompt_id(self) -> PromptId:
-        """The judges' prompt, or the names and versions of several prompts and a hash of them all."""
-        ids = [*dict.fromkeys(judge.prompt_id for judge in self.judges)]
-        if len(ids) == 1:
-            return ids[0]
-        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
-        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+    def models(self) -> tuple[Model, ...]:
+        """The model of each vote."""
+        return tuple(judge.model for judge in self.judges)
 
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the judges' identities, the rule, and when to stop."""
         settings = [*(judge.identity for judge in self.judges), self.rule, self.stop]
         return sha256(" ".join(settings).encode()).hexdigest()[:16]
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """The names of the parts that every vote has."""
-        first, *others = (rubric.format.part_names for rubric in self.rubrics)
-        return tuple(name for name in first if all(name in names for names in others))
-
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The names of the scores that each verdict has: the panel's, and one for each named part."""
-        return tuple(score_names(self.name, self.part_names).values())
-
-    def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
-        """A verdict's scores in the order of `score_names`, each with its explanation."""
-        return named_scores(verdict, self.part_names)
-
-    def key(self, case: Case | Mapping[str, Any]) -> str:
-        """The key of this panel's verdicts on a case, before and after it is judged."""
-        return key_of(self.identity, self.inputs, Case.of(case))
-
-    def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
-        """Judge a case; see `Judge.judge`. Each vote is a step, with the steps of its conversation inside.
-
-        Each error has the row's verdict (status "error") in its attribute `verdict`.
-
-        Raises:
-            PanelError: `no_majority`.
-            GroundjudgeError: no judge could vote, all for the same reason.
-        """
-        return drive(self.conversation(case), perform)
-
-    async def ajudge(
-        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
-    ) -> Verdict:
-        """Judge a case without blocking the event loop; see `judge`."""
-        return await adrive(self.conversation(case), perform)
-
-    def evaluate(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
-        """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
-        try:
-            return self.judge(case, perform)
-        except Exception as error:  # noqa: BLE001  it is the verdict's error
-            return self.failed(error, case)
-
-    async def aevaluate(
-        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
-    ) -> Verdict:
-        """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
-        try:
-            return await self.ajudge(case, perform)
-        except Exception as error:  # noqa: BLE001  as above
-            return self.failed(error, case)
-
-    def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
-        """The verdict of a row that raised: the error's own, if it has one."""
-        return error_verdict(self._empty(case if isinstance(case, Case) else None), error)
 
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
         """The votes on a case, step by step, for whoever drives them.
@@ -184,15 +89,17 @@ class Panel:
             GroundjudgeError: as for `judge`.
         """
         started = perf_counter()
-        verdict = self._empty(None)
+        verdict = self.unjudged()
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
         try:
             case = Case.of(case)
-            verdict = self._empty(case).model_copy(update={"key": self.key(case)})
+            verdict = self.unjudged(case.id, self.key(case))
             for number, judge in enumerate(self.judges, 1):
                 try:
-                    vote: Verdict = yield Step(f"vote {number}", case, talk=judge.conversation)
+                    vote: Verdict = yield Step(
+                        f"groundjudge.vote {number}", case, conversation=judge.conversation
+                    )
                 except GroundjudgeError as error:
                     errors.append(error)
                     vote = judge.failed(error, case)
@@ -203,20 +110,11 @@ class Panel:
             winner = majority(votes)
             if winner is None:
                 raise no_majority(self.name, votes, errors)
-            return concluded(verdict, votes, winner, self.rule)
+            return majority_verdict(verdict, votes, winner, self.rule)
         except GroundjudgeError as error:
             failure = Failure(code=error.code, message=error.message)
             error.verdict = verdict.model_copy(update={"error": failure})
             raise
-
-    def _empty(self, case: Case | None) -> Verdict:
-        return Verdict(
-            judge=self.name,
-            status="error",
-            model=self.model_name,
-            prompt=self.prompt_id,
-            case_id=case.id if case else None,
-        )
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -235,7 +133,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     seen = Counter[object]()
     members: list[Judge] = []
     for judge in map(_single, judges):
-        who = judge.identity, getattr(judge.model, "endpoint", id(judge.model))
+        who = judge.identity, getattr(judge.model, "identity", id(judge.model))
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
     return Panel(tuple(members), rule, stop)
@@ -256,10 +154,7 @@ def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "d
 
 def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
     """The models of the judges and of the members of panels, each once."""
-    members = (
-        member for judge in judges for member in (judge.judges if isinstance(judge, Panel) else (judge,))
-    )
-    return [*{id(member.model): member.model for member in members}.values()]
+    return [*{id(model): model for judge in judges for model in judge.models}.values()]
 
 
 def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:
