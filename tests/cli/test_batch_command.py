@@ -233,7 +233,7 @@ def test_a_rejected_key_ends_submit_and_the_next_one_goes_on(batches: Any) -> No
     assert "bad key" in failed.output
     status = run.invoke("batch", "status", run.out)
     assert status.exit_code == 1
-    assert "batch 2 (m): uploaded, 2 requests" in status.stdout
+    assert "batch 2 (m): planned, 2 requests" in status.stdout
     assert run.submit().exit_code == 0
     assert run.collect().exit_code == 0
     assert {*run.server.paid().values()} == {1}
@@ -334,23 +334,35 @@ def test_what_was_not_submitted_is_refused(batches: Any, command: str) -> None:
     assert not run.server.calls
 
 
-def database_of_others(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as other:
+def old_state(folder: Path) -> None:
+    with closing(sqlite3.connect(folder)) as other:
         other.execute("CREATE TABLE parts (x)")
 
 
-def text(path: Path) -> None:
-    path.write_text("no database" * 99)
+def text(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "state.json").write_text("{}")
 
 
-@pytest.mark.parametrize("make", [text, database_of_others])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (text, "is not the state of a submitted run: choose another --out"),
+        (
+            old_state,
+            "is a file, as in earlier versions, and not the folder of a submitted run: collect it with",
+        ),
+    ],
+)
 @pytest.mark.parametrize("command", ["submit", "status"])
-def test_a_file_that_is_no_state_is_refused(batches: Any, make: Callable[[Path], None], command: str) -> None:
+def test_what_is_not_a_state_is_refused(
+    batches: Any, make: Callable[[Path], None], message: str, command: str
+) -> None:
     run: BatchCommands = batches()
     make(Path(f"{run.out}.batch"))
     refused = run.submit() if command == "submit" else run.invoke("batch", command, run.out)
     assert refused.exit_code == 2
-    assert "is not the state of a submitted run" in refused.output
+    assert message in refused.output
     assert not run.server.calls
 
 
@@ -390,7 +402,7 @@ def test_a_run_is_not_continued_with_another_map(batches: Any) -> None:
     run.submit()
     refused = run.submit("--map", "query=response")
     assert refused.exit_code == 2
-    assert "belongs to another --map or --format" in refused.output
+    assert "(another --map)" in refused.output
 
 
 @pytest.mark.soak
@@ -507,8 +519,8 @@ def with_another_request(lines: list[str]) -> list[str]:
     ("change", "n_lost", "message"),
     [
         (without_the_first, 1, "requests without a result: 1"),
-        (shortened, 1, "lines that are no results: 1"),
-        (with_half_a_line, 0, "lines that are no results: 1"),
+        (shortened, 1, "lines that are not results: 1"),
+        (with_half_a_line, 0, "lines that are not results: 1"),
         (with_another_request, 0, "grounded 4"),
     ],
 )

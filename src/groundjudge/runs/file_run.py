@@ -14,17 +14,16 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import ALIASES, RESERVED, Case, Document
 from groundjudge.case.mapped import Where
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
-from groundjudge.runs.run import Rows as RunRows
-from groundjudge.runs.run import id_of
+from groundjudge.runs.run import Rows, id_of
+from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 MAX_KEYS = 1000
 """Keys that may be the rows' ids are not all remembered."""
 
-Judging: TypeAlias = Callable[[RunRows], Generator[Verdict, None, None]]
+Judging: TypeAlias = Callable[[Rows], Generator[Verdict, None, None]]
 """Makes verdicts of rows: `run` with all its other arguments given."""
 
 Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
@@ -32,7 +31,7 @@ Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
 
 
 @dataclass
-class Rows:
+class CaseFile:
     """The rows of a file on their way to the judges: counted, and some of them kept.
 
     Attributes:
@@ -83,7 +82,7 @@ class Rows:
 
 
 def judge_rows(
-    rows: Rows, judging: Judging, out: str, outcome: Outcome, progress: Progress | None = None
+    rows: CaseFile, judging: Judging, out: str, outcome: RunTotals, progress: Progress | None = None
 ) -> None:
     """Judge the rows, write each new verdict as it comes, and count all of them.
 
@@ -107,7 +106,7 @@ def judge_rows(
 def write_verdicts(
     judged: Generator[Verdict, None, None],
     out: str | None,
-    outcome: Outcome,
+    outcome: RunTotals,
     progress: Progress | None = None,
 ) -> None:
     """Write each new verdict as it comes, and count all of them; see `judge_rows`.
