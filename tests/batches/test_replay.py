@@ -16,7 +16,7 @@ from standin_batches import LineAnswer, Missing, Unanswered, result_line
 from standin_openai import Status, Text
 
 from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
-from groundjudge.batches.collect import Collected, verdicts_in
+from groundjudge.batches.answers import verdicts_in
 from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.replay import Answer, PendingRequest, replay, with_all_votes
 
@@ -116,7 +116,7 @@ def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: 
     judges = [judge_of(script), judge_of(script, "statement_groundedness")]
     rows = [row(number, id=f"row-{position}") for position, number in enumerate(numbers)]
     answers = batched(judges, rows, script)
-    found = verdicts_in(answers.get, judges, rows, collected=Collected())
+    found = verdicts_in(answers.get, judges, rows)
     expected = [judge.evaluate(Case.from_mapping(each)) for each in rows for judge in judges]
     assert dumped(found) == dumped(expected)
 
@@ -125,7 +125,7 @@ def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: 
 def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
     judge, case = judge_of([GOOD, answer]), row(0)
     answers = batched([judge], [case], [GOOD, answer])
-    (found,) = verdicts_in(answers.get, [judge], [case], collected=Collected())
+    (found,) = verdicts_in(answers.get, [judge], [case])
     assert dumped([found]) == dumped([judge.evaluate(Case.from_mapping({**case, "id": "row 1"}))])
 
 
@@ -162,7 +162,7 @@ def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
     assert len({each.custom_id for each in pending}) == 2
     assert len({request_line(each) for each in pending}) == 2
     answers = batched([judge], rows, [GOOD])
-    found = [*verdicts_in(answers.get, [judge], rows, collected=Collected())]
+    found = [*verdicts_in(answers.get, [judge], rows)]
     assert [verdict.case_id for verdict in found] == ["a", "b", "c", "row 4"]
     assert {verdict.score for verdict in found} == {1.0}
     assert [verdict.key for verdict in found] == [
@@ -182,7 +182,7 @@ def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
 def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], code: str) -> None:
     judge = judge_of()
     assert not pending_in([judge], [row(1, **changes)], NOTHING)
-    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1, **changes)], collected=Collected())
+    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1, **changes)])
     assert verdict.error
     assert verdict.error.code == code
 
@@ -190,31 +190,26 @@ def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], c
 def test_rows_are_judged_by_the_judges_that_they_name() -> None:
     judges = [judge_of(), judge_of(name="statement_groundedness")]
     rows = [row(1, judges=["groundedness"]), row(2, judges="statement_groundedness"), row(3, judges=["x"])]
-    collected = Collected()
-    found = [*verdicts_in(NOTHING.get, judges, rows, collected=collected)]
+    found = [*verdicts_in(NOTHING.get, judges, rows)]
     assert [verdict.judge for verdict in found] == ["groundedness", "statement_groundedness", "x"]
     assert [verdict.error.code for verdict in found if verdict.error] == [
         "unanswered",
         "unanswered",
         "unknown_judge",
     ]
-    assert collected.n_unanswered == 2
 
 
 def test_results_of_unknown_requests_change_nothing() -> None:
     judge, rows = judge_of(), [row(1)]
     answers = {**batched([judge], rows, [GOOD]), "unknown": Reply("x")}
-    assert [verdict.score for verdict in verdicts_in(answers.get, [judge], rows, collected=Collected())] == [
-        1.0
-    ]
+    assert [verdict.score for verdict in verdicts_in(answers.get, [judge], rows)] == [1.0]
 
 
 def test_what_waits_has_no_verdict_yet() -> None:
-    judge, rows, collected = judge_of(), [row(1), row(2)], Collected()
+    judge, rows = judge_of(), [row(1), row(2)]
     answers = batched([judge], rows[:1], [GOOD])
-    found = [*verdicts_in(answers.get, [judge], rows, collected=collected, is_final=False)]
+    found = [*verdicts_in(answers.get, [judge], rows, is_final=False)]
     assert len(found) == 1
-    assert (collected.n_waiting, collected.n_unanswered) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +253,6 @@ class Other(ByScript):
 
 def test_a_result_that_is_missing_is_an_error_that_names_the_request() -> None:
     judge = judge_of([Missing()])
-    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1)], collected=Collected())
+    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1)])
     assert verdict.error
     assert verdict.error.code == "unanswered"

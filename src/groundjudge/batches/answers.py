@@ -1,18 +1,20 @@
-"""Answers that batches gave, and a model that has them."""
+"""Answers in lines of results: kept by the names of their requests, and made into verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from groundjudge.batches.disk_dict import DiskDict
 from groundjudge.batches.lines import Result
-from groundjudge.batches.replay import Answer, Answers, custom_id
+from groundjudge.batches.replay import Answer, Answers, custom_id, replay
 from groundjudge.errors import CaseError
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage
+from groundjudge.runs.run import Previous, Row, jobs_of
+from groundjudge.verdict import Usage, Verdict
 
 Reader = Callable[[str, str], Result]
 """Reads a line of results; the name of the model that gave them comes second."""
@@ -63,12 +65,10 @@ class AnsweredModel:
     Attributes:
         model: the model.
         answers: the answers that are there; an error among them is asked for again.
-        usage: the tokens of the replies that it was asked for.
     """
 
     model: Model
     answers: Answers
-    usage: Usage = field(default_factory=Usage)
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class AnsweredModel:
         return str(getattr(self.model, "endpoint", type(self.model).__qualname__))
 
     async def acomplete(self, request: Request) -> Reply:
-        """The reply that is there, or the model's.
+        """The reply that is there, marked as one that costs nothing now, or the model's.
 
         Raises:
             ModelError: as for the model.
@@ -89,10 +89,34 @@ class AnsweredModel:
         answer = self.answers(custom_id(self.model, request))
         if isinstance(answer, Reply):
             return replace(answer, cached=True)
-        reply = await self.model.acomplete(request)
-        self.usage += reply.usage or Usage()
-        return reply
+        return await self.model.acomplete(request)
 
     def complete(self, request: Request) -> Reply:
         """Not used: runs ask with `acomplete`."""
         raise NotImplementedError
+
+
+def verdicts_in(
+    answers: Answers,
+    judges: Sequence[AnyJudge],
+    rows: Iterable[Row],
+    *,
+    previous: Previous | None = None,
+    is_final: bool = True,
+) -> Generator[Verdict, None, None]:
+    """The verdicts that the answers give, in the order of the rows. No model is called.
+
+    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
+
+    Args:
+        answers: the answers.
+        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        rows: the cases.
+        previous: looks up the verdicts that are there already; they are yielded too.
+        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+    """
+    for number, row in enumerate(rows, 1):
+        for job in jobs_of(row, number, judges, previous):
+            verdict, pending = (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
+            if is_final or not pending:
+                yield verdict

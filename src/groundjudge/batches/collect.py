@@ -1,34 +1,16 @@
-"""From the results of batches to verdicts."""
+"""How far the batches of a run are, and what they answered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 
 from groundjudge.batches.answers import CollectedAnswers
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import Answers, replay
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.batches.submit import Providers
 from groundjudge.errors import CaseError
-from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.run import Previous, Row, jobs_of
-from groundjudge.verdict import Verdict
-
-
-@dataclass
-class Collected:
-    """What was missing when verdicts were made of answers.
-
-    Attributes:
-        n_waiting: verdicts that answers still to come can change.
-        n_unanswered: requests for which the results hold no line.
-    """
-
-    n_waiting: int = 0
-    n_unanswered: int = 0
 
 
 def download(
@@ -87,37 +69,3 @@ def answers_of(state: State, providers: Providers) -> CollectedAnswers:
             with state.results(part.number).open(encoding="utf-8", newline="\n") as lines:
                 answers.add(lines, part.model)
     return answers
-
-
-def verdicts_in(  # noqa: PLR0913  independent options
-    answers: Answers,
-    judges: Sequence[AnyJudge],
-    rows: Iterable[Row],
-    *,
-    collected: Collected,
-    previous: Previous | None = None,
-    is_final: bool = True,
-) -> Generator[Verdict, None, None]:
-    """The verdicts that the answers give, in the order of the rows. No model is called.
-
-    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
-
-    Args:
-        answers: the answers.
-        judges: the judges; panels must ask for all votes (`with_all_votes`).
-        rows: the cases.
-        collected: counts what is missing.
-        previous: looks up the verdicts that are there already; they are yielded too.
-        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
-    """
-    for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, judges, previous):
-            if isinstance(job, Verdict):
-                yield job
-                continue
-            verdict, pending = replay(*job, answers)
-            if pending and not is_final:
-                collected.n_waiting += 1
-                continue
-            collected.n_unanswered += sum(request.why is None for request in pending)
-            yield verdict

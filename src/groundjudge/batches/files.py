@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 
-from groundjudge.batches.answers import CollectedAnswers
-from groundjudge.batches.collect import Collected, verdicts_in
+from groundjudge.batches.answers import CollectedAnswers, verdicts_in
 from groundjudge.batches.disk_dict import DiskDict
 from groundjudge.batches.lines import URL, read_result, request_line
 from groundjudge.batches.replay import pending_requests, with_all_votes
@@ -36,9 +35,10 @@ def request_lines(
     Raises:
         TypeError, ValueError: there is no judge, one is a name, or two have one name.
     """
+    voting = [*map(with_all_votes, checked(judges, 1))]
     with closing(CollectedAnswers(read_result)) as answers, closing(DiskDict()) as written:
         answers.add(answered)
-        for pending in pending_requests(_listed(judges), cases, answers):
+        for pending in pending_requests(voting, cases, answers):
             for each in pending:
                 if not written.get(each.custom_id):
                     written[each.custom_id] = True
@@ -61,10 +61,7 @@ def verdicts_of(
     Raises:
         TypeError, ValueError: as for `request_lines`.
     """
+    voting = [*map(with_all_votes, checked(judges, 1))]
     with closing(CollectedAnswers(read_result)) as answers:
         answers.add(results)
-        yield from verdicts_in(answers, _listed(judges), cases, collected=Collected())
-
-
-def _listed(judges: AnyJudge | Sequence[AnyJudge]) -> list[AnyJudge]:
-    return [*map(with_all_votes, checked(judges, 1))]
+        yield from verdicts_in(answers, voting, cases)

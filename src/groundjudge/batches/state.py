@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import GroundjudgeError
-from groundjudge.runs.replaced import replaced, sync
+from groundjudge.runs.replaced import replaced
 from groundjudge.verdict import Frozen
 
 StepName: TypeAlias = Literal["planned", "creating", "created", "collected"]
@@ -107,26 +107,20 @@ class State:
             for line in lines:
                 yield line.split('"', 4)[3]  # the first value of each line, see `Provider.line`
 
-    def add(self, settings: Mapping[str, Any], parts: Iterable[PartOfRun]) -> None:
-        """Keep what the run is submitted with, and further parts, whose requests have been written."""
-        parts = tuple(parts)
-        for part in parts:
-            sync(self.requests(part.number))
-        self._write(_Content(settings=settings, parts=(*self.parts, *parts)))
+    def write(self, settings: Mapping[str, Any], parts: Iterable[PartOfRun]) -> None:
+        """Keep what the run is submitted with, and how far its parts are."""
+        content = _Content(settings=settings, parts=tuple(parts))
+        with replaced(self._file) as path:
+            path.write_text(content.model_dump_json(indent=1), encoding="utf-8")
+        self._content = content
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
         """Write down what has changed about a part; returns the part as it is then."""
         if "step" in changes:
             changes["since"] = time.time()
         changed = part.model_copy(update=changes)
-        parts = (changed if each.number == part.number else each for each in self.parts)
-        self._write(_Content(settings=self.settings, parts=tuple(parts)))
+        self.write(self.settings, (changed if each.number == part.number else each for each in self.parts))
         return changed
-
-    def _write(self, content: _Content) -> None:
-        with replaced(self._file) as path:
-            path.write_text(content.model_dump_json(indent=1), encoding="utf-8")
-        self._content = content
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.exchange import TRANSIENT
+from groundjudge.runs.replaced import sync
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
@@ -27,7 +28,7 @@ Providers = Mapping[str, Provider]
 TRIES = 5
 """How often a batch is asked for before a part is left for the next command."""
 
-MOST_ROUNDS = 2
+MOST_ROUNDS = 3
 """So many times a request is sent at most that gets no reply."""
 
 LISTED_WITHIN = 10.0
@@ -86,6 +87,8 @@ def plan(  # noqa: PLR0913  independent options
 ) -> Plan:
     """Put every request that has no answer yet into parts, on disk as a whole or not at all.
 
+    After MOST_ROUNDS rounds nothing is planned.
+
     Args:
         state: the state of the run.
         judges: the judges; panels must ask for all votes (`with_all_votes`).
@@ -96,27 +99,21 @@ def plan(  # noqa: PLR0913  independent options
         settings: kept in the state together with the plan; None: those that it has.
     """
     planned = Plan(1 + max((part.round for part in state.parts), default=0))
-    with closing(_rounds(state)) as rounds:
+    if planned.round > MOST_ROUNDS:
+        return planned
+    with closing(DiskDict()) as names:
         for pending in pending_requests(judges, rows, answers, previous):
             planned.n_free += not pending
             for request in pending:
-                asked = rounds.get(request.custom_id, [])
-                if planned.round in asked:
+                if names.get(request.custom_id):
                     planned.n_shared += 1
-                elif len(asked) < MOST_ROUNDS:
-                    rounds[request.custom_id] = [*asked, planned.round]
-                    planned.add(request, state, providers[request.model.name])
-    state.add(settings or state.settings, planned.parts.values())
+                    continue
+                names[request.custom_id] = True
+                planned.add(request, state, providers[request.model.name])
+    for number in planned.parts:
+        sync(state.requests(number))
+    state.write(settings or state.settings, (*state.parts, *planned.parts.values()))
     return planned
-
-
-def _rounds(state: State) -> DiskDict:
-    """The rounds in which each request was; the caller closes it."""
-    rounds = DiskDict()
-    for part in state.parts:
-        for name in state.custom_ids(part):
-            rounds[name] = [*rounds.get(name, []), part.round]
-    return rounds
 
 
 def submit(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers
-from groundjudge.batches.collect import Collected, answers_of, download, verdicts_in
+from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, verdicts_in
+from groundjudge.batches.collect import answers_of, download
 from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL, read_result
 from groundjudge.batches.state import PartOfRun, open_state
@@ -40,7 +40,7 @@ from groundjudge.cli.verdict_output import (
     status_of,
 )
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judging.panel import AnyJudge, models_of, with_models
+from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.exchange import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
@@ -186,7 +186,7 @@ def collect(  # noqa: PLR0913  one per option
         has_all = gather()
         while has_all and finish == "batch" and _plan_again(run, out):
             has_all = gather()
-        collected, judges, rows = Collected(), run.judges, run.rows
+        judges, rows = run.judges, run.rows
         with (
             closing(answers_of(state, run.providers)) as answers,
             previous_verdicts(out, judges, resume=True, overwrite=False) as previous,
@@ -206,22 +206,18 @@ def collect(  # noqa: PLR0913  one per option
                     on_outage=progress.show_message,
                 )
             else:
-                judged = verdicts_in(
-                    answers, judges, rows, collected=collected, previous=previous, is_final=has_all
-                )
+                judged = verdicts_in(answers, judges, rows, previous=previous, is_final=has_all)
             with report_connection():
                 write_verdicts(judged, out, totals, progress.shown())
         console = open_console()
         show_run(console, judges, rows, totals)
-        online = [model.usage for model in models_of(judges) if isinstance(model, AnsweredModel)]
-        _show_usage(console, answers.usage, sum(online, Usage()), prices)
+        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
+        if finish == "online" and totals.usage:  # what it got from batches does not count as new
+            _show_usage(console, "online", totals.usage, prices)
         if not has_all:
             n_running = sum(part.step != "collected" for part in state.parts)
-            fail(
-                f"{n_running} of {len(state.parts)} batches have not ended, and {collected.n_waiting:,} "
-                "verdicts wait for them: run the command again later, or with --wait",
-                status=INCOMPLETE,
-            )
+            message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
+            fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
         fail_without_result(rows, totals)
         fail_if_stopped(totals, None)
         raise typer.Exit(status_of(totals, 1.0))
@@ -375,22 +371,20 @@ def read(  # noqa: PLR0913  one per option
         _check_out(out, cases, judge, results)
         rubric = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
         judges = batch_judges(JudgeSelection(judge, model, panel, repeats, rule, options=rubric))
-        rows, collected = _rows(cases, file_format, paths, judges), Collected()
+        rows = _rows(cases, file_format, paths, judges)
         with (
             closing(CollectedAnswers(read_result)) as answers,
             previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous,
         ):
             answers.add(lines_of(results))
             totals = RunTotals(Tally(each.name for each in judges), rows.kept_ids, previous)
-            judged = verdicts_in(answers, judges, rows, collected=collected, previous=previous)
+            judged = verdicts_in(answers, judges, rows, previous=previous)
             write_verdicts(judged, out, totals)
         console = open_console(to_stderr=out == STDIO)
         show_run(console, judges, rows, totals)
-        _show_usage(console, answers.usage, Usage(), prices)
+        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
         if answers.n_unreadable:
             print_text(console, f"lines that are not results: {answers.n_unreadable:,}")
-        if collected.n_unanswered:
-            print_text(console, f"requests without a result: {collected.n_unanswered:,}")
         fail_without_result(rows, totals)
         fail_if_stopped(totals, None)
         raise typer.Exit(status_of(totals, 1.0) or (INCOMPLETE if answers.n_unreadable else 0))
@@ -417,11 +411,9 @@ def _show_part(part: PartOfRun) -> None:
     typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
 
 
-def _show_usage(console: Console, batches: Usage, online: Usage, prices: Prices | None) -> None:
-    """Print the tokens of the batches and of what was asked online, and their cost if there are prices."""
-    for where, share, used in (("in batches", BATCH_SHARE, batches), ("online", 1.0, online)):
-        price = "" if share == 1 else f" at {share:.0%} of the price"
-        cost = f", cost: {prices.times(share).of(used):.4f}{price}" if prices else ""
-        if used.total_tokens:
-            tokens = f"{used.prompt_tokens:,} prompt, {used.completion_tokens:,} completion"
-            print_text(console, f"tokens {where}: {tokens}{cost}")
+def _show_usage(console: Console, place: str, usage: Usage, prices: Prices | None) -> None:
+    """Print the tokens that were used in batches or online, and their cost if there are prices."""
+    if usage.total_tokens:
+        cost = f", cost: {prices.of(usage):.4f}" if prices else ""
+        tokens = f"{usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
+        print_text(console, f"tokens {place}: {tokens}{cost}")
