@@ -176,11 +176,12 @@ def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> N
     assert run.collect("--finish", "batch").exit_code == 1
     assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request", "5": "server"}
     assert not run.server.chats
-    first, second = run.server.batches.values()
+    first, second, third = run.server.batches.values()
     assert sorted(map(number_of, second.requests.values())) == [1, 2, 4, 5, 6]
     assert len(second.requests.keys() - first.requests.keys()) == 2  # those that could be answered
+    assert sorted(map(number_of, third.requests.values())) == [5]
     again = run.collect("--finish", "batch")
-    assert len(run.server.batches) == 2, again.output
+    assert len(run.server.batches) == 3, again.output
 
 
 @pytest.mark.soak

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from groundjudge.batches.disk_dict import DiskDict
 from groundjudge.batches.lines import Result
@@ -65,10 +65,12 @@ class AnsweredModel:
     Attributes:
         model: the model.
         answers: the answers that are there; an error among them is asked for again.
+        usage: the tokens of the replies that it was asked for.
     """
 
     model: Model
     answers: Answers
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def name(self) -> str:
@@ -89,7 +91,9 @@ class AnsweredModel:
         answer = self.answers(custom_id(self.model, request))
         if isinstance(answer, Reply):
             return replace(answer, cached=True)
-        return await self.model.acomplete(request)
+        reply = await self.model.acomplete(request)
+        self.usage += reply.usage or Usage()
+        return reply
 
     def complete(self, request: Request) -> Reply:
         """Not used: runs ask with `acomplete`."""

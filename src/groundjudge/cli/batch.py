@@ -40,7 +40,7 @@ from groundjudge.cli.verdict_output import (
     status_of,
 )
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judging.panel import AnyJudge, with_models
+from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.exchange import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
@@ -186,7 +186,7 @@ def collect(  # noqa: PLR0913  one per option
         has_all = gather()
         while has_all and finish == "batch" and _plan_again(run, out):
             has_all = gather()
-        judges, rows = run.judges, run.rows
+        judges, rows = [*run.judges], run.rows
         with (
             closing(answers_of(state, run.providers)) as answers,
             previous_verdicts(out, judges, resume=True, overwrite=False) as previous,
@@ -212,8 +212,8 @@ def collect(  # noqa: PLR0913  one per option
         console = open_console()
         show_run(console, judges, rows, totals)
         _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
-        if finish == "online" and totals.usage:  # what it got from batches does not count as new
-            _show_usage(console, "online", totals.usage, prices)
+        online = (model.usage for model in models_of(judges) if isinstance(model, AnsweredModel))
+        _show_usage(console, "online", sum(online, Usage()), prices)
         if not has_all:
             n_running = sum(part.step != "collected" for part in state.parts)
             message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
