@@ -6,7 +6,7 @@ Batches bear no names there: a batch whose creation was not answered is found ag
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -103,7 +103,7 @@ class AnthropicBatches:
         with _model_errors():
             return _batch(self._client.messages.batches.retrieve(batch_id))
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The results of a batch that has ended."""
         with _model_errors():
             for result in self._client.messages.batches.results(batch_id):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class OpenAIBatches:
         with self._client() as client:
             return _batch(client.batches.retrieve(batch_id))
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the output file and of the error file."""
         with self._client() as client, tempfile.TemporaryDirectory() as folder:
             theirs = client.batches.retrieve(batch_id)

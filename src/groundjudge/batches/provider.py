@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -64,7 +64,7 @@ class Provider(Protocol):
     def batch(self, batch_id: str) -> Batch:
         """The batch as it is now."""
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
 
     def read(self, line: str) -> Result:
