@@ -40,9 +40,9 @@ class OpenAIBatches:
         # Azure has another path; see its guide to batches.
         self._url: Any = URL.removeprefix("/v1") if ".azure.com" in model.endpoint else URL
 
-    def line(self, request: PendingRequest) -> str:
+    def line(self, pending: PendingRequest) -> str:
         """A request as a line."""
-        return request_line(request, self._url)
+        return request_line(pending, self._url)
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Upload the file of requests, and create a batch of it with one call and no retry."""

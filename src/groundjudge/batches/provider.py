@@ -41,7 +41,7 @@ class Provider(Protocol):
     max_requests: int
     max_bytes: int
 
-    def line(self, request: PendingRequest) -> str:
+    def line(self, pending: PendingRequest) -> str:
         """A request in the provider's form: a line without a line break; its `custom_id` comes first."""
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
