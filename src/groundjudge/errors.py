@@ -151,9 +151,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "other_prompt": "The file's verdicts come from another prompt. As for `other_model`.",
     },
     "StateError": {
-        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete. "
+        "in_use": "Another command works on the same run. Wait for it.",
+        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or of an earlier version. "
         "Name the file that `groundjudge batch submit` got as `--out`, or submit again.",
-        "other_run": "The state is of another judge, prompt, model, option, endpoint or library version. "
+        "other_run": "The state is of another judge, prompt, model, option, endpoint, library version or file of "
+        "cases. "
         "Go back to what was submitted, or choose another `--out`.",
     },
     "ProbeError": {

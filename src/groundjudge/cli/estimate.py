@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.batches.asking import with_all_votes
+from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.judging import JudgeSelection, judges_of, rubric_options
 from groundjudge.cli.mapping import fields_of

@@ -49,10 +49,10 @@ from groundjudge.probe.plan import asked_twice
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import write_verdicts
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 
@@ -140,7 +140,7 @@ def probe(  # noqa: PLR0913  one per option
         wanted = JudgeSelection([judge], [model] if model else None)
         (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:
-            outcome = Outcome(Tally([loaded.name]), previous=previous)
+            outcome = RunTotals(Tally([loaded.name]), previous=previous)
             progress = ProgressLine(to_judge, outcome, prices, out)
             judged = run_judge(
                 asked_twice(loaded),

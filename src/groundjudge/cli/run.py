@@ -51,11 +51,11 @@ from groundjudge.cli.verdict_output import (
     write_table,
 )
 from groundjudge.rubric.rubric import names
-from groundjudge.runs.file_run import Rows, judge_rows
-from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.file_run import CaseFile, judge_rows
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 
 
 def run(  # noqa: PLR0913  one per option
@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913  one per option
         list[str] | None,
         typer.Option(
             metavar="CASE_ID",
-            help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
+            help='Print this case\'s verdicts in full; repeatable. CaseFile without an id are "row 3".',
         ),
     ] = None,
     resume: ResumeFlag = False,
@@ -133,9 +133,9 @@ def run(  # noqa: PLR0913  one per option
         judges = judges_of(wanted, partial(cached_model, cache=cache))
         check_paths(cases, out)
         fields = fields_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
-        rows = Rows(cases, frozenset(full or ()), file_format, fields)
+        rows = CaseFile(cases, frozenset(full or ()), file_format, fields)
         with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
-            outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            outcome = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, outcome, prices, out)
             judging = partial(
                 run_judges,

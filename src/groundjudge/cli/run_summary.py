@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from groundjudge.cli.screen import PIPED_WIDTH, as_options, print_text
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import Rows
-from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.summary import MISSING, Summary
+from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -30,8 +30,8 @@ MIN_WIDTH_WITH_LABELS = 110
 """Columns of a terminal from which the labels fit into the table."""
 
 
-def show_run(console: Console, judges: Sequence[AnyJudge], rows: Rows, outcome: Outcome) -> None:
-    """Print what a run amounts to: the summaries, the errors, what no row has, and what was reused."""
+def show_run(console: Console, judges: Sequence[AnyJudge], rows: CaseFile, outcome: RunTotals) -> None:
+    """Print the totals of a run: the summaries, the errors, what no row has, and what was reused."""
     if rows.n_read:
         show_summaries(console, outcome.tally.summaries())
     show_errors(console, outcome)
@@ -55,7 +55,7 @@ def show_summaries(console: Console, summaries: Sequence[Summary]) -> None:
             print_text(console, f"{one.judge}: {_listed(one.labels)}")
 
 
-def show_errors(console: Console, outcome: Outcome) -> None:
+def show_errors(console: Console, outcome: RunTotals) -> None:
     """Print how often each error occurred, with the first of each, and the rows that could not be read."""
     for one in outcome.tally.summaries():
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
@@ -70,7 +70,7 @@ def show_errors(console: Console, outcome: Outcome) -> None:
         print_text(console, "...", margin=2)
 
 
-def show_absent(console: Console, judges: Sequence[AnyJudge], outcome: Outcome, rows: Rows) -> None:
+def show_absent(console: Console, judges: Sequence[AnyJudge], outcome: RunTotals, rows: CaseFile) -> None:
     """Print which inputs no row has, for each judge that could not judge anything."""
     counts = {one.judge: one for one in outcome.tally.summaries()}
     shown = ", ".join(islice(sorted(rows.keys), MAX_KEYS)) or "nothing"
@@ -84,7 +84,7 @@ def show_absent(console: Console, judges: Sequence[AnyJudge], outcome: Outcome, 
             )
 
 
-def show_reused(console: Console, outcome: Outcome) -> None:
+def show_reused(console: Console, outcome: RunTotals) -> None:
     """Print how many verdicts of the previous run were reused, if this one continues it."""
     previous = outcome.previous
     if previous is None:
@@ -98,7 +98,7 @@ def show_reused(console: Console, outcome: Outcome) -> None:
         )
 
 
-def show_usage(console: Console, outcome: Outcome, prices: Prices | None) -> None:
+def show_usage(console: Console, outcome: RunTotals, prices: Prices | None) -> None:
     """Print the tokens of the new verdicts, and their cost if there are prices."""
     usage = outcome.usage
     if usage is None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from groundjudge.cli.screen import INCOMPLETE, fail
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.runs.file_run import Rows
-from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.totals import RunTotals
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -70,7 +70,7 @@ def report_connection() -> Generator[None, None, None]:
         fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
 
 
-def fail_if_stopped(outcome: Outcome, out: str | None) -> None:
+def fail_if_stopped(outcome: RunTotals, out: str | None) -> None:
     """Exit if the run ended early."""
     if outcome.stopped:
         kept = f"; the finished verdicts are in {out}, continue with --resume"
@@ -97,7 +97,7 @@ def refuse_parquet(out: str | None) -> None:
         fail(f"--out {out}: this command writes one JSON object per line: choose a name that ends in .jsonl")
 
 
-def fail_without_rows(rows: Rows) -> None:
+def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if not rows.n_read:
         fail(
@@ -106,7 +106,7 @@ def fail_without_rows(rows: Rows) -> None:
         )
 
 
-def fail_without_result(rows: Rows, outcome: Outcome) -> None:
+def fail_without_result(rows: CaseFile, outcome: RunTotals) -> None:
     """Exit if no row could be read, or nothing could be judged."""
     fail_without_rows(rows)
     counts = outcome.tally.summaries()
@@ -116,7 +116,7 @@ def fail_without_result(rows: Rows, outcome: Outcome) -> None:
         fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
 
 
-def status_of(outcome: Outcome, min_coverage: float) -> int:
+def status_of(outcome: RunTotals, min_coverage: float) -> int:
     """The exit status of a command that judges."""
     below = any(one.coverage < min_coverage for one in outcome.tally.summaries())
     return INCOMPLETE if below or outcome.n_unreadable else 0

@@ -1,4 +1,4 @@
-"""What a run amounts to: its verdicts counted, and a few of them kept to be shown."""
+"""The totals of a run: its verdicts counted, and a few of them kept to be shown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAX_UNREADABLE = 20
 
 
 @dataclass
-class Outcome:
-    """What a run amounts to. Memory does not grow with the rows.
+class RunTotals:
+    """The totals of a run. Memory does not grow with the rows.
 
     Attributes:
         tally: the summaries, judge by judge.
@@ -47,7 +47,9 @@ class Outcome:
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
         if self.is_new(verdict):
-            self._count_new(verdict)
+            self.n_new += 1
+            if verdict.usage:
+                self.usage = (self.usage or Usage()) + verdict.usage
         if verdict.case_id in self.kept_ids:
             self.kept.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
@@ -56,14 +58,5 @@ class Outcome:
             message = f"{verdict.case_id}: {verdict.error.message}"
             self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
         elif verdict.error:
-            self._count_unreadable(verdict.error.message)
-
-    def _count_new(self, verdict: Verdict) -> None:
-        self.n_new += 1
-        if verdict.usage:
-            self.usage = self.usage + verdict.usage if self.usage else verdict.usage
-
-    def _count_unreadable(self, message: str) -> None:
-        self.n_unreadable += 1
-        if self.n_unreadable <= MAX_UNREADABLE:
-            self.unreadable.append(message)
+            self.n_unreadable += 1
+            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
