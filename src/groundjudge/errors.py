@@ -152,10 +152,9 @@ CODES: Mapping[str, Mapping[str, str]] = {
     },
     "StateError": {
         "in_use": "Another command works on the same run. Wait for it.",
-        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or of an earlier version. "
+        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or old. "
         "Name the file that `groundjudge batch submit` got as `--out`, or submit again.",
-        "other_run": "The state is of another judge, prompt, model, option, endpoint, library version or file of "
-        "cases. "
+        "other_run": "The state is of another judge, prompt, model, option, endpoint, version or cases. "
         "Go back to what was submitted, or choose another `--out`.",
     },
     "ProbeError": {

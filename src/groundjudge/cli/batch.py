@@ -41,7 +41,7 @@ from groundjudge.cli.verdict_output import (
 )
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
-from groundjudge.models.exchange import TRANSIENT
+from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import CaseFile, write_verdicts
