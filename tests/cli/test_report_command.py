@@ -42,7 +42,7 @@ def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     ("arguments", "message"),
     [
         ("v.jsonl --labels other.jsonl --label x", "no row has a 'x'"),
-        ("v.jsonl -o nowhere/r.html", "nowhere/r.html: No such file"),
+        ("v.jsonl -o nowhere/r.html", "--out nowhere/r.html: the folder nowhere does not exist"),
     ],
 )
 def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:

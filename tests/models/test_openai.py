@@ -242,7 +242,7 @@ def test_refused_connection_is_a_connection_error(ask: Callable[..., Reply]) -> 
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
         error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == "connection"
-    assert "base_url" in error.message
+    assert "OPENAI_BASE_URL" in error.message
 
 
 def test_endpoint_that_never_responds_is_a_timeout(ask: Callable[..., Reply]) -> None:
@@ -394,7 +394,7 @@ def test_missing_endpoint_is_an_error_only_at_the_first_request(
 ) -> None:
     error = error_of(ask, OpenAIModel("m"))
     assert error.code == "no_endpoint"
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "api_key=", "base_url=", "client"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "client"):
         assert name in error.message
 
 
@@ -423,7 +423,7 @@ def test_local_endpoint_needs_no_key(ask: Callable[..., Reply], monkeypatch: pyt
 def test_invalid_base_url_is_named_in_the_error(ask: Callable[..., Reply], url: str, code: str) -> None:
     error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == code
-    assert "base_url=" in error.message
+    assert "OPENAI_BASE_URL" in error.message
 
 
 def test_names_and_clients_are_models() -> None:

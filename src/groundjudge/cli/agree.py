@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from groundjudge.analysis.labels import read_labels
-from groundjudge.cli.agree_details import show_labels, show_votes
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -19,25 +17,16 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
-from groundjudge.cli.options import (
-    GroupKey,
-    JudgeFilter,
-    LabelKey,
-    LabelsFile,
-    LabelThreshold,
-    Seed,
-    Threshold,
-    VerdictsFile,
-)
+from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures, thresholds_for
+from groundjudge.cli.options import JudgeFilter, LabelOptions, LabelsFile, Seed, Threshold, VerdictsFile
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import exit_after, load_verdicts, mixed_signatures
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
     from rich.console import Console
 
     from groundjudge.analysis.agreement import Agreement
+    from groundjudge.analysis.confusion import LabelAgreement
+    from groundjudge.analysis.votes import VoteAgreement
 
 Row: TypeAlias = tuple[str, "Callable[[Agreement], str]"]
 """A row of the table: its name, and the cell for a judge."""
@@ -68,11 +57,8 @@ def agree(  # noqa: PLR0913  one per option
     verdicts: VerdictsFile,
     *,
     labels: LabelsFile,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
+    label_options: LabelOptions,
     judge: JudgeFilter = None,
-    judge_file: JudgeFile = None,
     threshold: Threshold = None,
     worst: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many disagreements to show for each judge.")
@@ -88,25 +74,28 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge)
+        joined = join_labels(file, labels, label_options, judge)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         found = [
             measure_agreement(
-                one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed
+                one,
+                threshold=thresholds,
+                label_threshold=label_options.label_threshold,
+                worst=worst,
+                seed=seed,
             )
             for one in joined
         ]
     console = open_console()
     _show_tables(console, found)
-    print_interval_note(console, group)
+    print_interval_note(console, label_options.group)
     print_notes(console, [*_undefined(found), *mixed_signatures(file.verdicts), *warnings])
     for one in found:
         if one.labels:
-            show_labels(console, one.judge, one.labels)
+            _show_labels(console, one.judge, one.labels)
         if one.votes:
-            show_votes(console, one.judge, one.votes)
+            _show_votes(console, one.judge, one.votes)
         _show_worst(console, one)
     exit_after(console, file)
 
@@ -184,3 +173,63 @@ def _show_worst(console: Console, one: Agreement) -> None:
         print_text(console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {label}", margin=2)
         if row.reason:
             print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)
+
+
+def _show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
+    """Print the confusion matrix over the labels, and what it says."""
+    print_text(console, f"\n{judge}, label by label (rows: people, columns: the judge)", style="bold")
+    table = figures_table(console, *one.columns)
+    for name, score, counts in zip(one.labels, one.scores, one.counts, strict=True):
+        meaning = "not applicable" if score is None else f"{score:g}"
+        table.add_row(f"{name} ({meaning})", *map(str, counts))
+    console.print(table)
+    print_text(
+        console,
+        f"same label: {with_interval(one.same)} of {one.n} rows; always {one.majority!r}: "
+        f"{one.majority_share:.3f}",
+    )
+    print_text(
+        console,
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
+        "a score; a disagreement weighs the squared difference of the two scores",
+    )
+
+
+def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
+    """Print how accurate the votes are, together and member by member."""
+    print_text(console, f"\n{judge}, votes", style="bold")
+    table = figures_table(console, "n", "accuracy", "minus panel, same rows")
+    for name, part in (("panel", one.whole), ("unanimous votes", one.unanimous), ("split votes", one.split)):
+        table.add_row(name, str(part.n), with_interval(part.accuracy), "")
+    for member in one.members:
+        mark = " *" if member.is_selected else ""
+        difference = with_interval(member.difference, signed=True)
+        table.add_row(f"{member.name}{mark}", str(member.n), with_interval(member.accuracy), difference)
+    console.print(table)
+    if any(member.is_selected for member in one.members):
+        print_text(
+            console,
+            "* asked only where earlier votes left the verdict open, which are the harder rows: "
+            "for a comparison run with --stop never",
+        )
+    print_text(console, _sentence(one))
+
+
+def _sentence(one: VoteAgreement) -> str:
+    """Whether the panel is worse than its best member, as far as the rows can tell."""
+    best, n = _best(one), one.best.n
+    if one.finding == "no_difference":
+        return f"No difference in accuracy was found on {n} rows between the panel and {best}."
+    gap = abs(one.best.difference.value or 0.0)
+    return (
+        f"The panel is {one.finding} than {best}: on the same {n} rows its accuracy is {gap:.3f} "
+        f"{'lower' if one.finding == 'worse' else 'higher'} (exact McNemar test: p = {one.best.p:.2g})."
+    )
+
+
+def _best(one: VoteAgreement) -> str:
+    """The member that the panel is compared with."""
+    if len(one.members) == 1:
+        return one.best.name
+    of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
+    return f"its best member{of_some}, {one.best.name}"

@@ -10,6 +10,7 @@ from groundjudge.cli.batch_read import read
 from groundjudge.cli.batch_status import status
 from groundjudge.cli.batch_submit import submit
 from groundjudge.cli.batch_write import write
+from groundjudge.cli.options import command_of
 
 COMMANDS = (submit, status, collect, cancel, write, read)
 """In the order of `groundjudge batch --help`."""
@@ -21,4 +22,4 @@ batch = typer.Typer(
     rich_markup_mode=None,
 )
 for _command in COMMANDS:
-    batch.command()(_command)
+    batch.command()(command_of(_command))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
@@ -14,27 +15,17 @@ from groundjudge.batches.state import PartOfRun
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli.options import (
-    Concurrency,
-    Deadline,
     ListedWithin,
-    MaxCalls,
-    MaxTokens,
-    PriceIn,
-    PriceOut,
+    OutputOptions,
+    PriceOptions,
+    RunLimits,
     SubmittedOut,
 )
-from groundjudge.cli.prices import prices_of
+from groundjudge.cli.outputs import previous_verdicts
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_run
+from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, printable, report_errors
 from groundjudge.cli.submitted import Submitted, open_state, show_batch_usage, show_part, submitted
-from groundjudge.cli.verdict_output import (
-    fail_if_stopped,
-    fail_without_result,
-    previous_verdicts,
-    report_connection,
-    status_of,
-)
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import models_of, with_models
 from groundjudge.models.exchange import TRANSIENT
@@ -61,12 +52,8 @@ def collect(  # noqa: PLR0913  one per option
             "as `groundjudge run` does, or in further batches."
         ),
     ] = None,
-    concurrency: Concurrency = 16,
-    deadline: Deadline = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    limits: RunLimits,
+    pricing: PriceOptions,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
     """Fetch the results of the batches of a run, append their verdicts to OUT, and summarise.
@@ -80,14 +67,14 @@ def collect(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
     """
     with report_errors(), open_state(out) as state:
-        prices = prices_of(price_in, price_out)
+        prices = pricing.prices
         run = submitted(state, out)
         gather = partial(_gather, run, every=every if wait else None, listed_within=listed_within)
         has_all = gather()
         while has_all and finish == "batch" and _plan_again(run):
             has_all = gather()
         collected, rows, asked = Collected(), run.rows, list[AnsweredModel]()
-        with previous_verdicts(out, run.judges, resume=True, overwrite=False) as previous:
+        with previous_verdicts(out, run.judges, OutputOptions(resume=True)) as previous:
             outcome = Outcome(Tally(judge.name for judge in run.judges), previous=previous)
             progress = ProgressLine(rows, outcome, prices, out)
             if has_all and finish == "online":
@@ -96,10 +83,7 @@ def collect(  # noqa: PLR0913  one per option
                 judged = run_judges(
                     judges,
                     rows,
-                    concurrency=concurrency,
-                    deadline=deadline,
-                    max_calls=max_calls,
-                    max_tokens=max_tokens,
+                    **asdict(limits),
                     previous=previous,
                     on_outage=progress.show_message,
                 )
@@ -125,9 +109,7 @@ def collect(  # noqa: PLR0913  one per option
                 "verdicts wait for them: run the command again later, or with --wait",
                 status=INCOMPLETE,
             )
-        fail_without_result(rows, outcome)
-        fail_if_stopped(outcome, None)
-        raise typer.Exit(status_of(outcome, 1.0))
+        exit_after_run(rows, outcome, None)
 
 
 def _gather(run: Submitted, *, every: float | None, listed_within: float) -> bool:
@@ -161,6 +143,6 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
 
 def _plan_again(run: Submitted) -> bool:
     """Plan batches of what must be asked again; returns whether there is anything."""
-    with previous_verdicts(run.out, run.judges, resume=True, overwrite=False) as previous:
+    with previous_verdicts(run.out, run.judges, OutputOptions(resume=True)) as previous:
         planned = plan(run.state, run.judges, run.rows, run.providers, answers=run.answers, previous=previous)
     return planned.n_requests > 0

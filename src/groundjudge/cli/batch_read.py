@@ -11,37 +11,17 @@ import typer
 from groundjudge.batches.answers import answers_in, keep_lines, read_line, usage_in
 from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.state import State
-from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
-    EmptyResponseChoice,
-    FieldPaths,
-    FormatChoice,
-    JudgeNames,
-    ModelNames,
-    OverwriteFlag,
-    PanelFlag,
-    PriceIn,
-    PriceOut,
-    RepeatsCount,
-    ResumeFlag,
-    RuleChoice,
-    StructuredChoice,
-    WeightedFlag,
+    JudgeSelection,
+    OutputOptions,
+    PriceOptions,
+    RowOptions,
 )
-from groundjudge.cli.prices import prices_of
-from groundjudge.cli.run_summary import show_run
-from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.cli.submitted import batch_judges, show_batch_usage
-from groundjudge.cli.verdict_output import (
-    check_paths,
-    fail_without_result,
-    previous_verdicts,
-    refuse_parquet,
-    status_of,
-)
-from groundjudge.rubric.rubric import names
+from groundjudge.cli.outputs import check_cases, check_outputs, previous_verdicts, refuse_table
+from groundjudge.cli.run_summary import exit_after_run, show_run
+from groundjudge.cli.screen import open_console, print_text, report_errors
+from groundjudge.cli.submitted import batch_judges, result_lines, show_batch_usage
 from groundjudge.runs.file_run import Rows, write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
@@ -56,24 +36,14 @@ def read(  # noqa: PLR0913  one per option
     cases: Annotated[
         str, typer.Option(metavar="CASES", help="The file of cases that the requests were written from.")
     ],
-    judge: JudgeNames = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    model: ModelNames = None,
-    repeats: RepeatsCount = None,
-    panel: PanelFlag = False,
-    rule: RuleChoice = None,
-    weighted: WeightedFlag = False,
-    structured: StructuredChoice = None,
-    empty_response: EmptyResponseChoice = "error",
+    selection: JudgeSelection,
+    row_options: RowOptions,
     out: Annotated[
         str,
         typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
     ] = STDIO,
-    resume: ResumeFlag = False,
-    overwrite: OverwriteFlag = False,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    output: OutputOptions,
+    pricing: PriceOptions,
 ) -> None:
     """Make verdicts of the results of a batch file, and summarise.
 
@@ -84,27 +54,18 @@ def read(  # noqa: PLR0913  one per option
     Exit status: as for `groundjudge run`.
     """
     with report_errors():
-        prices = prices_of(price_in, price_out)
-        inputs = [("the file of cases", cases), *prompt_files(judge or names())]
-        refuse_parquet(out)
-        if out != STDIO:
-            refuse_to_overwrite("--out", out, [*inputs, *(("a file of results", path) for path in results)])
-        wanted = JudgeSelection(
-            judge,
-            model,
-            panel,
-            repeats,
-            rule,
-            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
-        )
-        judges = batch_judges(wanted)
-        check_paths(cases, out)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
-        rows = Rows(cases, frozenset(), file_format, where)
+        prices = pricing.prices
+        inputs = [("the file of cases", cases), *selection.prompt_files]
+        refuse_table(out)
+        check_outputs([("--out", out)], [*inputs, *(("a file of results", path) for path in results)])
+        judges = batch_judges(selection)
+        check_cases(cases)
+        where = where_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+        rows = Rows(cases, frozenset(), row_options.file_format, where)
         with closing(State("")) as state:
-            n_unreadable = keep_lines(state, lines_of(results))
+            n_unreadable = keep_lines(state, result_lines(results))
             collected = Collected()
-            with previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous:
+            with previous_verdicts(out, judges, output) as previous:
                 outcome = Outcome(Tally(each.name for each in judges), rows.kept_ids, previous)
                 judging = partial(
                     verdicts_in, answers_in(state, read_line), judges, collected=collected, previous=previous
@@ -114,10 +75,7 @@ def read(  # noqa: PLR0913  one per option
             show_run(console, judges, rows, outcome)
             show_batch_usage(console, usage_in(state, read_line), prices)
         if n_unreadable:
-            print_text(console, f"lines that are no results: {n_unreadable:,}")
+            print_text(console, f"lines that are not results: {n_unreadable:,}")
         if collected.n_unanswered:
             print_text(console, f"requests without a result: {collected.n_unanswered:,}")
-        fail_without_result(rows, outcome)
-        if outcome.stopped:
-            fail(f"stopped: {outcome.stopped}", status=INCOMPLETE)
-        raise typer.Exit(status_of(outcome, 1.0) or (INCOMPLETE if n_unreadable else 0))
+        exit_after_run(rows, outcome, None, is_complete=not n_unreadable)

@@ -9,24 +9,22 @@ import typer
 
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
-from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
-    EmptyResponseChoice,
-    FieldPaths,
-    FormatChoice,
-    JudgeNames,
+    JudgeSelection,
     ListedWithin,
-    ModelNames,
-    PanelFlag,
-    RepeatsCount,
-    ResumeFlag,
-    RuleChoice,
-    StructuredChoice,
-    WeightedFlag,
+    OutputOptions,
+    RowOptions,
 )
+from groundjudge.cli.outputs import (
+    check_cases,
+    check_outputs,
+    holds_something,
+    previous_verdicts,
+    refuse_table,
+)
+from groundjudge.cli.run_summary import fail_without_rows
 from groundjudge.cli.screen import fail, report_errors
 from groundjudge.cli.submitted import (
     Submitted,
@@ -39,9 +37,7 @@ from groundjudge.cli.submitted import (
     show_part,
     state_path,
 )
-from groundjudge.cli.verdict_output import check_paths, fail_without_rows, previous_verdicts, refuse_parquet
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.rows import STDIO
 
@@ -55,17 +51,11 @@ def submit(  # noqa: PLR0913  one per option
             metavar="PATH", help="Where the verdicts will go; PATH.batch keeps the state of the run."
         ),
     ],
-    judge: JudgeNames = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    model: ModelNames = None,
-    repeats: RepeatsCount = None,
-    panel: PanelFlag = False,
-    rule: RuleChoice = None,
-    weighted: WeightedFlag = False,
-    structured: StructuredChoice = None,
-    empty_response: EmptyResponseChoice = "error",
-    resume: ResumeFlag = False,
+    selection: JudgeSelection,
+    row_options: RowOptions,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the file --out: ask only for what is missing there.")
+    ] = False,
     listed_within: ListedWithin = LISTED_WITHIN,
 ) -> None:
     """Send the requests of a run to the model's provider as batches; `batch collect` fetches the verdicts.
@@ -80,37 +70,29 @@ def submit(  # noqa: PLR0913  one per option
         refuse_stdin(cases)
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
-        refuse_parquet(out)
-        refuse_to_overwrite("--out", out, [("the file of cases", cases), *prompt_files(judge or names())])
-        check_paths(cases, out)
-        wanted = JudgeSelection(
-            judge,
-            model,
-            panel,
-            repeats,
-            rule,
-            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
-        )
-        judges = batch_judges(wanted)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        refuse_table(out)
+        check_outputs([("--out", out)], [("the file of cases", cases), *selection.prompt_files])
+        check_cases(cases)
+        judges = batch_judges(selection)
+        where = where_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
         providers = providers_of(judges)
-        rows = Rows(cases, frozenset(), file_format, where)
+        rows = Rows(cases, frozenset(), row_options.file_format, where)
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(out, is_new=True) as state:
-            run = Submitted(state, out, judges, cases, file_format, where, providers)
+            run = Submitted(state, out, judges, cases, row_options.file_format, where, providers)
             if state.settings:
                 check_same_run(state, judges)
                 if state.settings["cases"] != str(Path(cases).resolve()):
                     fail(f"{state_path(out)} belongs to {state.settings['cases']}: choose another --out")
-                if (state.settings["where"], state.settings["format"]) != (where, file_format):
+                if (state.settings["where"], state.settings["format"]) != (where, row_options.file_format):
                     fail(f"{state_path(out)} belongs to another --map or --format: choose another --out")
                 typer.echo(f"groundjudge: {state_path(out)} holds this run: continuing it", err=True)
             else:
-                settings = settings_of(wanted, judges, cases, file_format, where)
-                if Path(out).is_file() and Path(out).stat().st_size and not resume:
+                settings = settings_of(selection, judges, cases, row_options.file_format, where)
+                if holds_something(out) and not resume:
                     fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-                with previous_verdicts(out, judges, resume=resume, overwrite=False) as previous:
+                with previous_verdicts(out, judges, OutputOptions(resume=resume)) as previous:
                     planned = plan(state, judges, run.rows, providers, previous=previous, settings=settings)
                 typer.echo(
                     f"groundjudge: requests {planned.n_requests:,}, batches {planned.n_parts:,}, "

@@ -12,26 +12,16 @@ import typer
 
 from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL
-from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     CasesFile,
-    EmptyResponseChoice,
-    FieldPaths,
-    FormatChoice,
-    JudgeNames,
-    ModelNames,
-    OverwriteFlag,
-    PanelFlag,
-    RepeatsCount,
-    StructuredChoice,
-    WeightedFlag,
+    JudgeSelection,
+    RowOptions,
 )
+from groundjudge.cli.outputs import check_outputs, holds_something, refuse_table
+from groundjudge.cli.run_summary import fail_without_rows
 from groundjudge.cli.screen import fail, report_errors
-from groundjudge.cli.submitted import batch_judges
-from groundjudge.cli.verdict_output import check_folder, fail_without_rows, refuse_parquet
-from groundjudge.rubric.rubric import names
+from groundjudge.cli.submitted import batch_judges, result_lines
 from groundjudge.runs.file_run import Rows
 from groundjudge.runs.rows import STDIO
 
@@ -42,15 +32,8 @@ def write(  # noqa: PLR0913  one per option
     out: Annotated[
         str, typer.Option(metavar="PATH", help='Write the requests here, one per line; "-" is stdout.')
     ],
-    judge: JudgeNames = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    model: ModelNames = None,
-    repeats: RepeatsCount = None,
-    panel: PanelFlag = False,
-    weighted: WeightedFlag = False,
-    structured: StructuredChoice = None,
-    empty_response: EmptyResponseChoice = "error",
+    selection: JudgeSelection,
+    row_options: RowOptions,
     answered: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +42,9 @@ def write(  # noqa: PLR0913  one per option
         ),
     ] = None,
     url: Annotated[str, typer.Option(metavar="PATH", help="The `url` of every line.")] = URL,
-    overwrite: OverwriteFlag = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
+    ] = False,
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
@@ -70,25 +55,16 @@ def write(  # noqa: PLR0913  one per option
     second file with --answered results.jsonl.
     """
     with report_errors():
-        wanted = JudgeSelection(
-            judge,
-            model,
-            panel,
-            repeats,
-            options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
-        )
-        judges = batch_judges(wanted)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        judges = batch_judges(selection)
+        where = where_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
         results = [("a file of results", path) for path in answered or ()]
-        inputs = [("the file of cases", cases), *prompt_files(judge or names()), *results]
-        if out != STDIO:
-            refuse_to_overwrite("--out", out, inputs)
-        refuse_parquet(out)
-        check_folder(out)
-        if out != STDIO and Path(out).is_file() and Path(out).stat().st_size and not overwrite:
+        inputs = [("the file of cases", cases), *selection.prompt_files, *results]
+        check_outputs([("--out", out)], inputs)
+        refuse_table(out)
+        if holds_something(out) and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
-        rows = Rows(cases, frozenset(), file_format, where)
-        lines = request_lines(judges, rows, answered=lines_of(answered or ()), url=url)
+        rows = Rows(cases, frozenset(), row_options.file_format, where)
+        lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
         n_requests = 0

@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.labels import LabelError, read_labels
+from groundjudge.analysis.labels import LabelError
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
-from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
-from groundjudge.cli.options import (
-    GroupKey,
-    JudgeFilter,
-    LabelKey,
-    LabelsFile,
-    LabelThreshold,
-    Seed,
-    VerdictsFile,
-)
+from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures
+from groundjudge.cli.options import JudgeFilter, LabelOptions, LabelsFile, Seed, VerdictsFile
+from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
-from groundjudge.cli.verdicts import exit_after, load_verdicts, mixed_signatures
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
     from rich.console import Console
@@ -44,11 +35,8 @@ def calibrate(  # noqa: PLR0913  one per option
     verdicts: VerdictsFile,
     *,
     labels: LabelsFile,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
+    label_options: LabelOptions,
     judge: JudgeFilter = None,
-    judge_file: JudgeFile = None,
     by: Annotated[
         str, typer.Option(metavar="FIGURE", help=f"The figure to maximise: {', '.join(CRITERIA)}.")
     ] = "balanced-accuracy",
@@ -75,15 +63,14 @@ def calibrate(  # noqa: PLR0913  one per option
         if by not in CRITERIA:
             fail(f"--by can be {', '.join(CRITERIA)}, not {by}")
         inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
-        refuse_to_overwrite("--out", out, inputs)
-        people = in_words_of(read_labels(labels, label, group), judge_file)
+        check_outputs([("--out", out)], inputs)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge)
+        joined = join_labels(file, labels, label_options, judge)
         fit = partial(
             calibration.calibrate,
             by=CRITERIA[by],
             folds=folds,
-            label_threshold=label_threshold,
+            label_threshold=label_options.label_threshold,
             seed=seed,
         )
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from groundjudge.analysis.labels import Labels, read_labels
+from groundjudge.analysis.labels import Labels
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -16,18 +16,16 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, in_words_of
-from groundjudge.cli.options import (
-    GroupKey,
-    LabelKey,
-    LabelThreshold,
-    OptionalLabelsFile,
-    Seed,
-    Threshold,
+from groundjudge.cli.measured import (
+    VerdictFile,
+    exit_after,
+    load_labels,
+    load_verdicts,
+    signatures_of,
+    thresholds_for,
 )
+from groundjudge.cli.options import LabelOptions, OptionalLabelsFile, Seed, Threshold
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts, signatures_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
@@ -57,11 +55,8 @@ def compare(  # noqa: PLR0913  one per option
             help="Only this judge; given twice: the judge in the first file and the one in the second.",
         ),
     ] = None,
-    judge_file: JudgeFile = None,
     labels: OptionalLabelsFile = None,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
+    label_options: LabelOptions,
     threshold: Threshold = None,
     seed: Seed = 0,
 ) -> None:
@@ -70,17 +65,17 @@ def compare(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        people = in_words_of(read_labels(labels, label, group), judge_file) if labels else None
+        people = load_labels(labels, label_options) if labels else None
         files = load_verdicts(first), load_verdicts(second)
         pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
-        found = [_compared(pair, people, threshold, label_threshold, seed) for pair in pairs]
+        found = [_compared(pair, people, threshold, label_options.label_threshold, seed) for pair in pairs]
         if not any(one.n for one, _ in found):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     console = open_console()
     for (one, _), sides in zip(found, pairs, strict=True):
         _show(console, one, sides)
     print_notes(console, dict.fromkeys(warning for _, warnings in found for warning in warnings))
-    print_interval_note(console, group)
+    print_interval_note(console, label_options.group)
     exit_after(console, *files)
 
 
@@ -89,9 +84,6 @@ def _judge_pairs(files: tuple[VerdictFile, VerdictFile], wanted: Sequence[str]) 
     if len(wanted) > 2:  # noqa: PLR2004  one for each file
         fail("--judge can be given at most twice: once for each file")
     pairs = [(wanted[0], wanted[-1])] if wanted else _matching(files[0].judges, files[1].judges)
-    for pair in pairs:
-        for file, name in zip(files, pair, strict=True):
-            file.require_judge(name)
     if not pairs:
         fail("the files have no judge in common: give --judge twice, once for each file")
     return pairs

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,35 +12,24 @@ from typing import Annotated
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.estimates import show_estimates
-from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of
+from groundjudge.cli.estimate import show_estimates
+from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
     MODELS,
     CacheFile,
-    Concurrency,
-    Deadline,
-    FieldPaths,
-    FormatChoice,
-    MaxCalls,
-    MaxTokens,
-    OverwriteFlag,
-    PriceIn,
-    PriceOut,
+    JudgeSelection,
+    OutputOptions,
+    PriceOptions,
+    RowOptions,
+    RunLimits,
     judge_names,
 )
-from groundjudge.cli.prices import prices_of
+from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_reused, show_usage
+from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.cli.verdict_output import (
-    fail_if_stopped,
-    previous_verdicts,
-    refuse_parquet,
-    report_connection,
-)
 from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
@@ -70,8 +59,7 @@ def probe(  # noqa: PLR0913  one per option
             help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
         ),
     ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
+    row_options: RowOptions,
     without: Annotated[
         list[str] | None, typer.Option(metavar="EDIT", help="Leave out this edit; repeatable.")
     ] = None,
@@ -101,16 +89,9 @@ def probe(  # noqa: PLR0913  one per option
         tuple[str, str] | None,
         typer.Option(metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."),
     ] = None,
-    concurrency: Concurrency = 16,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the file --out: judge only what is missing.")
-    ] = False,
-    overwrite: OverwriteFlag = False,
-    deadline: Deadline = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    output: OutputOptions,
+    limits: RunLimits,
+    pricing: PriceOptions,
     cache: CacheFile = None,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
@@ -127,28 +108,30 @@ def probe(  # noqa: PLR0913  one per option
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        prices = prices_of(price_in, price_out)
+        prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = read_rows(cases, file_format, where_of(paths, [rubric])) if cases else None
+        rows = (
+            read_rows(cases, row_options.file_format, where_of(row_options.paths, [rubric]))
+            if cases
+            else None
+        )
         planned = plan_of(rubric, rows, without or ())
         to_judge = PlannedCases(cases_to_judge(planned.trials))
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
-        _check_outputs({"--out": out, "--card": card, "--cache": cache}, judge, cases)
-        refuse_parquet(out)
-        wanted = JudgeSelection([judge], [model] if model else None)
-        (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
-        with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:
+        selection = JudgeSelection([judge], [model] if model else None)
+        outputs = [("--out", out), ("--card", card), ("--cache", cache)]
+        check_outputs(outputs, [("the file of cases", cases), *selection.prompt_files])
+        refuse_table(out)
+        (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
+        with previous_verdicts(out or STDIO, [loaded], output) as previous:
             outcome = Outcome(Tally([loaded.name]), previous=previous)
             progress = ProgressLine(to_judge, outcome, prices, out)
             judged = run_judge(
                 asked_twice(loaded),
                 to_judge,
-                concurrency=concurrency,
-                deadline=deadline,
-                max_calls=max_calls,
-                max_tokens=max_tokens,
+                **asdict(limits),
                 previous=previous,
                 on_outage=progress.show_message,
             )
@@ -213,20 +196,3 @@ def _kept(judged: Generator[Verdict, None, None], verdicts: list[Verdict]) -> Ge
         for verdict in judged:
             verdicts.append(verdict)
             yield verdict
-
-
-def _check_outputs(outputs: Mapping[str, str | None], judge: str, cases: str | None) -> None:
-    """Make sure that no output overwrites an input or another output, and that its folder exists."""
-    inputs = [("the file of cases", cases), *prompt_files([judge])]
-    given = {option: path for option, path in outputs.items() if path is not None and path != STDIO}
-    for option, path in given.items():
-        refuse_to_overwrite(option, path, inputs)
-        if not Path(path).parent.is_dir():
-            fail(f"{option} {path}: the folder {Path(path).parent} does not exist")
-        same = next((other for other in given if other != option and _same(given[other], path)), None)
-        if same:
-            fail(f"{option} {path} is the file {same}: choose another file")
-
-
-def _same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()

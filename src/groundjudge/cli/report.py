@@ -10,26 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
+from groundjudge.analysis.labels import LabelError, Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case
 from groundjudge.cli.figures import print_notes
-from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import JudgeFile, in_words_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import (
-    FieldPaths,
-    FormatChoice,
-    GroupKey,
-    LabelKey,
-    LabelThreshold,
-    OptionalLabelsFile,
-    Threshold,
-    VerdictsFile,
-)
+from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
+from groundjudge.cli.options import LabelOptions, OptionalLabelsFile, RowOptions, Threshold, VerdictsFile
+from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
 from groundjudge.errors import CaseError
 from groundjudge.probe.compared import read_card
 from groundjudge.runs.rows import FileRow, read_rows
@@ -51,13 +40,9 @@ def report(  # noqa: PLR0913  one per option
         str | None,
         typer.Option(metavar="FILE", help="The file of cases, to show them beside their verdicts."),
     ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
+    row_options: RowOptions,
     labels: OptionalLabelsFile = None,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
-    judge_file: JudgeFile = None,
+    label_options: LabelOptions,
     threshold: Threshold = None,
     probe: Annotated[
         str | None, typer.Option(metavar="CARD", help="Show the figures of a card written by `probe --card`.")
@@ -80,19 +65,18 @@ def report(  # noqa: PLR0913  one per option
             ("the file of thresholds", threshold),
             ("the card of the probe", probe),
         )
-        refuse_to_overwrite("--out", str(out), inputs)
+        check_outputs([("--out", str(out))], inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", file_format, where_of(paths))
+        rows = partial(read_rows, cases or "", row_options.file_format, where_of(row_options.paths))
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:
-            people = in_words_of(read_labels(labels, label, group), judge_file)
+            people = load_labels(labels, label_options)
         elif cases:
-            read = partial(read_labels, cases, label, group)
-            people, label_notes = _labels_of_cases(lambda: in_words_of(read(rows()), judge_file), file)
+            people, label_notes = _labels_of_cases(lambda: load_labels(cases, label_options, rows()), file)
         shown, unreadable = _cases(cases, rows()) if cases else ([], [])
         agreements, warnings = _agreements(
-            file, people, threshold, label_threshold, required=labels is not None
+            file, people, threshold, label_options.label_threshold, required=labels is not None
         )
         html = page(
             file.verdicts,

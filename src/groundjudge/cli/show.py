@@ -1,20 +1,21 @@
-"""`groundjudge show`: what a judge sends to a model for a case."""
+"""What there is to try: `groundjudge judges`, `groundjudge show` and `groundjudge examples`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from groundjudge.case.case import Case
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import FieldPaths, FormatChoice, judge_names
-from groundjudge.cli.screen import fail, printable, report_errors
+from groundjudge.cli.options import RowOptions, judge_names
+from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import load_rubric
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of, id_of
 
@@ -37,6 +38,33 @@ EXAMPLE = Case(
 )
 """A case with every field, so that any built-in judge can be shown."""
 
+CASES = Path(__file__).with_name("cases.jsonl")
+
+
+def judges(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Judges' names or prompt files. Default: all built-in judges.",
+            autocompletion=judge_names,
+        ),
+    ] = None,
+) -> None:
+    """List judges with their scales and inputs."""
+    with report_errors():
+        rubrics = [load_rubric(each) for each in name or names()]
+    console = open_console()
+    for rubric in rubrics:
+        print_text(console, rubric.name, style="bold")
+        for line in (f"scale: {rubric.scale}", f"inputs: {_inputs(rubric)}", rubric.prompt.description):
+            print_text(console, line, margin=2)
+
+
+def examples() -> None:
+    """Print 40 labelled cases for `groundjudge run`, as JSON Lines."""
+    typer.echo(CASES.read_bytes(), nl=False)
+
 
 def show(
     name: Annotated[
@@ -50,8 +78,7 @@ def show(
     case: Annotated[
         str | None, typer.Option(metavar="ID", help="The case's id in that file. Default: the first case.")
     ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
+    row_options: RowOptions,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
@@ -60,11 +87,12 @@ def show(
     with report_errors():
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
-        if cases is None and (file_format or paths):
+        if cases is None and row_options != RowOptions():
             fail("--format and --map need --cases FILE, the file that they are about")
         rubric = load_rubric(name)
-        where = where_of(paths, [rubric])
-        shown = EXAMPLE if cases is None else _case_in(cases, case, read_rows(cases, file_format, where))
+        where = where_of(row_options.paths, [rubric])
+        rows = read_rows(cases or "", row_options.file_format, where)
+        shown = EXAMPLE if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)
     for message in request.messages:
         content = message["content"]
@@ -81,3 +109,10 @@ def _case_in(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
         fail(f"{path} has no case" if case_id is None else f"{path} has no case with the id {case_id!r}")
     number, row = found
     return case_of(row, number)
+
+
+def _inputs(rubric: Rubric) -> str:
+    notes = {(True, False): "", (True, True): " (may be empty)"}
+    return ", ".join(
+        each.name + notes.get((each.required, each.may_be_empty), " (optional)") for each in rubric.inputs
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +16,8 @@ from groundjudge.batches.asking import Answers, with_all_votes
 from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
-from groundjudge.cli.judging import JudgeSelection, judges_of
+from groundjudge.cli.judging import judges_of
+from groundjudge.cli.options import JudgeSelection
 from groundjudge.cli.screen import fail, print_text, printable
 from groundjudge.judging.panel import AnyJudge, models_of
 from groundjudge.models.lookup import as_model
@@ -73,9 +74,9 @@ class Submitted:
         return self.providers[model].read(line)
 
 
-def batch_judges(wanted: JudgeSelection) -> tuple[AnyJudge, ...]:
+def batch_judges(selection: JudgeSelection) -> tuple[AnyJudge, ...]:
     """The judges that the options ask for; panels ask for all votes at once."""
-    return tuple(map(with_all_votes, judges_of(wanted, as_model)))
+    return tuple(map(with_all_votes, judges_of(selection, as_model)))
 
 
 def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
@@ -90,7 +91,7 @@ def providers_of(judges: Iterable[AnyJudge]) -> dict[str, Provider]:
 
 
 def settings_of(
-    wanted: JudgeSelection,
+    selection: JudgeSelection,
     judges: Sequence[AnyJudge],
     cases: str,
     file_format: FileFormat | None,
@@ -102,7 +103,7 @@ def settings_of(
         "cases": str(Path(cases).resolve()),
         "format": file_format,
         "where": dict(where),
-        "wanted": {**asdict(wanted), "judges": [*map(_absolute, wanted.names)]},
+        "wanted": {**asdict(selection), "judge": [*map(_absolute, selection.names)]},
         "identities": _identities(judges),
         "endpoints": _endpoints(judges),
     }
@@ -184,6 +185,13 @@ def refuse_stdin(cases: str) -> None:
     """Exit if the cases come from stdin or a pipe, which cannot be read a second time."""
     if cases == STDIO or (Path(cases).exists() and not is_kept(cases)):
         fail(f"{cases}: a submitted run reads its cases several times: pass a file")
+
+
+def result_lines(paths: Iterable[str]) -> Iterator[str]:
+    """The lines of several files of results; only a line feed ends a line."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from lines
 
 
 def show_batch_usage(

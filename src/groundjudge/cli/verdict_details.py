@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from groundjudge.case.case import Document
-from groundjudge.cli.screen import as_options, print_text
+from groundjudge.cli.run_summary import ROW_PARAMETER
+from groundjudge.cli.screen import in_options, print_text
 from groundjudge.verdict import Evidence, Part, Verdict, Vote
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
@@ -31,7 +32,7 @@ def _fields(verdict: Verdict) -> Iterator[tuple[str, object]]:
     """What is known of the verdict as a whole."""
     yield "status", verdict.status.replace("_", " ")
     if verdict.error:
-        yield "error", f"{verdict.error.code}: {as_options(verdict.error.message)}"
+        yield "error", f"{verdict.error.code}: {in_options(verdict.error.message, ROW_PARAMETER)}"
     if verdict.score is not None:
         yield "score", f"{verdict.score:.4g}, {'passed' if verdict.passed else 'not passed'}"
     if verdict.value is not None:
@@ -67,7 +68,7 @@ def _voter(vote: Vote) -> str:
 def _vote(vote: Vote) -> Iterator[str]:
     """What a vote says."""
     if vote.error:
-        yield f"error {vote.error.code}: {as_options(vote.error.message)}"
+        yield f"error {vote.error.code}: {in_options(vote.error.message, ROW_PARAMETER)}"
         return
     yield "not applicable" if vote.score is None else f"score {vote.score:.4g}"
     if vote.label:

@@ -30,14 +30,14 @@ NO_COMPLETION = "the response is not a chat completion"
 NO_REASON = "the endpoint gives no reason"
 
 REMEDIES = {
-    "timeout": "raise timeout= if the endpoint needs longer",
-    "connection": "check that the endpoint is up and that OPENAI_BASE_URL or base_url= points to it",
+    "timeout": "raise the timeout of the model if the endpoint needs longer",
+    "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
     "rate_limited": "send fewer requests at a time",
-    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
-    "auth": "check that the key in OPENAI_API_KEY or api_key= belongs to OPENAI_BASE_URL or base_url=",
-    "bad_request": "check the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
-    "not_found": "check the model's name, and that OPENAI_BASE_URL or base_url= points to its endpoint",
-    "server": "the fault lies with the endpoint in OPENAI_BASE_URL or base_url=",
+    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY, or was passed",
+    "auth": "check that key and URL belong together: OPENAI_API_KEY and OPENAI_BASE_URL, or as passed",
+    "bad_request": "check the model's name, its parameters, and the URL: OPENAI_BASE_URL, or as passed",
+    "not_found": "check the model's name, and that the URL is its endpoint's: OPENAI_BASE_URL, or as passed",
+    "server": "the fault lies with the endpoint at OPENAI_BASE_URL, or at the URL passed",
 }
 """What the user can do about an error, by its code."""
 

@@ -277,8 +277,8 @@ class OpenAIModel:
         key = self._api_key or os.environ.get("OPENAI_API_KEY") or (url and NO_KEY)
         if not key:
             message = (
-                f"no endpoint for {self.name}: set OPENAI_API_KEY or pass api_key= to use OpenAI, "
-                "set OPENAI_BASE_URL or pass base_url= to use another endpoint, or pass client="
+                f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
+                "set OPENAI_BASE_URL to use another endpoint, or in Python pass a client, a URL or a key"
             )
             raise ModelError("no_endpoint", message, self.name)
         try:
@@ -286,7 +286,7 @@ class OpenAIModel:
         except Exception as error:
             message = (
                 f"cannot build a client for {self.name} at {url or OPENAI} "
-                f"(check OPENAI_BASE_URL or base_url=): {error}"
+                f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
             raise ModelError("no_endpoint", message, self.name) from error
 
@@ -313,7 +313,7 @@ def _checked(name: str, client: object, endpoint: str | None) -> Client | None:
     if not can_create:
         raise ModelError("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
     if endpoint:
-        message = "a client has its own endpoint and key: pass either client= or base_url= and api_key="
+        message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"
         raise ModelError("unknown_model", message, name)
     return cast("Client", client)
 

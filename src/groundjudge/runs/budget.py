@@ -47,7 +47,7 @@ class Budget:
         await self._left.acquire()
         if self.is_spent:
             self._left.release()  # the next waiter must find out too
-            raise ModelError("budget", self._limit_reached())
+            raise self._limit_reached()
 
     def settle(self, calls: int, tokens: int) -> None:
         """Record what a reserved call used.
@@ -61,7 +61,9 @@ class Budget:
         if not calls or self.is_spent:
             self._left.release()
 
-    def _limit_reached(self) -> str:
+    def _limit_reached(self) -> ModelError:
         if self.calls >= self.max_calls:
-            return f"{self.calls} calls were made, and max_calls allows {self.max_calls}"
-        return f"{self.tokens} tokens were spent, and max_tokens allows {self.max_tokens}"
+            message = f"{self.calls} calls were made, and `max_calls` allows {self.max_calls}"
+            return ModelError("budget", message, "max_calls")
+        message = f"{self.tokens} tokens were spent, and `max_tokens` allows {self.max_tokens}"
+        return ModelError("budget", message, "max_tokens")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from groundjudge.case.case import ALIASES, RESERVED, Case, Document
 from groundjudge.case.mapped import Where
-from groundjudge.errors import CaseError, ModelError
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
@@ -134,9 +134,9 @@ def write_verdicts(
                     outcome.add(verdict)
                     advance()
             except ModelError as error:
-                outcome.stopped = error.message
+                outcome.stopped = error
             except KeyboardInterrupt:
-                outcome.stopped = "interrupted"
+                outcome.stopped = GroundjudgeError("interrupted", "interrupted")
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
