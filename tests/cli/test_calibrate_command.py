@@ -44,7 +44,6 @@ def test_calibrate_goes_on_without_judges_that_have_too_few_labels(command: Invo
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("v.jsonl --labels l.jsonl --by recall", "--by can be balanced-accuracy"),
         (
             "v.jsonl --labels l.jsonl --judge two",
             "v.jsonl has no verdict by the judge 'two': --judge can be one",

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, TypeAlias
 
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
@@ -18,7 +16,7 @@ from groundjudge.cli.figures import (
     with_interval,
 )
 from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures, thresholds_for
-from groundjudge.cli.options import JudgeFilter, LabelOptions, LabelsFile, Seed, Threshold, VerdictsFile
+from groundjudge.cli.options import JUDGES, LABELS, SEED, THRESHOLD, VERDICTS, LabelOptions, option
 from groundjudge.cli.screen import open_console, print_text, report_errors
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
@@ -54,16 +52,14 @@ MAX_REASON = 300
 
 
 def agree(  # noqa: PLR0913  one per option
-    verdicts: VerdictsFile,
+    verdicts: str = VERDICTS,
     *,
-    labels: LabelsFile,
+    labels: str = LABELS,
     label_options: LabelOptions,
-    judge: JudgeFilter = None,
-    threshold: Threshold = None,
-    worst: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many disagreements to show for each judge.")
-    ] = 3,
-    seed: Seed = 0,
+    judge: list[str] | None = JUDGES,
+    threshold: str | None = THRESHOLD,
+    worst: int = option("How many disagreements to show for each judge.", default=3, metavar="N", min=0),
+    seed: int = SEED,
 ) -> None:
     """Measure how far judges agree with people's labels.
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, TypeAlias
 
 from groundjudge.analysis.labels import Labels
 from groundjudge.cli.figures import (
@@ -24,7 +22,7 @@ from groundjudge.cli.measured import (
     signatures_of,
     thresholds_for,
 )
-from groundjudge.cli.options import LabelOptions, OptionalLabelsFile, Seed, Threshold
+from groundjudge.cli.options import OPTIONAL_LABELS, SEED, THRESHOLD, LabelOptions, argument, option
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
 from groundjudge.verdict import Verdict
 
@@ -40,25 +38,18 @@ Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
 
 
 def compare(  # noqa: PLR0913  one per option
-    first: Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")],
-    second: Annotated[
-        str,
-        typer.Argument(
-            metavar="SECOND", help="Another one on the same cases, or the same file and --judge twice."
-        ),
-    ],
+    first: str = argument("A file of verdicts.", metavar="FIRST"),
+    second: str = argument(
+        "Another one on the same cases, or the same file and --judge twice.", metavar="SECOND"
+    ),
     *,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this judge; given twice: the judge in the first file and the one in the second.",
-        ),
-    ] = None,
-    labels: OptionalLabelsFile = None,
+    judge: list[str] | None = option(
+        "Only this judge; given twice: the judge in the first file and the one in the second.", metavar="NAME"
+    ),
+    labels: str | None = OPTIONAL_LABELS,
     label_options: LabelOptions,
-    threshold: Threshold = None,
-    seed: Seed = 0,
+    threshold: str | None = THRESHOLD,
+    seed: int = SEED,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 

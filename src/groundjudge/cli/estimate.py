@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
-
-import typer
 
 from groundjudge.batches.asking import with_all_votes
 from groundjudge.cli.judging import judges_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import CasesFile, JudgeSelection, PriceOptions, RowOptions, StopChoice
+from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import open_console, print_text, report_errors, table_of
 from groundjudge.errors import ModelError
+from groundjudge.judging.panel import Stop
 from groundjudge.models.function import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
@@ -26,16 +24,13 @@ COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion t
 
 
 def estimate(  # noqa: PLR0913  one per option
-    cases: CasesFile,
+    cases: str = CASES,
     *,
     selection: JudgeSelection,
-    stop: StopChoice = None,
+    stop: Stop | None = STOP,
     row_options: RowOptions,
     pricing: PriceOptions,
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="In batches: at half price, with all votes asked for."),
-    ] = False,
+    batch: bool = option("In batches: at half price, with all votes asked for.", "--batch", default=False),
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 

@@ -1,17 +1,16 @@
-"""Arguments and options that several commands share: alone, or as a group in a dataclass."""
+"""How commands declare their options, and the options that several of them share: alone, or as groups."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from groundjudge.cli.screen import fail
-from groundjudge.judging.panel import Stop
 from groundjudge.judging.votes import Rule
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import names
@@ -26,37 +25,57 @@ MODELS = (
 )
 
 
-def command_of(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as Typer reads it: each parameter that is a group becomes the options of that group.
+def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401  of any type
+    """An option, as the default of a command's parameter or of a group's field.
 
     Args:
-        function: the command; a group is a parameter whose type is a dataclass with an option in each field.
+        text: its help.
+        flags: its names, if they are not derived from the parameter's.
+        default: what it is if it is not given; `...`: it must be.
+        more: as for `typer.Option`.
+    """
+    return field(default=default, metadata={"declared": typer.Option(*flags, help=text, **more)})
+
+
+def argument(text: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: ANN401  of any type
+    """An argument, as the default of a command's parameter; see `option`."""
+    return field(default=default, metadata={"declared": typer.Argument(help=text, **more)})
+
+
+def command_of(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer reads it: with what `option` declared, and without groups.
+
+    Args:
+        function: the command. A parameter whose type is a dataclass stands for the options in its fields.
     """
     hints = get_type_hints(function, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    options: list[Parameter] = []
+    parameters: list[Parameter] = []
     for name, parameter in signature(function).parameters.items():
-        if name in groups:
-            options.extend(_options_in(groups[name]))
-        else:
-            options.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+        parameters += (
+            _options_in(groups[name]) if name in groups else [_read(name, hints[name], parameter.default)]
+        )
 
     @wraps(function)
     def command(**given: Any) -> None:  # noqa: ANN401  what the options hold
         for name, group in groups.items():
-            given[name] = group(**{option.name: given.pop(option.name) for option in _options_in(group)})
+            given[name] = group(**{each.name: given.pop(each.name) for each in _options_in(group)})
         function(**given)
 
-    command.__dict__["__signature__"] = Signature(options)  # what `inspect`, and with it Typer, looks at
+    command.__dict__["__signature__"] = Signature(parameters)  # what `inspect`, and with it Typer, looks at
     return command
 
 
 def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(group)
-    ]
+    hints = get_type_hints(group)
+    return [_read(each.name, hints[each.name], each) for each in fields(group)]
+
+
+def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
+    if isinstance(default, Field):
+        hint, default = Annotated[hint, default.metadata["declared"]], default.default
+    default = Parameter.empty if default is ... else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def judge_names(incomplete: str) -> list[str]:
@@ -76,53 +95,34 @@ class JudgeSelection:
         rule: how the scores of the votes become one; None: the default.
     """
 
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
-            autocompletion=judge_names,
-        ),
-    ] = None
-    model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS}."),
-    ] = None
-    repeats: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=2, help="Ask each judge for up to N votes; the majority decides."),
-    ] = None
-    panel: Annotated[
-        bool,
-        typer.Option(
-            "--panel",
-            help="Let several --model vote, for each judge; with one --model, let several --judge vote.",
-        ),
-    ] = False
-    rule: Annotated[
-        Rule | None, typer.Option(help="How the scores of the votes become one. Default: mean.")
-    ] = None
-    weighted: Annotated[
-        bool,
-        typer.Option(
-            "--weighted",
-            help="Score the mean over the probabilities of the values; the endpoint must return logprobs.",
-        ),
-    ] = False
-    structured: Annotated[
-        Structured | None,
-        typer.Option(
-            help="When to send the schema of a JSON format: after an unreadable reply, which is the default, "
-            "always, or never.",
-        ),
-    ] = None
-    empty_response: Annotated[
-        EmptyResponse,
-        typer.Option(
-            help="What becomes of a row whose response is missing or blank: an error, left out, or the "
-            "score 0.",
-        ),
-    ] = "error"
+    judge: list[str] | None = option(
+        "A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+        metavar="NAME",
+        autocompletion=judge_names,
+    )
+    model: list[str] | None = option(f"The model; with --panel repeatable: {MODELS}.", metavar="MODEL")
+    repeats: int | None = option(
+        "Ask each judge for up to N votes; the majority decides.", metavar="N", min=2
+    )
+    panel: bool = option(
+        "Let several --model vote, for each judge; with one --model, let several --judge vote.",
+        "--panel",
+        default=False,
+    )
+    rule: Rule | None = option("How the scores of the votes become one. Default: mean.")
+    weighted: bool = option(
+        "Score the mean over the probabilities of the values; the endpoint must return logprobs.",
+        "--weighted",
+        default=False,
+    )
+    structured: Structured | None = option(
+        "When to send the schema of a JSON format: after an unreadable reply, which is the default, always, "
+        "or never."
+    )
+    empty_response: EmptyResponse = option(
+        "What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
+        default="error",
+    )
 
     @property
     def names(self) -> list[str]:
@@ -137,77 +137,54 @@ class JudgeSelection:
     @property
     def rubric_options(self) -> RubricOptions:
         """The options of every rubric; what was not given is left to the rubric."""
-        return {
-            "weighted": self.weighted or None,
-            "structured": self.structured,
-            "empty_response": self.empty_response,
-        }
+        weighted = self.weighted or None
+        return {"weighted": weighted, "structured": self.structured, "empty_response": self.empty_response}
 
 
 @dataclass(frozen=True)
 class RowOptions:
     """How the rows of a file of cases are read."""
 
-    file_format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format", help="The format of the file of cases. Default: by its suffix; of stdin: jsonl."
-        ),
-    ] = None
-    paths: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="FIELD=PATH",
-            help="Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
-        ),
-    ] = None
+    file_format: FileFormat | None = option(
+        "The format of the file of cases. Default: by its suffix; of stdin: jsonl.", "--format"
+    )
+    paths: list[str] | None = option(
+        "Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
+        "--map",
+        metavar="FIELD=PATH",
+    )
 
 
 @dataclass(frozen=True)
 class OutputOptions:
     """What becomes of an --out that exists; neither: it is an error."""
 
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Continue the file --out: judge only missing rows and rows with an error."
-        ),
-    ] = False
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")] = (
-        False
+    resume: bool = option(
+        "Continue the file --out: judge only missing rows and rows with an error.",
+        "--resume",
+        default=False,
     )
+    overwrite: bool = option("Replace the file --out if it exists.", "--overwrite", default=False)
 
 
 @dataclass(frozen=True)
 class RunLimits:
     """How many requests are in flight, and when a run ends early; the names are those of `run`."""
 
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")] = 16
-    deadline: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."
-        ),
-    ] = None
-    max_calls: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
-    ] = None
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
-    ] = None
+    concurrency: int = option("Most requests in flight.", default=16, metavar="N", min=1)
+    deadline: float | None = option(
+        "Time limit per verdict, with all retries and waits.", metavar="SECONDS", min=0.001
+    )
+    max_calls: int | None = option("Stop after this many model calls.", metavar="N", min=1)
+    max_tokens: int | None = option("Stop once this many tokens are spent.", metavar="N", min=1)
 
 
 @dataclass(frozen=True)
 class PriceOptions:
     """Token prices, in any currency."""
 
-    price_in: Annotated[
-        float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million prompt tokens.")
-    ] = None
-    price_out: Annotated[
-        float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million completion tokens.")
-    ] = None
+    price_in: float | None = option("Price of a million prompt tokens.", metavar="PRICE", min=0)
+    price_out: float | None = option("Price of a million completion tokens.", metavar="PRICE", min=0)
 
     @property
     def prices(self) -> Prices | None:
@@ -223,84 +200,37 @@ class PriceOptions:
 class LabelOptions:
     """How people's labels are read, and what they mean."""
 
-    label: Annotated[
-        str,
-        typer.Option(
-            metavar="KEY",
-            help="The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
-        ),
-    ] = "label"
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            help="The key shared by rows that are not independent, such as several passages of one claim.",
-        ),
-    ] = None
-    label_threshold: Annotated[
-        float | None, typer.Option(metavar="GRADE", help="The lowest grade that means grounded.")
-    ] = None
-    judge_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="The judge's prompt file, where people use labels that no verdict has."
-        ),
-    ] = None
+    label: str = option(
+        "The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
+        default="label",
+        metavar="KEY",
+    )
+    group: str | None = option(
+        "The key shared by rows that are not independent, such as several passages of one claim.",
+        metavar="KEY",
+    )
+    label_threshold: float | None = option("The lowest grade that means grounded.", metavar="GRADE")
+    judge_file: str | None = option(
+        "The judge's prompt file, where people use labels that no verdict has.", metavar="FILE"
+    )
 
 
-CasesFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="CASES",
-        help='A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.',
-    ),
-]
-VerdictsFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="VERDICTS", help='A file written by `groundjudge run`; "-" reads stdin.'),
-]
-StopChoice: TypeAlias = Annotated[
-    Stop | None,
-    typer.Option(
-        help="When to stop asking for votes: once the majority is decided, which is the default, or never, "
-        "which makes the mean score more precise.",
-    ),
-]
-CacheFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
-]
-JudgeFilter: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        metavar="NAME",
-        help="Only this judge; repeatable. Default: all.",
-        autocompletion=judge_names,
-    ),
-]
-_LABELS = typer.Option(
-    metavar="FILE", help="A file with id and label in every row; the file of cases can be that file."
+CASES = argument(
+    'A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.', metavar="CASES"
 )
-LabelsFile: TypeAlias = Annotated[str, _LABELS]
-OptionalLabelsFile: TypeAlias = Annotated[str | None, _LABELS]
-Threshold: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SCORE|FILE",
-        help="The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
-    ),
-]
-Seed: TypeAlias = Annotated[int, typer.Option(metavar="N", help="Seed for splits and bootstrap resamples.")]
-SubmittedOut: TypeAlias = Annotated[
-    str, typer.Argument(metavar="OUT", help="The file that `groundjudge batch submit` got as --out.")
-]
-ListedWithin: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        metavar="SECONDS",
-        min=0.0,
-        help="Time within which the provider lists a new batch. Before a batch is created again because no "
-        "answer came, it is looked for that long.",
-    ),
-]
+VERDICTS = argument('A file written by `groundjudge run`; "-" reads stdin.', metavar="VERDICTS")
+STOP = option(
+    "When to stop asking for votes: once the majority is decided, which is the default, or never, which "
+    "makes the mean score more precise."
+)
+CACHE = option("Keep replies in this file and reuse those it already holds.", metavar="PATH")
+JUDGES = option("Only this judge; repeatable. Default: all.", metavar="NAME", autocompletion=judge_names)
+_LABELS = "A file with id and label in every row; the file of cases can be that file."
+LABELS = option(_LABELS, default=..., metavar="FILE")
+OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
+THRESHOLD = option(
+    "The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
+    metavar="SCORE|FILE",
+)
+SEED = option("Seed for splits and bootstrap resamples.", default=0, metavar="N")
+SUBMITTED = argument("The file that `groundjudge batch submit` got as --out.", metavar="OUT")

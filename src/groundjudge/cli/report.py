@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from groundjudge.analysis.joined import join
 from groundjudge.analysis.labels import LabelError, Labels, labels_for
@@ -16,7 +14,7 @@ from groundjudge.case.case import Case
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
-from groundjudge.cli.options import LabelOptions, OptionalLabelsFile, RowOptions, Threshold, VerdictsFile
+from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelOptions, RowOptions, option
 from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.errors import CaseError
@@ -31,22 +29,17 @@ MEGABYTE = 1_000_000
 
 
 def report(  # noqa: PLR0913  one per option
-    verdicts: VerdictsFile,
+    verdicts: str = VERDICTS,
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file.")
-    ] = Path("report.html"),
-    cases: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The file of cases, to show them beside their verdicts."),
-    ] = None,
+    out: Path = option(
+        "Write the page to this file.", "--out", "-o", default=Path("report.html"), metavar="PATH"
+    ),
+    cases: str | None = option("The file of cases, to show them beside their verdicts.", metavar="FILE"),
     row_options: RowOptions,
-    labels: OptionalLabelsFile = None,
+    labels: str | None = OPTIONAL_LABELS,
     label_options: LabelOptions,
-    threshold: Threshold = None,
-    probe: Annotated[
-        str | None, typer.Option(metavar="CARD", help="Show the figures of a card written by `probe --card`.")
-    ] = None,
+    threshold: str | None = THRESHOLD,
+    probe: str | None = option("Show the figures of a card written by `probe --card`.", metavar="CARD"),
 ) -> None:
     """Make a page of what was judged and why.
 

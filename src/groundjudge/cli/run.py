@@ -6,27 +6,26 @@ from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
-    CacheFile,
-    CasesFile,
+    CACHE,
+    CASES,
+    STOP,
     JudgeSelection,
     OutputOptions,
     PriceOptions,
     RowOptions,
     RunLimits,
-    StopChoice,
+    option,
 )
 from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
+from groundjudge.judging.panel import Stop
 from groundjudge.runs.file_run import Rows, judge_rows
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
@@ -37,39 +36,31 @@ from groundjudge.verdict import Verdict
 
 
 def run(  # noqa: PLR0913  one per option
-    cases: CasesFile,
+    cases: str = CASES,
     *,
     selection: JudgeSelection,
-    stop: StopChoice = None,
+    stop: Stop | None = STOP,
     row_options: RowOptions,
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH",
-            help='Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet '
-            "is written at the end, from PATH.jsonl, which --resume continues.",
-        ),
-    ] = STDIO,
+    out: str = option(
+        'Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet is '
+        "written at the end, from PATH.jsonl, which --resume continues.",
+        default=STDIO,
+        metavar="PATH",
+    ),
     output: OutputOptions,
     limits: RunLimits,
-    min_coverage: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            min=0,
-            max=1,
-            help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
-        ),
-    ] = 1.0,
-    full: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CASE_ID",
-            help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
-        ),
-    ] = None,
+    min_coverage: float = option(
+        "Exit with status 1 if any judge scored a smaller share of the rows it should score.",
+        default=1.0,
+        metavar="SHARE",
+        min=0,
+        max=1,
+    ),
+    full: list[str] | None = option(
+        'Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".', metavar="CASE_ID"
+    ),
     pricing: PriceOptions,
-    cache: CacheFile = None,
+    cache: str | None = CACHE,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 

@@ -6,13 +6,12 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from groundjudge.case.case import Case
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import RowOptions, judge_names
+from groundjudge.cli.options import RowOptions, argument, judge_names, option
 from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
@@ -42,14 +41,12 @@ CASES = Path(__file__).with_name("cases.jsonl")
 
 
 def judges(
-    name: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Judges' names or prompt files. Default: all built-in judges.",
-            autocompletion=judge_names,
-        ),
-    ] = None,
+    name: list[str] | None = argument(
+        "Judges' names or prompt files. Default: all built-in judges.",
+        default=None,
+        metavar="NAME",
+        autocompletion=judge_names,
+    ),
 ) -> None:
     """List judges with their scales and inputs."""
     with report_errors():
@@ -67,17 +64,10 @@ def examples() -> None:
 
 
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="A judge's name or a prompt file.", autocompletion=judge_names),
-    ],
+    name: str = argument("A judge's name or a prompt file.", metavar="NAME", autocompletion=judge_names),
     *,
-    cases: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Take the case from this file of cases.")
-    ] = None,
-    case: Annotated[
-        str | None, typer.Option(metavar="ID", help="The case's id in that file. Default: the first case.")
-    ] = None,
+    cases: str | None = option("Take the case from this file of cases.", metavar="FILE"),
+    case: str | None = option("The case's id in that file. Default: the first case.", metavar="ID"),
     row_options: RowOptions,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
