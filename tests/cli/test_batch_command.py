@@ -106,7 +106,7 @@ def test_verdicts_are_written_while_other_batches_are_running(batches: Any) -> N
     second.stages = ["in_progress"] * 9
     collected = [run.invoke("batch", "collect", run.out) for _ in range(3)]
     assert [each.exit_code for each in collected] == [1, 1, 1]
-    assert "1 of 2 batches have not ended, and 2 verdicts wait for them" in collected[-1].output
+    assert "1 of 2 batches have not ended" in collected[-1].output
     assert run.results() == {"0": 1.0, "1": 1.0}
     second.stages = ["completed"]
     assert run.collect().exit_code == 0
@@ -162,7 +162,7 @@ def test_the_rest_is_asked_for_online(batches: Any, model: str) -> None:
     assert sorted(map(number_of, run.server.chats)) == [1, 2, 3, 4, 5, 6]
     attempts = {verdict.case_id: verdict.attempts for verdict in run.verdicts()}
     assert attempts == {**dict.fromkeys("0123567", 1), "1": 2, "4": 2}
-    assert "tokens in batches: 40 prompt, 20 completion, cost: 0.0400 at 50% of the price" in finished.output
+    assert "tokens in batches: 40 prompt, 20 completion, cost: 0.0400" in finished.output
     assert "tokens online: 50 prompt, 25 completion, cost: 0.1000" in finished.output
 
 
@@ -176,11 +176,12 @@ def test_the_rest_is_asked_for_in_further_batches(batches: Any, model: str) -> N
     assert run.collect("--finish", "batch").exit_code == 1
     assert run.results() == {**dict.fromkeys("01234567", 1.0), "3": "bad_request", "5": "server"}
     assert not run.server.chats
-    first, second = run.server.batches.values()
+    first, second, third = run.server.batches.values()
     assert sorted(map(number_of, second.requests.values())) == [1, 2, 4, 5, 6]
     assert len(second.requests.keys() - first.requests.keys()) == 2  # those that could be answered
+    assert sorted(map(number_of, third.requests.values())) == [5]
     again = run.collect("--finish", "batch")
-    assert len(run.server.batches) == 2, again.output
+    assert len(run.server.batches) == 3, again.output
 
 
 @pytest.mark.soak
@@ -233,7 +234,7 @@ def test_a_rejected_key_ends_submit_and_the_next_one_goes_on(batches: Any) -> No
     assert "bad key" in failed.output
     status = run.invoke("batch", "status", run.out)
     assert status.exit_code == 1
-    assert "batch 2 (m): uploaded, 2 requests" in status.stdout
+    assert "batch 2 (m): planned, 2 requests" in status.stdout
     assert run.submit().exit_code == 0
     assert run.collect().exit_code == 0
     assert {*run.server.paid().values()} == {1}
@@ -334,23 +335,35 @@ def test_what_was_not_submitted_is_refused(batches: Any, command: str) -> None:
     assert not run.server.calls
 
 
-def database_of_others(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as other:
+def old_state(folder: Path) -> None:
+    with closing(sqlite3.connect(folder)) as other:
         other.execute("CREATE TABLE parts (x)")
 
 
-def text(path: Path) -> None:
-    path.write_text("no database" * 99)
+def text(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "state.json").write_text("{}")
 
 
-@pytest.mark.parametrize("make", [text, database_of_others])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (text, "is not the state of a submitted run: choose another --out"),
+        (
+            old_state,
+            "is a file, as in earlier versions, and not the folder of a submitted run: collect it with",
+        ),
+    ],
+)
 @pytest.mark.parametrize("command", ["submit", "status"])
-def test_a_file_that_is_no_state_is_refused(batches: Any, make: Callable[[Path], None], command: str) -> None:
+def test_what_is_not_a_state_is_refused(
+    batches: Any, make: Callable[[Path], None], message: str, command: str
+) -> None:
     run: BatchCommands = batches()
     make(Path(f"{run.out}.batch"))
     refused = run.submit() if command == "submit" else run.invoke("batch", command, run.out)
     assert refused.exit_code == 2
-    assert "is not the state of a submitted run" in refused.output
+    assert message in refused.output
     assert not run.server.calls
 
 
@@ -390,7 +403,7 @@ def test_a_run_is_not_continued_with_another_map(batches: Any) -> None:
     run.submit()
     refused = run.submit("--map", "query=response")
     assert refused.exit_code == 2
-    assert "belongs to another --map or --format" in refused.output
+    assert "(another --map)" in refused.output
 
 
 @pytest.mark.soak
@@ -506,9 +519,9 @@ def with_another_request(lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("change", "n_lost", "message"),
     [
-        (without_the_first, 1, "requests without a result: 1"),
-        (shortened, 1, "lines that are no results: 1"),
-        (with_half_a_line, 0, "lines that are no results: 1"),
+        (without_the_first, 1, "unanswered 1"),
+        (shortened, 1, "lines that are not results: 1"),
+        (with_half_a_line, 0, "lines that are not results: 1"),
         (with_another_request, 0, "grounded 4"),
     ],
 )

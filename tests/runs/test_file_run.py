@@ -12,9 +12,9 @@ from command_line import GOOD, ROW, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, load, run
-from groundjudge.runs.file_run import Rows, judge_rows
-from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
+from groundjudge.runs.file_run import CaseFile, judge_rows
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 
 class Progress:
@@ -32,10 +32,10 @@ class Progress:
         self.advanced += 1
 
 
-def outcome_of(model: ScriptedModel, path: Path, out: Path, progress: Progress | None = None) -> Outcome:
+def outcome_of(model: ScriptedModel, path: Path, out: Path, progress: Progress | None = None) -> RunTotals:
     judging = partial(run, load("groundedness", model=model), concurrency=1)
-    outcome = Outcome(Tally(["groundedness"]), frozenset({"row 1"}))
-    rows = Rows(str(path), outcome.kept_ids)
+    outcome = RunTotals(Tally(["groundedness"]), frozenset({"row 1"}))
+    rows = CaseFile(str(path), outcome.kept_ids)
     judge_rows(rows, judging, str(out), outcome, progress.shown() if progress else None)
     return outcome
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_core import to_json
 
-from groundjudge.batches.asking import Answer, Ask
+from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.models.exchange import NO_COMPLETION, message_of, reply_in
 
@@ -31,6 +31,12 @@ class _Line(BaseModel):
     response: Mapping[str, Any] | None = None
     error: Any = None
 
+    @model_validator(mode="after")
+    def _has_an_answer(self) -> Self:
+        if self.model_fields_set == {"custom_id"}:
+            raise ValueError
+        return self
+
 
 class Result(NamedTuple):
     """A line of results: the request's `custom_id`, and the reply or why there is none."""
@@ -39,16 +45,16 @@ class Result(NamedTuple):
     answer: Answer
 
 
-def request_line(ask: Ask, url: str = URL) -> str:
+def request_line(pending: PendingRequest, url: str = URL) -> str:
     """A request as a line, without a line break.
 
     Args:
-        ask: the request.
+        pending: the request.
         url: the path of the endpoint, as the provider wants it.
     """
-    messages = [dict(message) for message in ask.request.messages]
-    body = {"model": ask.model.name, "messages": messages, **ask.request.parameters}
-    line = {"custom_id": ask.custom_id, "method": "POST", "url": url, "body": body}
+    messages = [dict(message) for message in pending.request.messages]
+    body = {"model": pending.model.name, "messages": messages, **pending.request.parameters}
+    line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
 
 
@@ -65,30 +71,9 @@ def read_result(line: str, model: str = "") -> Result:
     try:
         found = _Line.model_validate_json(line.removeprefix(BYTE_ORDER_MARK))
     except ValidationError as error:
-        raise _not_a_result(line) from error
-    if found.model_fields_set == {"custom_id"}:
-        raise _not_a_result(line)
+        message = "not a line of batch results: it needs custom_id, and response or error"
+        raise CaseError("unreadable_row", message, line[:80]) from error
     return Result(found.custom_id, _answer(found, f"{model}: " if model else "", model))
-
-
-def _not_a_result(line: str) -> CaseError:
-    message = "not a line of batch results: it needs custom_id, and response or error"
-    return CaseError("unreadable_row", message, line[:80])
-
-
-def read_results(lines: Iterable[str], model: str = "") -> Iterator[Result | CaseError]:
-    """Read the lines of a file of results, in any order; blank lines are skipped.
-
-    Yields:
-        A Result per line, or the CaseError of a line that is none.
-    """
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield read_result(line, model)
-        except CaseError as error:
-            yield CaseError(error.code, f"line {number}: {error.message}", f"line {number}")
 
 
 def _answer(line: _Line, where: str, model: str) -> Answer:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from groundjudge.batches.asking import Ask
 from groundjudge.batches.lines import Result
+from groundjudge.batches.replay import PendingRequest
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,16 @@ class Provider(Protocol):
     max_requests: int
     max_bytes: int
 
-    def line(self, ask: Ask) -> str:
-        """A request in the provider's form, as a line without a line break."""
-        ...
+    def line(self, request: PendingRequest) -> str:
+        """A request in the provider's form: a line without a line break; its `custom_id` comes first."""
 
-    def upload(self, lines: Path, name: str) -> str:
-        """Upload a file of lines; returns its id, "" if requests are sent with `create`.
-
-        Args:
-            lines: the file.
-            name: the name that it gets at the provider.
-        """
-        ...
-
-    def create(self, upload: str, lines: Path, tag: Mapping[str, str]) -> Batch:
-        """Create a batch, with one call and no retry.
+    def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
+        """Create a batch; the call that creates it is made once, without retries.
 
         Args:
-            upload: what `upload` returned.
-            lines: the file of lines, for a provider to which nothing is uploaded.
+            lines: the file of its requests.
             tag: the run and the part, to find the batch again; see `find`.
         """
-        ...
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:
         """The batch that was created with that tag although its answer was lost; None if there is none.
@@ -72,15 +60,12 @@ class Provider(Protocol):
             since: the earliest time at which it was created, in seconds since 1970.
             n_requests: how many requests it has.
         """
-        ...
 
     def batch(self, batch_id: str) -> Batch:
         """The batch as it is now."""
-        ...
 
     def results(self, batch_id: str) -> Iterator[str]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
-        ...
 
     def read(self, line: str) -> Result:
         """Read a line of `results`.
@@ -88,8 +73,6 @@ class Provider(Protocol):
         Raises:
             CaseError: `unreadable_row`: the line is not a result.
         """
-        ...
 
     def cancel(self, batch_id: str) -> Batch:
         """Ask the provider to stop a batch. What was answered by then is paid, and can be read."""
-        ...

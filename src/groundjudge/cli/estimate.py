@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundjudge.batches.asking import with_all_votes
+from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.judging import judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option

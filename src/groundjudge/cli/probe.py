@@ -16,8 +16,8 @@ from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import where_of
 from groundjudge.cli.options import (
+    CACHE,
     MODELS,
-    CacheFile,
     JudgeSelection,
     OutputOptions,
     PriceOptions,
@@ -38,10 +38,10 @@ from groundjudge.probe.plan import asked_twice, cases_to_judge
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import write_verdicts
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 
@@ -92,7 +92,7 @@ def probe(  # noqa: PLR0913  one per option
     output: OutputOptions,
     limits: RunLimits,
     pricing: PriceOptions,
-    cache: CacheFile = None,
+    cache: str | None = CACHE,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
 
@@ -126,8 +126,8 @@ def probe(  # noqa: PLR0913  one per option
         refuse_table(out)
         (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], output) as previous:
-            outcome = Outcome(Tally([loaded.name]), previous=previous)
-            progress = ProgressLine(to_judge, outcome, prices, out)
+            totals = RunTotals(Tally([loaded.name]), previous=previous)
+            progress = ProgressLine(to_judge, totals, prices, out)
             judged = run_judge(
                 asked_twice(loaded),
                 to_judge,
@@ -137,15 +137,15 @@ def probe(  # noqa: PLR0913  one per option
             )
             verdicts: list[Verdict] = []
             with report_connection():
-                write_verdicts(_kept(judged, verdicts), out, outcome, progress.shown())
-        fail_if_stopped(outcome, out)
+                write_verdicts(_kept(judged, verdicts), out, totals, progress.shown())
+        fail_if_stopped(totals, out)
         found = result_of(planned, verdicts, loaded)
         if card:
             Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     console = open_console(to_stderr=out == STDIO)
     show_probe(console, found, worst)
-    show_reused(console, outcome)
-    show_usage(console, outcome, prices)
+    show_reused(console, totals)
+    show_usage(console, totals, prices)
     faults = limits_missed(found.card, min_detection, max_attack_success)
     for fault in faults:
         print_text(console, fault)

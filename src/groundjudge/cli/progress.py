@@ -13,8 +13,8 @@ import typer
 
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.totals import RunTotals
 
 LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -50,7 +50,7 @@ class ProgressLine:
     def __init__(
         self,
         rows: CountedRows,
-        outcome: Outcome,
+        outcome: RunTotals,
         prices: Prices | None,
         out: str | None,
         clock: Callable[[], float] = monotonic,
@@ -114,7 +114,7 @@ class ProgressLine:
             self._update = None
 
 
-def progress_of(rows: CountedRows, outcome: Outcome, prices: Prices | None, total: int | None) -> str:
+def progress_of(rows: CountedRows, outcome: RunTotals, prices: Prices | None, total: int | None) -> str:
     """How far a run is, in a line.
 
     Args:

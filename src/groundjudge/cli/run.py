@@ -26,11 +26,11 @@ from groundjudge.cli.run_summary import exit_after_run, report_connection, show_
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import Rows, judge_rows
-from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.file_run import CaseFile, judge_rows
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -89,9 +89,9 @@ def run(  # noqa: PLR0913  one per option
         judges = judges_of(selection, partial(cached_model, cache=cache), stop)
         check_cases(cases)
         where = where_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
-        rows = Rows(cases, frozenset(full or ()), row_options.file_format, where)
+        rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, where)
         with previous_verdicts(lines, judges, output) as previous:
-            totals = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, totals, prices, out)
             judging = partial(
                 run_judges,

@@ -13,10 +13,10 @@ from groundjudge.cli.screen import INCOMPLETE, PIPED_WIDTH, fail, in_options, me
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import Rows
-from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.summary import MISSING, Summary
+from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -31,7 +31,7 @@ ROW_PARAMETER = "empty_response"
 """The parameter that the messages of rows can name; they are kept without a subject."""
 
 
-def show_run(console: Console, judges: Sequence[AnyJudge], rows: Rows, totals: Outcome) -> None:
+def show_run(console: Console, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
     """Print the totals of a run: the summaries, the errors, what no row has, and what was reused."""
     if rows.n_read:
         _show_summaries(console, totals.tally.summaries())
@@ -40,7 +40,7 @@ def show_run(console: Console, judges: Sequence[AnyJudge], rows: Rows, totals: O
     show_reused(console, totals)
 
 
-def show_reused(console: Console, totals: Outcome) -> None:
+def show_reused(console: Console, totals: RunTotals) -> None:
     """Print how many verdicts of the previous run were reused, if this one continues it."""
     previous = totals.previous
     if previous is None:
@@ -54,7 +54,7 @@ def show_reused(console: Console, totals: Outcome) -> None:
         )
 
 
-def show_usage(console: Console, totals: Outcome, prices: Prices | None) -> None:
+def show_usage(console: Console, totals: RunTotals, prices: Prices | None) -> None:
     """Print the tokens of the new verdicts, and their cost if there are prices."""
     usage = totals.usage
     if usage is None:
@@ -76,7 +76,7 @@ def report_connection() -> Generator[None, None, None]:
         fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
 
 
-def fail_if_stopped(totals: Outcome, out: str | None) -> None:
+def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
     """Exit if the run ended early."""
     if totals.stopped:
         kept = f"; the finished verdicts are in {out}, continue with --resume"
@@ -84,7 +84,7 @@ def fail_if_stopped(totals: Outcome, out: str | None) -> None:
         fail(f"stopped: {message_of(totals.stopped)}{remedy}", status=INCOMPLETE)
 
 
-def fail_without_rows(rows: Rows) -> None:
+def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
     if not rows.n_read:
         fail(
@@ -94,7 +94,7 @@ def fail_without_rows(rows: Rows) -> None:
 
 
 def exit_after_run(
-    rows: Rows, totals: Outcome, out: str | None, min_coverage: float = 1.0, *, is_complete: bool = True
+    rows: CaseFile, totals: RunTotals, out: str | None, min_coverage: float = 1.0, *, is_complete: bool = True
 ) -> NoReturn:
     """Exit with the status of a command that judges.
 
@@ -165,7 +165,7 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def _show_errors(console: Console, totals: Outcome) -> None:
+def _show_errors(console: Console, totals: RunTotals) -> None:
     """Print how often each error occurred, with the first of each, and the rows that could not be read."""
     for one in totals.tally.summaries():
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
@@ -180,7 +180,7 @@ def _show_errors(console: Console, totals: Outcome) -> None:
         print_text(console, "...", margin=2)
 
 
-def _show_absent(console: Console, judges: Sequence[AnyJudge], totals: Outcome, rows: Rows) -> None:
+def _show_absent(console: Console, judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> None:
     """Print which inputs no row has, for each judge that could not judge anything."""
     idle = {one.judge for one in totals.tally.summaries() if one.n and not one.n_ok}
     shown = ", ".join(sorted(rows.keys)[:MAX_KEYS]) or "nothing"

@@ -86,9 +86,9 @@ def judge_batches(
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
-    listed = checked(judges, concurrency)
+    listed: Sequence[AnyJudge] = checked(judges, concurrency)
     if ledger is not None:
-        listed = _recorded(listed, ledger)
+        listed = with_models(listed, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
     rows = _rows(iter(batches), _names_read(listed), columns, held)
     return _batches(run_numbered(listed, rows, concurrency=concurrency), held)
@@ -184,11 +184,6 @@ def _fault(name: str, names: Sequence[str]) -> str:
     return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
 
 
-def _recorded(judges: Iterable[AnyJudge], ledger: str | Path) -> tuple[AnyJudge, ...]:
-    """The judges, with models that record their replies in a file."""
-    return tuple(with_models(judges, lambda model: CachedModel(model, ledger)))
-
-
 def _names_read(judges: Iterable[AnyJudge]) -> frozenset[str]:
     """The names of the columns that judges look at."""
     return ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
@@ -204,9 +199,8 @@ def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
     if not isinstance(batch, pa.RecordBatch):
         message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
         raise TypeError(message)
-    read = [index for index, name in enumerate(batch.schema.names) if name in names]
-    counts = Counter(batch.schema.names[index] for index in read)
-    twice = next((name for name, count in counts.items() if count > 1), None)
+    read = [name for name in batch.schema.names if name in names]
+    twice = next((name for name, count in Counter(read).items() if count > 1), None)
     if twice is not None:
         message = f"the column {twice!r} appears twice: rename or drop one"
         raise ValueError(message)
@@ -259,19 +253,17 @@ def _batches(
     """The verdicts, which are in order, as batches."""
     waiting: list[tuple[int, Verdict]] = []
     with closing(numbered):
-        error = None
-        while True:
-            try:
-                found = next(numbered, None)
-            except Exception as raised:  # noqa: BLE001  raised again after the verdicts that are finished
-                found, error = None, raised
-            if waiting and (found is None or len(waiting) == MOST_ROWS or not held[0].holds(found[0])):
+        try:
+            for number, verdict in numbered:
+                if waiting and (len(waiting) == MOST_ROWS or not held[0].holds(number)):
+                    yield held[0].output(waiting)
+                    waiting = []
+                while not held[0].holds(number):
+                    held.popleft()
+                waiting.append((number, verdict))
+        except Exception:
+            if waiting:  # the verdicts that are finished come before the error
                 yield held[0].output(waiting)
-                waiting = []
-            if found is None:
-                break
-            while not held[0].holds(found[0]):
-                held.popleft()
-            waiting.append(found)
-    if error:
-        raise error
+            raise
+    if waiting:
+        yield held[0].output(waiting)

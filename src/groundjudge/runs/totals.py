@@ -1,4 +1,4 @@
-"""What a run amounts to: its verdicts counted, and a few of them kept to be shown."""
+"""The totals of a run: its verdicts counted, and a few of them kept to be shown."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MAX_UNREADABLE = 20
 
 
 @dataclass
-class Outcome:
-    """What a run amounts to. Memory does not grow with the rows.
+class RunTotals:
+    """The totals of a run. Memory does not grow with the rows.
 
     Attributes:
         tally: the summaries, judge by judge.
