@@ -3,7 +3,7 @@
     python server.py    prints its port and serves until its stdin is closed
 
 The path sets delay and judge: /200/groundedness/v1/chat/completions answers every request after 200 ms with
-the same reply in the format of that judge.
+a reply in the format of that judge, about the case whose number the query has.
 """
 
 from __future__ import annotations
@@ -14,34 +14,16 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
-REPLIES = {
-    "groundedness": (
-        "<S0>The user asks for the hours. The response gives them, and both stand in the context; nothing is "
-        "added and nothing that was asked for is missing.</S0>\n<S1>All details agree with the context, and "
-        "the request is answered in full.</S1>\n<S2>5</S2>"
-    ),
-    "statement_groundedness": "\n".join(
-        f"Statement Sentence: This is what the sentence number {number} says about word{number}.\n"
-        f"Supporting Evidence: {quote}\nScore: 9"
-        for number, quote in enumerate(
-            (
-                "opens at nine on weekdays and closes at six in the evening",
-                "on Saturdays it is open from ten to two only",
-                "Members may borrow up to twelve books for four weeks ... and films for one",
-                "members may lend up to twelve books for four weeks",  # a near match: misquoted
-            )
-        )
-    ),
-}
+from varied_cases import KEPT, number_in, varied
 
 
-@cache
-def response(judge: str) -> bytes:
-    """The whole HTTP response, head and body, for a judge."""
-    message = {"role": "assistant", "content": REPLIES[judge], "refusal": None}
+@lru_cache(maxsize=KEPT)
+def response(judge: str, number: int) -> bytes:
+    """The whole HTTP response, head and body, about the case of that number."""
+    message = {"role": "assistant", "content": varied(number).reply(judge), "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     usage = {"prompt_tokens": 2000, "completion_tokens": 80, "total_tokens": 2080}
     completion = {
@@ -72,7 +54,8 @@ class Connection(asyncio.Protocol):
             return
         self.received = b""
         _, milliseconds, judge, *_ = head.split(b" ", 2)[1].decode().split("/")
-        asyncio.get_running_loop().call_later(int(milliseconds) / 1000, self.send, response(judge))
+        answer = response(judge, number_in(body))
+        asyncio.get_running_loop().call_later(int(milliseconds) / 1000, self.send, answer)
 
     def send(self, answer: bytes) -> None:
         if not self.transport.is_closing():

@@ -34,7 +34,7 @@ from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
 from groundjudge.probe.judging import plan_of, result_of
-from groundjudge.probe.plan import asked_twice, cases_to_judge
+from groundjudge.probe.plan import asked_twice
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import write_verdicts
@@ -116,7 +116,7 @@ def probe(  # noqa: PLR0913  one per option
             else None
         )
         planned = plan_of(rubric, rows, without or ())
-        to_judge = PlannedCases(cases_to_judge(planned.trials))
+        to_judge = PlannedCases([trial.case for trial in planned.trials])
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return

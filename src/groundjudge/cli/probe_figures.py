@@ -7,11 +7,12 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from groundjudge.analysis.shares import Rate
 from groundjudge.case.case import Case, text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
 from groundjudge.probe.compared import Compared
-from groundjudge.probe.figures import Card, EditFigures, Judged, NoVerdict, Rate
+from groundjudge.probe.figures import Card, EditFigures, Judged
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
 
@@ -150,7 +151,7 @@ def _title(family: Family) -> str:
     return family.replace("_", " ").capitalize()
 
 
-def _reasons(counts: Mapping[NoVerdict, int]) -> str:
+def _reasons(counts: Mapping[str, int]) -> str:
     return "".join(f"; {name} {n}" for name, n in counts.items()).replace(";", ":", 1)
 
 
