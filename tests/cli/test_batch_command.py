@@ -22,14 +22,7 @@ from batch_commands import (
     unreadable_once,
 )
 from command_line import Invoke, verdicts_in
-from standin_batches import (
-    COMPLETIONS,
-    BatchStandIn,
-    Missing,
-    Unanswered,
-    read_lines,
-    result_line,
-)
+from standin_batches import COMPLETIONS, BatchStandIn, Missing, Unanswered, read_lines, result_line
 from standin_openai import Cut, Status, Text
 
 from groundjudge.batches.anthropic import AnthropicBatches

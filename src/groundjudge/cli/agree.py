@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from itertools import chain
 from textwrap import shorten
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
@@ -26,22 +26,19 @@ if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the comma
     from groundjudge.analysis.confusion import LabelAgreement
     from groundjudge.analysis.votes import VoteAgreement
 
-Row: TypeAlias = tuple[str, "Callable[[Agreement], str]"]
-"""A row of the table: its name, and the cell for a judge."""
+COUNTS = {
+    "error": "n_error",
+    "not applicable": "n_not_applicable",
+    "without a label": "n_unlabelled",
+    "label: not applicable": "n_label_not_applicable",
+    "missing input": "n_missing",
+    "labelled, not judged": "n_unjudged",
+    "judged again (last counts)": "n_repeated",
+}
+"""The rows of the table that are not part of n, each with the count of an agreement."""
 
-APART = (
-    ("error", "n_error"),
-    ("not applicable", "n_not_applicable"),
-    ("without a label", "n_unlabelled"),
-    ("label: not applicable", "n_label_not_applicable"),
-    ("missing input", "n_missing"),
-    ("labelled, not judged", "n_unjudged"),
-    ("judged again (last counts)", "n_repeated"),
-)
-"""The counts that are not part of n."""
-
-SHOWN_IF_ANY = frozenset({"groups", *(name for name, _ in APART[2:])})
-"""The rows that are left out where every judge has a 0."""
+ALWAYS_SHOWN = ("error", "not applicable")
+"""The counts that are shown even where every judge has a 0."""
 
 NAMES_WIDTH = 26
 JUDGE_WIDTH = 27
@@ -86,7 +83,9 @@ def agree(  # noqa: PLR0913  one per option
     console = open_console()
     _show_tables(console, found)
     print_interval_note(console, label_options.group)
-    print_notes(console, [*_undefined(found), *mixed_signatures(file.verdicts), *warnings])
+    print_notes(
+        console, [*chain.from_iterable(map(_undefined, found)), *mixed_signatures(file.verdicts), *warnings]
+    )
     for one in found:
         if one.labels:
             _show_labels(console, one.judge, one.labels)
@@ -98,66 +97,55 @@ def agree(  # noqa: PLR0913  one per option
 
 def _show_tables(console: Console, found: Sequence[Agreement]) -> None:
     """Print figures in rows and judges in columns; as many judges side by side as fit."""
-    rows = [
-        (name, cells)
-        for name, cell in _rows(found)
-        if (cells := [cell(one) for one in found]) and not (name in SHOWN_IF_ANY and set(cells) == {"0"})
-    ]
+    columns = [_cells(one, found) for one in found]
+    hidden = {
+        name
+        for name in ("groups", *COUNTS)
+        if name not in ALWAYS_SHOWN and all(cells[name] == "0" for cells in columns)
+    }
     side_by_side = max(1, (console.width - NAMES_WIDTH) // JUDGE_WIDTH)
     for start in range(0, len(found), side_by_side):
         shown = slice(start, start + side_by_side)
         table = figures_table(console, *(one.judge for one in found[shown]))
-        for name, cells in rows:
-            table.add_row(name, *cells[shown])
+        for name in columns[0]:
+            if name not in hidden:
+                table.add_row(name, *(cells[name] for cells in columns[shown]))
         console.print(table)
     print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
 
 
-def _rows(found: Sequence[Agreement]) -> list[Row]:
-    return [
-        ("n", lambda one: str(one.n)),
-        ("groups", lambda one: str(one.n_groups) if one.n_groups < one.n else "0"),
-        *((name, partial(_count, attribute)) for name, attribute in APART),
-        ("threshold", lambda one: "as run" if one.threshold is None else f"{one.threshold:g}"),
-        ("base rate", lambda one: as_text(one.base_rate)),
-        ("constant guess, accuracy", lambda one: as_text(one.guess.get("accuracy"))),
-        *((FIGURE_NAMES[name], partial(_figure, name)) for name in _shown_figures(found)),
-        ("grounded: passed, not", lambda one: _confusion(one, "true_positives", "false_negatives")),
-        ("not grounded: passed, not", lambda one: _confusion(one, "false_positives", "true_negatives")),
-    ]
+def _cells(one: Agreement, found: Sequence[Agreement]) -> dict[str, str]:
+    """A judge's cells by the names of the rows; Spearman only where labels are graded."""
+    is_graded = any(each.figures["spearman"].value is not None for each in found)
+    return {
+        "n": str(one.n),
+        "groups": str(one.n_groups) if one.n_groups < one.n else "0",
+        **{name: str(getattr(one, count)) for name, count in COUNTS.items()},
+        "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
+        "base rate": as_text(one.base_rate),
+        "constant guess, accuracy": as_text(one.guess.get("accuracy")),
+        **{
+            FIGURE_NAMES[name]: with_interval(figure)
+            for name, figure in one.figures.items()
+            if is_graded or name != "spearman"
+        },
+        "grounded: passed, not": _pair(one, "true_positives", "false_negatives"),
+        "not grounded: passed, not": _pair(one, "false_positives", "true_negatives"),
+    }
 
 
-def _count(attribute: str, one: Agreement) -> str:
-    return str(getattr(one, attribute))
-
-
-def _figure(name: str, one: Agreement) -> str:
-    return with_interval(one.figures[name])
-
-
-def _shown_figures(found: Sequence[Agreement]) -> list[str]:
-    """The figures to show: Spearman only where labels are graded."""
-    graded = any(one.figures["spearman"].value is not None for one in found)
-    return [name for name in found[0].figures if graded or name != "spearman"]
-
-
-def _confusion(one: Agreement, *names: str) -> str:
+def _pair(one: Agreement, passed: str, failed: str) -> str:
     table = one.confusion
-    return "-" if table is None else ", ".join(str(getattr(table, name)) for name in names)
+    return "-" if table is None else f"{getattr(table, passed)}, {getattr(table, failed)}"
 
 
-def _undefined(found: Iterable[Agreement]) -> list[str]:
-    """Why figures are undefined: one note for all figures of a judge with the same reason."""
-    notes: list[str] = []
-    for one in found:
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in one.undefined.items():
-            if name != "spearman" or one.confusion is None:
-                by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
-        notes.extend(
-            f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()
-        )
-    return notes
+def _undefined(one: Agreement) -> list[str]:
+    """Why figures of a judge are undefined: one note for all with the same reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in one.undefined.items():
+        if name != "spearman" or one.confusion is None:
+            by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
+    return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
 
 
 def _show_worst(console: Console, one: Agreement) -> None:

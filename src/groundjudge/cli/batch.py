@@ -21,19 +21,8 @@ from groundjudge.batches.lines import URL, read_result
 from groundjudge.batches.state import PartOfRun, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
+from groundjudge.cli import options
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import (
-    CASES,
-    SUBMITTED,
-    JudgeSelection,
-    OutputOptions,
-    PriceOptions,
-    RowOptions,
-    RunLimits,
-    argument,
-    command_of,
-    option,
-)
 from groundjudge.cli.outputs import (
     check_cases,
     check_outputs,
@@ -62,7 +51,7 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
 Finish: TypeAlias = Literal["online", "batch"]
 """How to ask again for what failed."""
 
-LISTED = option(
+LISTED = options.option(
     "Time within which the provider lists a new batch. Before a batch is created again because no answer "
     "came, it is looked for that long.",
     default=LISTED_WITHIN,
@@ -72,16 +61,16 @@ LISTED = option(
 
 
 def submit(  # noqa: PLR0913  one per option
-    cases: str = CASES,
+    cases: str = options.CASES,
     *,
-    out: str = option(
+    out: str = options.option(
         "Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
         default=...,
         metavar="PATH",
     ),
-    selection: JudgeSelection,
-    row_options: RowOptions,
-    resume: bool = option(
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    resume: bool = options.option(
         "Continue the file --out: ask only for what is missing.", "--resume", default=False
     ),
     listed_within: float = LISTED,
@@ -110,7 +99,7 @@ def submit(  # noqa: PLR0913  one per option
             else:
                 if holds_something(out) and not resume:
                     fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-                with previous_verdicts(out, run.judges, OutputOptions(resume=resume)) as previous:
+                with previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous:
                     planned = plan(
                         state, run.judges, run.rows, run.providers, previous=previous, settings=run.settings
                     )
@@ -124,7 +113,7 @@ def submit(  # noqa: PLR0913  one per option
     typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts")
 
 
-def status(out: str = SUBMITTED) -> None:
+def status(out: str = options.SUBMITTED) -> None:
     """Ask the provider how far the batches of a run are. Nothing is changed.
 
     Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
@@ -142,18 +131,18 @@ def status(out: str = SUBMITTED) -> None:
 
 
 def collect(  # noqa: PLR0913  one per option
-    out: str = SUBMITTED,
+    out: str = options.SUBMITTED,
     *,
-    wait: bool = option("Wait until all batches have ended.", "--wait", default=False),
-    every: float = option(
+    wait: bool = options.option("Wait until all batches have ended.", "--wait", default=False),
+    every: float = options.option(
         "With --wait: how often to ask the provider.", default=30.0, metavar="SECONDS", min=0.01
     ),
-    finish: Finish | None = option(
+    finish: Finish | None = options.option(
         "Once all batches have ended, ask again for what failed, expired or cannot be read: online, as "
         "`groundjudge run` does, or in further batches."
     ),
-    limits: RunLimits,
-    pricing: PriceOptions,
+    limits: options.RunLimits,
+    pricing: options.PriceOptions,
     listed_within: float = LISTED,
 ) -> None:
     """Fetch the results of the batches of a run, append their verdicts to OUT, and summarise.
@@ -175,7 +164,7 @@ def collect(  # noqa: PLR0913  one per option
         judges, rows = [*run.judges], run.rows
         with (
             closing(answers_of(state, run.providers)) as answers,
-            previous_verdicts(out, judges, OutputOptions(resume=True)) as previous,
+            previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
         ):
             totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
             progress = ProgressLine(rows, totals, prices, out)
@@ -237,13 +226,13 @@ def _plan_again(run: Submitted, out: str) -> bool:
     """Plan batches of what must be asked again; returns whether there is anything."""
     with (
         closing(answers_of(run.state, run.providers)) as answers,
-        previous_verdicts(out, run.judges, OutputOptions(resume=True)) as previous,
+        previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
     ):
         planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
     return planned.n_requests > 0
 
 
-def cancel(out: str = SUBMITTED) -> None:
+def cancel(out: str = options.SUBMITTED) -> None:
     """Ask the provider to stop the batches of a run that have not ended.
 
     What was answered by then is paid: `groundjudge batch collect` still makes verdicts of it, and
@@ -260,17 +249,19 @@ def cancel(out: str = SUBMITTED) -> None:
 
 
 def write(  # noqa: PLR0913  one per option
-    cases: str = CASES,
+    cases: str = options.CASES,
     *,
-    out: str = option('Write the requests here, one per line; "-" is stdout.', default=..., metavar="PATH"),
-    selection: JudgeSelection,
-    row_options: RowOptions,
-    answered: list[str] | None = option(
+    out: str = options.option(
+        'Write the requests here, one per line; "-" is stdout.', default=..., metavar="PATH"
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    answered: list[str] | None = options.option(
         "Results that are there already: write only what must be asked again; repeatable.",
         metavar="RESULTS",
     ),
-    url: str = option("The `url` of every line.", default=URL, metavar="PATH"),
-    overwrite: bool = option("Replace the file --out if it exists.", "--overwrite", default=False),
+    url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
+    overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
@@ -297,18 +288,20 @@ def write(  # noqa: PLR0913  one per option
 
 
 def read(  # noqa: PLR0913  one per option
-    results: list[str] = argument("Files of results, in OpenAI's form, in any order.", metavar="RESULTS"),
+    results: list[str] = options.argument(
+        "Files of results, in OpenAI's form, in any order.", metavar="RESULTS"
+    ),
     *,
-    cases: str = option(
+    cases: str = options.option(
         "The file of cases that the requests were written from.", default=..., metavar="CASES"
     ),
-    selection: JudgeSelection,
-    row_options: RowOptions,
-    out: str = option(
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    out: str = options.option(
         'Write verdicts here, one JSON object per line; "-" is stdout.', default=STDIO, metavar="PATH"
     ),
-    output: OutputOptions,
-    pricing: PriceOptions,
+    output: options.OutputOptions,
+    pricing: options.PriceOptions,
 ) -> None:
     """Make verdicts of the results of a batch file, and summarise.
 
@@ -339,7 +332,7 @@ def read(  # noqa: PLR0913  one per option
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
 
 
-def _check_out(out: str, cases: str, selection: JudgeSelection, results: Sequence[str] = ()) -> None:
+def _check_out(out: str, cases: str, selection: options.JudgeSelection, results: Sequence[str] = ()) -> None:
     """Make sure that the cases can be read, and that --out can be written and is not an input."""
     refuse_table(out)
     inputs = [("the file of cases", cases), *selection.prompt_files]
@@ -347,9 +340,9 @@ def _check_out(out: str, cases: str, selection: JudgeSelection, results: Sequenc
     check_cases(cases)
 
 
-def _rows(cases: str, options: RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
-    where = where_of(options.paths, [rubric for each in judges for rubric in each.rubrics])
-    return CaseFile(cases, frozenset(), options.file_format, where)
+def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
+    where = where_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+    return CaseFile(cases, frozenset(), row_options.file_format, where)
 
 
 def result_lines(paths: Iterable[str]) -> Iterator[str]:
@@ -379,4 +372,4 @@ batch = typer.Typer(
     rich_markup_mode=None,
 )
 for _command in (submit, status, collect, cancel, write, read):  # in the order of `groundjudge batch --help`
-    batch.command()(command_of(_command))
+    batch.command()(options.command_of(_command))

@@ -14,14 +14,7 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.measured import (
-    VerdictFile,
-    exit_after,
-    load_labels,
-    load_verdicts,
-    signatures_of,
-    thresholds_for,
-)
+from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, signatures_of, thresholds_for
 from groundjudge.cli.options import OPTIONAL_LABELS, SEED, THRESHOLD, LabelOptions, argument, option
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
 from groundjudge.verdict import Verdict
@@ -58,7 +51,10 @@ def compare(  # noqa: PLR0913  one per option
     with report_errors():
         people = load_labels(labels, label_options) if labels else None
         files = load_verdicts(first), load_verdicts(second)
-        pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
+        pairs = [
+            (files[0].by_judge(one), files[1].by_judge(other))
+            for one, other in _judge_pairs(files[0].judges, files[1].judges, judge or [])
+        ]
         found = [_compared(pair, people, threshold, label_options.label_threshold, seed) for pair in pairs]
         if not any(one.n for one, _ in found):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
@@ -70,25 +66,19 @@ def compare(  # noqa: PLR0913  one per option
     exit_after(console, *files)
 
 
-def _judge_pairs(files: tuple[VerdictFile, VerdictFile], wanted: Sequence[str]) -> list[tuple[str, str]]:
-    """Which judge of the first file is compared with which of the second."""
-    if len(wanted) > 2:  # noqa: PLR2004  one for each file
+def _judge_pairs(
+    first: frozenset[str], second: frozenset[str], chosen: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Which judge of the first file is compared with which of the second: by default those of one name."""
+    if len(chosen) > 2:  # noqa: PLR2004  one for each file
         fail("--judge can be given at most twice: once for each file")
-    pairs = [(wanted[0], wanted[-1])] if wanted else _matching(files[0].judges, files[1].judges)
-    if not pairs:
-        fail("the files have no judge in common: give --judge twice, once for each file")
-    return pairs
-
-
-def _matching(first: frozenset[str], second: frozenset[str]) -> list[tuple[str, str]]:
-    """The only judge of each file, or else the judges that both files have."""
+    if chosen:
+        return [(chosen[0], chosen[-1])]
     if len(first) == len(second) == 1:
-        return [(next(iter(first)), next(iter(second)))]
+        return [(min(first), min(second))]
+    if first.isdisjoint(second):
+        fail("the files have no judge in common: give --judge twice, once for each file")
     return [(name, name) for name in sorted(first & second)]
-
-
-def _sides(files: tuple[VerdictFile, VerdictFile], names: tuple[str, str]) -> Sides:
-    return files[0].by_judge(names[0]), files[1].by_judge(names[1])
 
 
 def _compared(

@@ -7,24 +7,14 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from groundjudge.case.case import Case
+from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import (
-    CACHE,
-    MODELS,
-    JudgeSelection,
-    OutputOptions,
-    PriceOptions,
-    RowOptions,
-    RunLimits,
-    judge_names,
-)
 from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
@@ -47,52 +37,36 @@ from groundjudge.verdict import Verdict
 
 def probe(  # noqa: PLR0913  one per option
     *,
-    judge: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The judge's name or a prompt file.", autocompletion=judge_names),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
-    cases: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
-        ),
-    ] = None,
-    row_options: RowOptions,
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="EDIT", help="Leave out this edit; repeatable.")
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Write the verdicts here, one JSON object per line.")
-    ] = None,
-    card: Annotated[str | None, typer.Option(metavar="PATH", help="Write all figures here, as JSON.")] = None,
-    min_detection: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0, max=1, help="Exit with status 1 if fewer of the wrong facts are caught."
-        ),
-    ] = None,
-    max_attack_success: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0, max=1, help="Exit with status 1 if any single attack succeeds more often."
-        ),
-    ] = None,
-    worst: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many failures of each family to show in full.")
-    ] = 1,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what the probe would cost; no model is called.")
-    ] = False,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."),
-    ] = None,
-    output: OutputOptions,
-    limits: RunLimits,
-    pricing: PriceOptions,
-    cache: str | None = CACHE,
+    judge: str | None = options.option(
+        "The judge's name or a prompt file.", metavar="NAME", autocompletion=options.judge_names
+    ),
+    model: str | None = options.option(f"The model: {options.MODELS}.", metavar="MODEL"),
+    cases: str | None = options.option(
+        "Your own cases, each with `expect`: pass or fail. Default: those of the library.", metavar="FILE"
+    ),
+    row_options: options.RowOptions,
+    without: list[str] | None = options.option("Leave out this edit; repeatable.", metavar="EDIT"),
+    out: str | None = options.option("Write the verdicts here, one JSON object per line.", metavar="PATH"),
+    card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
+    min_detection: float | None = options.option(
+        "Exit with status 1 if fewer of the wrong facts are caught.", metavar="SHARE", min=0, max=1
+    ),
+    max_attack_success: float | None = options.option(
+        "Exit with status 1 if any single attack succeeds more often.", metavar="SHARE", min=0, max=1
+    ),
+    worst: int = options.option(
+        "How many failures of each family to show in full.", default=1, metavar="N", min=0
+    ),
+    estimate: bool = options.option(
+        "Only say what the probe would cost; no model is called.", "--estimate", default=False
+    ),
+    compare: tuple[str, str] | None = options.option(
+        "Compare two cards written by --card; nothing is judged.", metavar="CARD CARD"
+    ),
+    output: options.OutputOptions,
+    limits: options.RunLimits,
+    pricing: options.PriceOptions,
+    cache: str | None = options.CACHE,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
 
@@ -120,7 +94,7 @@ def probe(  # noqa: PLR0913  one per option
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
-        selection = JudgeSelection([judge], [model] if model else None)
+        selection = options.JudgeSelection([judge], [model] if model else None)
         outputs = [("--out", out), ("--card", card), ("--cache", cache)]
         check_outputs(outputs, [("the file of cases", cases), *selection.prompt_files])
         refuse_table(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,6 @@ from groundjudge.runs.run import case_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.analysis.agreement import Agreement
-
-MEGABYTE = 1_000_000
 
 
 def report(  # noqa: PLR0913  one per option
@@ -66,7 +64,7 @@ def report(  # noqa: PLR0913  one per option
         if labels:
             people = load_labels(labels, label_options)
         elif cases:
-            people, label_notes = _labels_of_cases(lambda: load_labels(cases, label_options, rows()), file)
+            people, label_notes = _labels_of_cases(cases, rows(), label_options, file)
         shown, unreadable = _cases(cases, rows()) if cases else ([], [])
         agreements, warnings = _agreements(
             file, people, threshold, label_options.label_threshold, required=labels is not None
@@ -81,15 +79,17 @@ def report(  # noqa: PLR0913  one per option
         ).encode()
         out.write_bytes(html)
     console = open_console()
-    print_text(console, f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {_size(len(html))}")
+    print_text(console, f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {len(html) / 1e6:.1f} MB")
     print_notes(console, [*label_notes, *warnings, *unreadable])
     exit_after(console, file)
 
 
-def _labels_of_cases(read: Callable[[], Labels], file: VerdictFile) -> tuple[Labels | None, list[str]]:
+def _labels_of_cases(
+    path: str, rows: Iterable[FileRow], options: LabelOptions, file: VerdictFile
+) -> tuple[Labels | None, list[str]]:
     """The labels in the file of cases, and notes about them: their key may mean something else there."""
     try:
-        found = read()
+        found = load_labels(path, options, rows)
         labels_for("", found, found.words or words_of(file.verdicts))
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
@@ -135,7 +135,3 @@ def _cases(path: str, rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
         except CaseError as error:
             unreadable.append(f"{path}: row {number} cannot be shown: {error.message}")
     return cases, unreadable
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= MEGABYTE else f"{n_bytes / 1e3:.0f} kB"

@@ -7,19 +7,9 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from groundjudge.cli import options
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import where_of
-from groundjudge.cli.options import (
-    CACHE,
-    CASES,
-    STOP,
-    JudgeSelection,
-    OutputOptions,
-    PriceOptions,
-    RowOptions,
-    RunLimits,
-    option,
-)
 from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
@@ -36,31 +26,31 @@ from groundjudge.verdict import Verdict
 
 
 def run(  # noqa: PLR0913  one per option
-    cases: str = CASES,
+    cases: str = options.CASES,
     *,
-    selection: JudgeSelection,
-    stop: Stop | None = STOP,
-    row_options: RowOptions,
-    out: str = option(
+    selection: options.JudgeSelection,
+    stop: Stop | None = options.STOP,
+    row_options: options.RowOptions,
+    out: str = options.option(
         'Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet is '
         "written at the end, from PATH.jsonl, which --resume continues.",
         default=STDIO,
         metavar="PATH",
     ),
-    output: OutputOptions,
-    limits: RunLimits,
-    min_coverage: float = option(
+    output: options.OutputOptions,
+    limits: options.RunLimits,
+    min_coverage: float = options.option(
         "Exit with status 1 if any judge scored a smaller share of the rows it should score.",
         default=1.0,
         metavar="SHARE",
         min=0,
         max=1,
     ),
-    full: list[str] | None = option(
+    full: list[str] | None = options.option(
         'Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".', metavar="CASE_ID"
     ),
-    pricing: PriceOptions,
-    cache: str | None = CACHE,
+    pricing: options.PriceOptions,
+    cache: str | None = options.CACHE,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
