@@ -31,7 +31,7 @@ def test_a_label_of_the_cases_that_says_something_else_is_left_out(command: Invo
 
 def test_report_tells_of_cases_that_cannot_be_shown(command: Invoke) -> None:
     write_verdicts("v.jsonl", some_verdicts())
-    Path("cases.jsonl").write_text('{"id": 0, "response": "r"}\n{"id": 1, "context": {"n": 1}}\n[]\n')
+    Path("cases.jsonl").write_text('{"id": 0, "response": "r"}\n{"id": 1, "response": "r", "answer": "x"}\n[]\n')
     result = command("report", "v.jsonl", "--cases", "cases.jsonl")
     assert "report.html: 40 verdicts, 1 cases" in result.stdout
     assert result.stdout.count("cannot be shown") == 2

@@ -150,7 +150,7 @@ class RowOptions:
     )
     paths: list[str] | None = option(
         "Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
-        "--map",
+        "--fields",
         metavar="FIELD=PATH",
     )
 

@@ -12,7 +12,7 @@ from groundjudge.analysis.labels import LabelError, Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case
 from groundjudge.cli.figures import print_notes
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
 from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelOptions, RowOptions, option
 from groundjudge.cli.outputs import check_outputs
@@ -58,7 +58,7 @@ def report(  # noqa: PLR0913  one per option
         )
         check_outputs([("--out", str(out))], inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", row_options.file_format, where_of(row_options.paths))
+        rows = partial(read_rows, cases or "", row_options.file_format, fields_of(row_options.paths))
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:

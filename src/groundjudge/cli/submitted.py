@@ -23,7 +23,7 @@ DIFFERENCES = {
     "endpoints": "at another endpoint: see OPENAI_BASE_URL",
     "cases": "another file of cases",
     "format": "another --format",
-    "where": "another --map",
+    "fields": "another --fields",
 }
 """What tells two runs apart: the names of settings, each with what differs."""
 
@@ -48,7 +48,7 @@ class Submitted:
     def rows(self) -> CaseFile:
         """The rows of the file of cases."""
         settings = self.settings
-        return CaseFile(settings["cases"], frozenset(), settings["format"], settings["where"])
+        return CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
 
 
 def state_folder(out: str) -> Path:
@@ -69,7 +69,7 @@ def submission(state: State, selection: JudgeSelection, rows: CaseFile) -> Submi
         "run": state.settings.get("run", uuid4().hex[:16]),
         "cases": str(Path(rows.path).resolve()),
         "format": rows.file_format,
-        "where": dict(rows.where),
+        "fields": dict(rows.fields),
         "selection": {**asdict(selection), "judge": [*map(_absolute, selection.names)]},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
@@ -96,7 +96,7 @@ def submitted(state: State) -> Submitted:
     if not settings:
         message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, str(state.folder))
-    rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["where"])
+    rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
     return submission(state, JudgeSelection(**settings["selection"]), rows)
 
 

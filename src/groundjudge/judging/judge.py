@@ -10,7 +10,8 @@ from hashlib import sha256
 from time import perf_counter
 from typing import Any, TypeAlias, cast
 
-from groundjudge.case.case import Case, well_formed
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply

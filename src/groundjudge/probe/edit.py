@@ -9,7 +9,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from groundjudge.case.case import Case, Message, text_of
+from groundjudge.case.case import Case, Message
+from groundjudge.case.shapes import text_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.numbers import numbers
 from groundjudge.text.words import words

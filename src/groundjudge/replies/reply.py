@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any, NamedTuple, cast
 
-from groundjudge.case.case import Case, is_list, is_mapping, well_formed
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import is_list, is_mapping, well_formed
 from groundjudge.errors import ReplyError
 from groundjudge.verdict import Usage, Verdict
 

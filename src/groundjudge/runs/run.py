@@ -27,7 +27,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
-from groundjudge.case.case import Case, well_formed
+from groundjudge.case.case import Case
+from groundjudge.case.fields import id_in
+from groundjudge.case.shapes import well_formed
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.judge import Step, aperform, error_verdict
 from groundjudge.judging.panel import AnyJudge
@@ -122,7 +124,7 @@ def arun(  # noqa: PLR0913  independent options
 
     Raises:
         ValueError: there is no judge, two have one name, or a number is out of its range.
-        TypeError: `judges` contains a name, or `cases` is a single case or a string.
+        TypeError: `judges` contains a name, or `cases` is a single case, a string or a data frame.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
             message), `no_endpoint`, `connection` when an endpoint has never answered and the connection
             failed for every row in flight, or `budget` when max_calls or max_tokens is used up. It is raised
@@ -170,6 +172,9 @@ def _numbered(  # noqa: PLR0913  those of `arun`
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
     listed = checked(judges, concurrency)
+    if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
+        message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
+        raise TypeError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
@@ -244,7 +249,7 @@ def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
 
 def id_of(row: Row, number: int) -> str:
     """The row's own id, or "row N" if it has none; `number` is the row's position, from 1."""
-    value = row.id if isinstance(row, Case) else row.get("id") if isinstance(row, Mapping) else None
+    value = row.id if isinstance(row, Case) else id_in(row) if isinstance(row, Mapping) else None
     row_id = "" if value is None else well_formed(str(value))
     return row_id if row_id.strip() else f"row {number}"
 
@@ -295,22 +300,34 @@ async def _jobs(
     judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
 ) -> AsyncGenerator[tuple[int, Job], None]:
     """The jobs, each with the position of its row, from 1."""
-    number = 0
+    number, ids = 0, dict[int, int]()
     if isinstance(rows, AsyncIterable):
         async for row in rows:
             number += 1
-            for job in jobs_of(row, number, judges, previous):
+            for job in jobs_of(row, number, judges, previous, ids):
                 yield number, job
     else:
         for number, row in enumerate(rows, 1):
-            for job in jobs_of(row, number, judges, previous):
+            for job in jobs_of(row, number, judges, previous, ids):
                 yield number, job
 
 
 def jobs_of(
-    row: Row, number: int, judges: Sequence[J], previous: Callable[[J, Case], Verdict | None] | None = None
+    row: Row,
+    number: int,
+    judges: Sequence[J],
+    previous: Callable[[J, Case], Verdict | None] | None = None,
+    ids: dict[int, int] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
-    """The jobs of a row; `number` is its position, from 1. An error in the row becomes a verdict."""
+    """The jobs of a row. An error in the row becomes a verdict.
+
+    Args:
+        row: the row.
+        number: its position, from 1.
+        judges: the judges.
+        previous: looks up the verdict of a previous run.
+        ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
+    """
     if not isinstance(row, Case | Mapping):
         return [_failed("", _unreadable(row), id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
@@ -321,11 +338,30 @@ def jobs_of(
             applying = [judge for judge in judges if judge.name in named]
             misnamed = [_failed(name, error, case_id) for name, error in _misnamed(named, judges)]
         case = case_of(row, number)
+        if ids is not None and applying:
+            _check_id(case, number, applying, ids)
         known = [previous(judge, case) if previous else None for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
     jobs = (verdict or (judge, case) for judge, verdict in zip(applying, known, strict=True))
     return [*jobs, *misnamed]
+
+
+def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
+    """Refuse an id that another row for the same judges has: their verdicts could not be told apart.
+
+    Only hashes are kept, so that memory hardly grows. Equal rows are one case, whatever their metadata.
+
+    Raises:
+        CaseError: `duplicate_id`.
+    """
+    if case.id == f"row {number}":
+        return
+    names = tuple(judge.name for judge in judges)
+    content = hash(repr([(name, value) for name, value in case if name != "metadata"]))
+    if ids.setdefault(hash((case.id, names)), content) != content:
+        message = f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
+        raise CaseError("duplicate_id", message, "id")
 
 
 def _unreadable(row: object) -> CaseError:
