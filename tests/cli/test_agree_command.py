@@ -90,7 +90,7 @@ def test_verdicts_of_several_prompts_are_noted(command: Invoke) -> None:
         ("v.jsonl --labels l.jsonl --label nope", "no row has a 'nope'"),
         ("l.jsonl --labels l.jsonl", "l.jsonl holds no verdicts"),
         ("v.jsonl --labels l.jsonl --threshold 1.5", "--threshold must be a score, 0..1, not 1.5"),
-        ("v.jsonl --labels l.jsonl --threshold l.jsonl", "no file of thresholds"),
+        ("v.jsonl --labels l.jsonl --threshold l.jsonl", "not a file of thresholds"),
         ("none.jsonl --labels l.jsonl", "none.jsonl: No such file"),
     ],
 )

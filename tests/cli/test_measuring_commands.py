@@ -31,11 +31,12 @@ def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command
     assert command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json").exit_code == 0
     for arguments in (("agree", "new.jsonl"), ("compare", "v.jsonl", "new.jsonl"), ("report", "new.jsonl")):
         output = command(*arguments, "--labels", "l.jsonl", "--threshold", "t.json").stdout
-        assert (
-            "was fitted on prompt one 1.0.0 (sha aaaaaaaaaaaa); these verdicts come from one 1.1.0" in output
+        old, new = (
+            "one@1.0.0|sha:aaaaaaaaaaaa|model:m|",
+            "one@1.1.0|sha:bbbbbbbbbbbb|model:another|groundjudge:9.9",
         )
-        assert "was fitted on model m; these verdicts come from another" in output
-        assert "was fitted on groundjudge" in output
+        assert f"was fitted on verdicts of {old}" in output
+        assert f"these are of {new}" in output
 
 
 def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:

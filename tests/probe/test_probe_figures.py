@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
-from groundjudge.analysis.shares import mcnemar, rate_of, wilson
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
 from groundjudge.probe.compared import compare, read_card
 from groundjudge.probe.figures import card
 from groundjudge.probe.plan import FIRST, SECOND, plan
+from groundjudge.shares import mcnemar, rate_of, wilson
 
 stats: Any = import_module("scipy.stats")
 

@@ -121,7 +121,7 @@ def _from_file(path: str, verdicts: Sequence[Verdict]) -> tuple[dict[str, float]
     missing = sorted({verdict.judge for verdict in verdicts if verdict.judge} - calibrations.keys())
     return {judge: one.threshold for judge, one in calibrations.items()}, [
         *(f"{judge}: {path} has no threshold for it, so the run's decision counts" for judge in missing),
-        *(warning for one in calibrations.values() for warning in drift(one, verdicts)),
+        *(warning for one in calibrations.values() if (warning := drift(one, verdicts))),
     ]
 
 

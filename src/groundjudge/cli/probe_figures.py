@@ -7,7 +7,6 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.shares import Rate
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli.figures import as_text, figures_table
@@ -16,6 +15,7 @@ from groundjudge.probe.compared import Compared
 from groundjudge.probe.figures import Card, EditFigures, Judged
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
+from groundjudge.shares import Rate
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console

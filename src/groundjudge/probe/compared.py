@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from groundjudge.analysis.shares import mcnemar
 from groundjudge.probe.cases import ProbeError
 from groundjudge.probe.figures import Card, EditFigures
+from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from groundjudge.analysis.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, id_of
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
 from groundjudge.version import __version__
 

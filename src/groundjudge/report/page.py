@@ -12,6 +12,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
+from groundjudge.analysis.joined import by_judge
 from groundjudge.analysis.labels import Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case, Document, Message
@@ -319,12 +320,9 @@ def _tokens(usage: Usage) -> list[int]:
 
 def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str, str], str | float | None]:
     """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
-    by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_judge.setdefault(verdict.judge, []).append(verdict)
     return {
         (judge, case_id): label.word or label.number
-        for judge, own in by_judge.items()
+        for judge, own in by_judge(verdicts).items()
         for case_id, label in labels_for(judge, labels, labels.words or words_of(own, verdicts)).items()
     }
 

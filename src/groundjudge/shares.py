@@ -1,4 +1,4 @@
-"""Shares with their intervals, and the test of two shares on the same cases. Needs no statistics library."""
+"""Shares with their intervals, and the test of two shares on the same cases. They need no extra."""
 
 from __future__ import annotations
 
