@@ -17,7 +17,7 @@ from anthropic.types.shared import ErrorObject
 from command_line import GOOD, ROW
 from pydantic import TypeAdapter
 from scripted_model import ScriptedModel
-from standin_batches import BatchStandIn, LineAnswer, Missing, Unanswered
+from standin_batches import BatchStandIn, LineAnswer, Unanswered
 from standin_openai import Cut, Status, Text
 
 from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric
@@ -283,10 +283,3 @@ def test_a_download_that_is_cut_off_is_a_connection_error(tmp_path: Path) -> Non
         with pytest.raises(ModelError, match="connection"):
             list(results)
         assert len({first, *provider.results(batch.id)}) == 40
-
-
-@pytest.mark.soak
-def test_a_request_that_the_results_lack_is_not_answered(tmp_path: Path) -> None:
-    with BatchStandIn(lambda _: Missing()) as server, provider_of(server) as provider:
-        batch = ended(provider, provider.create(file_of(provider, tmp_path), {}))
-        assert [*provider.results(batch.id)] == []

@@ -18,7 +18,9 @@ from standin_openai import Status, Text, logprobs_of
 
 from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric, names
 from groundjudge.batches.lines import read_result, request_line
+from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.replay import PendingRequest, replay
+from groundjudge.models.openai import OpenAIModel
 
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
 
@@ -75,6 +77,19 @@ def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: s
         {pending.custom_id: line["body"]},
         [],
     )
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path"),
+    [
+        ("https://n.openai.azure.com/openai/v1", "/chat/completions"),
+        ("https://api.openai.com/v1", "/v1/chat/completions"),
+    ],
+)
+def test_a_line_names_the_path_of_the_endpoint(endpoint: str, path: str) -> None:
+    provider = OpenAIBatches(OpenAIModel("m", base_url=endpoint, api_key="k"))
+    (pending,) = pending_of("groundedness")
+    assert json.loads(provider.line(pending))["url"] == path
 
 
 def test_a_line_of_requests_has_the_form_of_vllms_documentation() -> None:

@@ -12,7 +12,7 @@ import pytest
 from command_line import GOOD, ROW
 from hypothesis import given
 from hypothesis import strategies as st
-from standin_batches import LineAnswer, Missing, Unanswered, result_line
+from standin_batches import LineAnswer, Unanswered, result_line
 from standin_openai import Status, Text
 
 from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
@@ -199,12 +199,6 @@ def test_rows_are_judged_by_the_judges_that_they_name() -> None:
     ]
 
 
-def test_results_of_unknown_requests_change_nothing() -> None:
-    judge, rows = judge_of(), [row(1)]
-    answers = {**batched([judge], rows, [GOOD]), "unknown": Reply("x")}
-    assert [verdict.score for verdict in verdicts_in(answers.get, [judge], rows)] == [1.0]
-
-
 def test_what_waits_has_no_verdict_yet() -> None:
     judge, rows = judge_of(), [row(1), row(2)]
     answers = batched([judge], rows[:1], [GOOD])
@@ -249,10 +243,3 @@ class Other(ByScript):
     """A model of another name."""
 
     name = "n"
-
-
-def test_a_result_that_is_missing_is_an_error_that_names_the_request() -> None:
-    judge = judge_of([Missing()])
-    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1)])
-    assert verdict.error
-    assert verdict.error.code == "unanswered"

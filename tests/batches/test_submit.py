@@ -128,22 +128,6 @@ def test_rows_become_batches_and_batches_verdicts(provider_of: ProviderOf, tmp_p
         assert [len(batch.requests) for batch in run.server.batches.values()] == [2, 2, 1]
 
 
-@pytest.mark.soak
-@both
-def test_submitting_and_collecting_again_does_nothing(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path) as run:
-        run.plan()
-        run.submit()
-        run.submit()
-        assert run.download()
-        n_calls = len(run.server.calls)
-        run.submit()
-        assert run.download()
-        assert len(run.server.calls) == n_calls
-        assert run.plan().n_requests == 0
-        assert {*run.server.paid().values()} == {1}
-
-
 FAULTS: list[tuple[Status | Cut, bool]] = [
     (Status(500), False),
     (Status(500), True),
@@ -263,22 +247,6 @@ def test_an_error_while_collecting_loses_nothing(provider_of: ProviderOf, tmp_pa
 
 @pytest.mark.soak
 @both
-def test_what_expired_is_asked_once_more(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path, n_rows=4, at_most=4, ends=["expired", "completed"]) as run:
-        run.plan()
-        run.submit()
-        assert run.download()
-        codes = [verdict.error.code for verdict in run.verdicts() if verdict.error]
-        assert codes == ["expired"] * 2
-        assert run.plan().n_requests == 2
-        run.submit()
-        assert run.download()
-        assert scores(run) == [1.0] * 4
-        assert sorted(run.server.paid().values()) == [1, 1, 2, 2]
-
-
-@pytest.mark.soak
-@both
 def test_what_fails_again_is_not_asked_for_ever(provider_of: ProviderOf, tmp_path: Path) -> None:
     def script(_: dict[str, Any]) -> Unanswered:
         return Unanswered("expired")
@@ -289,18 +257,3 @@ def test_what_fails_again_is_not_asked_for_ever(provider_of: ProviderOf, tmp_pat
             run.submit()
             assert run.download() == bool(run.state.parts)
         assert {*run.server.paid().values()} == {3}
-
-
-@pytest.mark.soak
-def test_a_batch_that_failed_as_a_whole_says_why(tmp_path: Path) -> None:
-    with run_of(openai_batches, tmp_path, ends=["failed", "completed"]) as run:
-        run.plan()
-        run.submit()
-        assert run.download()
-        assert "Enqueued token limit reached" in run.state.parts[0].batch.message
-        assert scores(run) == [None, None, 1.0, 1.0, 1.0]
-        assert run.plan().n_requests == 2
-        run.submit()
-        assert run.download()
-        assert scores(run) == [1.0] * 5
-        assert {*run.server.paid().values()} == {1}

@@ -6,7 +6,7 @@ Batches bear no names there: a batch whose creation was not answered is found ag
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -103,7 +103,7 @@ class AnthropicBatches:
         with _model_errors():
             return _batch(self._client.messages.batches.retrieve(batch_id))
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The results of a batch that has ended."""
         with _model_errors():
             for result in self._client.messages.batches.results(batch_id):
@@ -152,12 +152,11 @@ def read_result(line: str) -> Result:
 
 def _answer(result: Mapping[str, Any]) -> Answer:
     match result:
-        case {"type": "succeeded", "message": {"content": content, "usage": used} as message}:
-            text = "".join(block["text"] for block in content if block["type"] == "text")
-            usage = Usage(
-                prompt_tokens=sum(used.get(kind) or 0 for kind in PROMPT_TOKENS),
-                completion_tokens=used["output_tokens"],
-            )
+        case {"type": "succeeded", "message": {} as message}:
+            text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
+            used = message["usage"]
+            n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
+            usage = Usage(prompt_tokens=n_prompt, completion_tokens=used["output_tokens"])
             return Reply(text, message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
             return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from groundjudge.batches.answers import CollectedAnswers
 from groundjudge.batches.provider import Provider
@@ -47,8 +47,12 @@ def keep_results(state: State, part: PartOfRun, provider: Provider) -> PartOfRun
         StateError: `other_run`: a result belongs to no request of this part.
     """
     names = {*state.custom_ids(part)}
-    with replaced(state.results(part.number)) as path, path.open("wb") as file:
-        for line in provider.results(part.batch.id):
+    with (
+        replaced(state.results(part.number)) as path,
+        path.open("wb") as file,
+        closing(provider.results(part.batch.id)) as lines,
+    ):
+        for line in lines:
             file.write(line.rstrip("\n").encode() + b"\n")
             with suppress(CaseError):  # its request counts as unanswered
                 name = provider.read(line).custom_id

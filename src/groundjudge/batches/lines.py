@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError, model_validator
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import CaseError, ModelError, code_of_status
@@ -22,20 +20,6 @@ BYTE_ORDER_MARK = "\ufeff"
 
 FIRST_ERROR = 400
 """The lowest HTTP status of an error."""
-
-
-class _Line(BaseModel):
-    """A line of results; a line of requests has neither `response` nor `error`."""
-
-    custom_id: str
-    response: Mapping[str, Any] | None = None
-    error: Any = None
-
-    @model_validator(mode="after")
-    def _has_an_answer(self) -> Self:
-        if self.model_fields_set == {"custom_id"}:
-            raise ValueError
-        return self
 
 
 class Result(NamedTuple):
@@ -68,31 +52,27 @@ def read_result(line: str, model: str = "") -> Result:
     Raises:
         CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
     """
+    where = f"{model}: " if model else ""
     try:
-        found = _Line.model_validate_json(line.removeprefix(BYTE_ORDER_MARK))
-    except ValidationError as error:
-        message = "not a line of batch results: it needs custom_id, and response or error"
-        raise CaseError("unreadable_row", message, line[:80]) from error
-    return Result(found.custom_id, _answer(found, f"{model}: " if model else "", model))
-
-
-def _answer(line: _Line, where: str, model: str) -> Answer:
-    """The reply, or the error of the request or of its response; its message begins with `where`."""
-    if line.response is None:
-        code = CODES.get(_code_of(line.error), "failed")
-        return ModelError(code, where + message_of(line.error), model)
-    body: Any = line.response.get("body", line.response)
-    status = line.response.get("status_code")
-    if isinstance(status, int) and status >= FIRST_ERROR:  # vLLM puts the reason beside the response
-        message = f"{where}{status}: {message_of(body or line.error)}"
-        return ModelError(code_of_status(status), message, model)
-    reply = reply_in(body)
-    return reply or ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
-
-
-def _code_of(error: object) -> str:
-    match error:
-        case {"code": str(code)}:
-            return code
+        found: Any = from_json(line.removeprefix(BYTE_ORDER_MARK))
+    except ValueError:
+        found = None
+    match found:
+        case {"custom_id": str(name), "response": {"status_code": int(status)} as response} if (
+            status >= FIRST_ERROR
+        ):
+            reason = message_of(
+                response.get("body") or found.get("error")
+            )  # vLLM puts it beside the response
+            return Result(name, ModelError(code_of_status(status), f"{where}{status}: {reason}", model))
+        case {"custom_id": str(name), "response": {} as response}:
+            body = response.get("body", response)
+            error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
+            return Result(name, reply_in(body) or error)
+        case {"custom_id": str(name), "error": {"code": str(code)} as reason}:
+            return Result(name, ModelError(CODES.get(code, "failed"), where + message_of(reason), model))
+        case {"custom_id": str(name), "error": reason}:
+            return Result(name, ModelError("failed", where + message_of(reason), model))
         case _:
-            return ""
+            message = "not a line of batch results: it needs custom_id, and response or error"
+            raise CaseError("unreadable_row", message, line[:80])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,9 @@ class OpenAIBatches:
         # Azure has another path; see its guide to batches.
         self._url: Any = URL.removeprefix("/v1") if ".azure.com" in model.endpoint else URL
 
-    def line(self, request: PendingRequest) -> str:
+    def line(self, pending: PendingRequest) -> str:
         """A request as a line."""
-        return request_line(request, self._url)
+        return request_line(pending, self._url)
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
@@ -70,7 +70,7 @@ class OpenAIBatches:
         with self._client() as client:
             return _batch(client.batches.retrieve(batch_id))
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the output file and of the error file."""
         with self._client() as client, tempfile.TemporaryDirectory() as folder:
             theirs = client.batches.retrieve(batch_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -41,8 +41,9 @@ class Provider(Protocol):
     max_requests: int
     max_bytes: int
 
-    def line(self, request: PendingRequest) -> str:
+    def line(self, pending: PendingRequest) -> str:
         """A request in the provider's form: a line without a line break; its `custom_id` comes first."""
+        ...
 
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Create a batch; the call that creates it is made once, without retries.
@@ -51,6 +52,7 @@ class Provider(Protocol):
             lines: the file of its requests.
             tag: the run and the part, to find the batch again; see `find`.
         """
+        ...
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:
         """The batch that was created with that tag although its answer was lost; None if there is none.
@@ -60,12 +62,15 @@ class Provider(Protocol):
             since: the earliest time at which it was created, in seconds since 1970.
             n_requests: how many requests it has.
         """
+        ...
 
     def batch(self, batch_id: str) -> Batch:
         """The batch as it is now."""
+        ...
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
+        ...
 
     def read(self, line: str) -> Result:
         """Read a line of `results`.
@@ -73,6 +78,8 @@ class Provider(Protocol):
         Raises:
             CaseError: `unreadable_row`: the line is not a result.
         """
+        ...
 
     def cancel(self, batch_id: str) -> Batch:
         """Ask the provider to stop a batch. What was answered by then is paid, and can be read."""
+        ...

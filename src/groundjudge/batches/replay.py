@@ -111,7 +111,7 @@ class _Replaying:
     pending: list[PendingRequest]
     unread: ReplyError | None = None
 
-    def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
+    def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has another type of result
         if step.talk:
             return drive(step.talk(step.given), _Replaying(self.answers, self.pending).perform)
         if step.model:

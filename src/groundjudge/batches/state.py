@@ -68,30 +68,28 @@ class State:
     Args:
         folder: the folder.
 
+    Attributes:
+        folder: the folder.
+        settings: what the run was submitted with; empty before that.
+        parts: all parts, in order.
+
     Raises:
         StateError: `no_state`: its `state.json` is something else.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.settings: Mapping[str, Any] = {}
+        self.parts: tuple[PartOfRun, ...] = ()
         self._file = folder / "state.json"
+        if not self._file.exists():
+            return
         try:
-            self._content = _Content.model_validate_json(self._file.read_bytes())
-        except FileNotFoundError:
-            self._content = _Content(settings={}, parts=())
+            content = _Content.model_validate_json(self._file.read_bytes())
         except ValidationError as error:
             message = f"{self._file} is not the state of a submitted run: choose another --out"
             raise StateError("no_state", message, str(folder)) from error
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """What the run was submitted with; empty before that."""
-        return self._content.settings
-
-    @property
-    def parts(self) -> tuple[PartOfRun, ...]:
-        """All parts, in order."""
-        return self._content.parts
+        self.settings, self.parts = content.settings, content.parts
 
     def requests(self, number: int) -> Path:
         """The file of the requests of a part."""
@@ -109,10 +107,10 @@ class State:
 
     def write(self, settings: Mapping[str, Any], parts: Iterable[PartOfRun]) -> None:
         """Keep what the run is submitted with, and how far its parts are."""
-        content = _Content(settings=settings, parts=tuple(parts))
+        self.settings, self.parts = settings, tuple(parts)
+        content = _Content(settings=settings, parts=self.parts)
         with replaced(self._file) as path:
             path.write_text(content.model_dump_json(indent=1), encoding="utf-8")
-        self._content = content
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
         """Write down what has changed about a part; returns the part as it is then."""

@@ -36,7 +36,7 @@ from groundjudge.verdict import Verdict
 __all__ = ["Columns", "judge_batches", "keyed", "schema_of"]
 
 Columns: TypeAlias = Sequence[str] | str | None
-"""The columns of the input that stand before the verdict's: a list of names, one name, "*" for all, or None
+"""The columns of the input that come before the verdict's: a list of names, one name, "*" for all, or None
 for `id` if there is one."""
 
 MOST_ROWS = 1000
@@ -65,7 +65,7 @@ def judge_batches(
     verdict as JSON. A row that cannot be judged is a verdict with status "error"; a row to which no judge
     applies has none.
 
-    All batches share one event loop in a thread of its own, and one pool of connections. A batch is read when
+    All batches share one event loop in a separate thread, and one pool of connections. A batch is read when
     its rows are needed, in further threads, one at a time.
 
     Args:
@@ -111,7 +111,7 @@ def schema_of(batch: RecordBatch | Schema, columns: Columns = None) -> Schema:
 
 
 def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
-    """The names of the input's columns that stand before the verdict's.
+    """The names of the input's columns that come before the verdict's.
 
     Args:
         names: the names of the input's columns.
@@ -213,7 +213,7 @@ class _Held:
     """A batch whose rows are being judged.
 
     Attributes:
-        kept: its columns that stand before the verdict's.
+        kept: its columns that come before the verdict's.
         first: the position of its first row among the rows of all batches, from 1.
         n_rows: how many rows it has.
     """

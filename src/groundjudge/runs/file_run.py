@@ -38,7 +38,7 @@ class CaseFile:
         path: the file of cases.
         kept_ids: the ids of the rows to keep.
         file_format: the file's format; None: by its suffix.
-        fields: fields that stand elsewhere in a row, each with its path.
+        fields: fields that are elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.

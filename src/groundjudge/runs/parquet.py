@@ -1,6 +1,6 @@
 """Parquet files: rows read batch by batch, and verdicts written as a table.
 
-A folder stands for the Parquet files in it, which is how Spark and Dask write a table.
+A folder means the Parquet files in it, which is how Spark and Dask write a table.
 """
 
 from __future__ import annotations

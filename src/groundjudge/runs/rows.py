@@ -1,4 +1,4 @@
-"""Rows of a file, one at a time: an unreadable line is an error of its own and affects no other."""
+"""Rows of a file, one at a time: an unreadable line is an error and affects no other line."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def read_rows(
         path: the file.
         file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
             folder is too; anything else, stdin included, is JSON Lines.
-        fields: fields that stand elsewhere in a row, each with its dotted path; see `Fields.in_row`.
+        fields: fields that are elsewhere in a row, each with its dotted path; see `Fields.in_row`.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -112,7 +112,7 @@ def format_of(path: str | Path) -> FileFormat:
 
 
 def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> Generator[FileRow, None, None]:
-    """The rows as they stand in the file."""
+    """The rows as they are in the file."""
     kind = file_format or format_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)
@@ -134,7 +134,7 @@ def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> G
 
 def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
     if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
-        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index stands at the end"
+        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index is at the end"
         raise CaseError("unreadable_file", message, str(path))
     from groundjudge.runs.parquet import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 

@@ -94,7 +94,7 @@ class Tally:
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     """One summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
 
-    Rows that could not be read belong to no judge: they have a summary of their own, whose judge is "".
+    Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
     """
     tally = Tally()
     for verdict in verdicts:

@@ -48,7 +48,9 @@ class RunTotals:
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
         if self.is_new(verdict):
-            self._count_new(verdict)
+            self.n_new += 1
+            if verdict.usage:
+                self.usage = (self.usage or Usage()) + verdict.usage
         if verdict.case_id in self.kept_ids:
             self.kept.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
@@ -57,14 +59,5 @@ class RunTotals:
             message = f"{verdict.case_id}: {verdict.error.message}"
             self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
         elif verdict.error:
-            self._count_unreadable(verdict.error.message)
-
-    def _count_new(self, verdict: Verdict) -> None:
-        self.n_new += 1
-        if verdict.usage:
-            self.usage = self.usage + verdict.usage if self.usage else verdict.usage
-
-    def _count_unreadable(self, message: str) -> None:
-        self.n_unreadable += 1
-        if self.n_unreadable <= MAX_UNREADABLE:
-            self.unreadable.append(message)
+            self.n_unreadable += 1
+            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
