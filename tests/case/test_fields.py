@@ -144,7 +144,16 @@ class NAType:
     __hash__ = None  # type: ignore[assignment]
 
 
-NAT = type("NaTType", (), {"__ne__": lambda *_: True, "__hash__": None})()
+class NaTType:
+    """Like pandas' NaT: it differs from itself."""
+
+    def __ne__(self, _: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+NAT = NaTType()
 
 
 @pytest.mark.parametrize("field", [*ALIASES, "id"])

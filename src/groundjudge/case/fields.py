@@ -248,7 +248,7 @@ class PathSearch:
     """
 
     def __init__(self, fields: Fields, source: str) -> None:
-        self.missing = dict(fields.paths)
+        self.missing: FieldPaths = fields.paths
         self._source = source
         self._known: tuple[str, ...] = ()
 

@@ -251,11 +251,15 @@ def _block_text(block: object) -> str:
 
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
-    if isinstance(value, str) or is_absent(value):
+    if value is None or isinstance(value, str):
         return False
     with suppress(Exception):  # what cannot be read is not shown at all, and an error
         for item in messages_in(value):
-            contents = [] if isinstance(item, str) else [_getter(item)(name) for name in CONTENT_NAMES]
+            contents = (
+                []
+                if isinstance(item, str | Message | Document)
+                else [_getter(item)(name) for name in CONTENT_NAMES]
+            )
             if any(MEDIA_BLOCK.fullmatch(_kind(each)) for held in contents if is_list(held) for each in held):
                 return True
     return False
@@ -287,7 +291,8 @@ def _is_message(item: object) -> bool:
 
 def _contents(get: Callable[[str], Any]) -> list[Any]:
     """What a message says: its content and its refusal, as far as they are given."""
-    refusal = get("refusal") or (get("additional_kwargs") or {}).get("refusal")
+    more: Mapping[str, Any] = get("additional_kwargs") or {}
+    refusal = get("refusal") or more.get("refusal")
     return [each for each in (get("content"), refusal) if each is not None]
 
 
@@ -300,8 +305,9 @@ def messages_in(value: object) -> list[Any]:
 
 
 def _split(item: object) -> Iterator[Any]:
+    is_plain = isinstance(item, str | Message | Document)  # most items are, and need no look inside
     get = _getter(item)
-    blocks = get("content")
+    blocks = None if is_plain else get("content")
     if not is_list(blocks) or not any(map(_is_result, blocks)):
         yield item
         return
@@ -342,18 +348,21 @@ def _message(field: str, item: object) -> Message:
 
 def _calls(get: Callable[[str], Any]) -> list[Any]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
-    more, blocks = get("additional_kwargs") or {}, get("content")
-    places = (
-        get("tool_calls"),
-        get("invalid_tool_calls"),
-        [get("function_call")],
-        [block for block in blocks if CALL_BLOCK.fullmatch(_kind(block))] if is_list(blocks) else (),
-        more.get("tool_calls"),
-        [more.get("function_call")],
-    )
+    more: Mapping[str, Any] = get("additional_kwargs") or {}
+    blocks = get("content")
+    in_content = [each for each in blocks if CALL_BLOCK.fullmatch(_kind(each))] if is_list(blocks) else []
+    listed: list[Any] = [
+        *(get("tool_calls") or ()),
+        *(get("invalid_tool_calls") or ()),
+        *(more.get("tool_calls") or ()),
+        *in_content,
+        get("function_call"),
+        more.get("function_call"),
+    ]
     calls: dict[Any, Any] = {}
-    for number, call in enumerate(call for place in places for call in place or () if call is not None):
-        calls.setdefault(_getter(call)("id") or number, call)
+    for number, call in enumerate(listed):
+        if call is not None:
+            calls.setdefault(_getter(call)("id") or number, call)
     return [*calls.values()]
 
 
@@ -399,7 +408,7 @@ def _is_tool_result(item: object) -> bool:
     kind, title = get("kind"), get("title")
     if kind is not None:
         return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
-    by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
+    by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
     return by_title or "tool" in {get("role"), get("tool_call_id") and role_of(item)}
 
 
