@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -73,7 +73,7 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
 
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
-        declared = cast("Field[Any]", default)
+        declared: Field[Any] = default
         hint, default = Annotated[hint, declared.metadata["declared"]], declared.default
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
