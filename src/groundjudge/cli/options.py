@@ -73,7 +73,7 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
 
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
-        declared: Field[Any] = default
+        declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
         hint, default = Annotated[hint, declared.metadata["declared"]], declared.default
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
