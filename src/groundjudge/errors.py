@@ -228,7 +228,8 @@ class GroundjudgeError(Exception):
         code: short and stable, made for counting: "missing_field", "out_of_scale", "timeout". `CODES` has
             them all; another one gives a RuntimeWarning.
         message: a sentence that names the thing and says what to do.
-        subject: the offending thing: a field's name, a file, a raw reply.
+        subject: the offending thing: a field's name, a file, a raw reply. If it is a parameter, the message
+            names it in backquotes, and the command line shows its option there: --max-calls for `max_calls`.
         verdict: the row's verdict with status "error" (attempts, usage and raw reply kept),
             set when a judge raised the error while judging a case.
     """

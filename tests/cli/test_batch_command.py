@@ -268,7 +268,7 @@ def test_labels_are_read_from_batches(batches: Any, tmp_path: Path) -> None:
     [
         (("--judge", "statement_groundedness"), "belongs to another run"),
         (("--model", "n"), "several --model"),
-        (("--map", "query=response"), "(another --map)"),
+        (("--fields", "query=response"), "(another --fields)"),
         (("--format", "jsonl"), "(another --format)"),
     ],
 )

@@ -213,7 +213,7 @@ TOO_MANY_VALUES = (
         ([*JUDGE, "--judge", "confidence_grounding", "--model", "a", "--panel"], OTHER_SCALES),
         (
             ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--panel"],
-            "panel: strict is listed twice at temperature 0, where it repeats itself: pass --repeats",
+            "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats",
         ),
         (
             ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--repeats", "2"],

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import asdict
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
@@ -21,31 +22,24 @@ from groundjudge.batches.state import PartOfRun, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, rubric_options
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.prices import prices_of
+from groundjudge.cli.outputs import (
+    check_cases,
+    check_outputs,
+    holds_something,
+    previous_verdicts,
+    refuse_table,
+)
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_run
+from groundjudge.cli.run_summary import exit_after_run, fail_without_rows, report_connection, show_run
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, printable, report_errors
 from groundjudge.cli.submitted import Submitted, batch_judges, line_of, state_folder, submission, submitted
-from groundjudge.cli.verdict_output import (
-    check_paths,
-    fail_if_stopped,
-    fail_without_result,
-    fail_without_rows,
-    previous_verdicts,
-    refuse_parquet,
-    report_connection,
-    status_of,
-)
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
-from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import CaseFile, write_verdicts
-from groundjudge.runs.rows import STDIO, FileFormat, is_kept
+from groundjudge.runs.rows import STDIO, is_kept
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
 from groundjudge.runs.totals import RunTotals
@@ -57,37 +51,29 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
 Finish: TypeAlias = Literal["online", "batch"]
 """How to ask again for what failed."""
 
-batch = typer.Typer(
-    name="batch",
-    help="Judge in a provider's batches, at half price and within a day; or write and read batch files.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+LISTED = options.option(
+    "Time within which the provider lists a new batch. Before a batch is created again because no answer "
+    "came, it is looked for that long.",
+    default=LISTED_WITHIN,
+    metavar="SECONDS",
+    min=0.0,
 )
 
 
-@batch.command()
 def submit(  # noqa: PLR0913  one per option
-    cases: options.CasesFile,
+    cases: str = options.CASES,
     *,
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH",
-            help="Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
-        ),
-    ],
-    judge: options.JudgeNames = None,
-    file_format: options.FormatChoice = None,
-    paths: options.FieldPaths = None,
-    model: options.ModelNames = None,
-    repeats: options.RepeatsCount = None,
-    panel: options.PanelFlag = False,
-    rule: options.RuleChoice = None,
-    weighted: options.WeightedFlag = False,
-    structured: options.StructuredChoice = None,
-    empty_response: options.EmptyResponseChoice = "error",
-    resume: options.ResumeFlag = False,
-    listed_within: options.ListedWithin = LISTED_WITHIN,
+    out: str = options.option(
+        "Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
+        default=...,
+        metavar="PATH",
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    resume: bool = options.option(
+        "Continue the file --out: ask only for what is missing.", "--resume", default=False
+    ),
+    listed_within: float = LISTED,
 ) -> None:
     """Send the requests of a run to the model's provider as batches; `batch collect` fetches the verdicts.
 
@@ -102,10 +88,8 @@ def submit(  # noqa: PLR0913  one per option
             fail(f"{cases}: a submitted run reads its cases several times: pass a file")
         if out == STDIO:
             fail("--out must be a file: `groundjudge batch collect` continues it")
-        _check_out(out, cases, judge)
-        rubric = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
-        selection = JudgeSelection(judge, model, panel, repeats, rule, options=rubric)
-        rows = _rows(cases, file_format, paths, batch_judges(selection))
+        _check_out(out, cases, selection)
+        rows = _rows(cases, row_options, batch_judges(selection))
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(state_folder(out), is_new=True) as state:
@@ -113,9 +97,9 @@ def submit(  # noqa: PLR0913  one per option
             if state.settings:
                 typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
             else:
-                if Path(out).is_file() and Path(out).stat().st_size and not resume:
+                if holds_something(out) and not resume:
                     fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-                with previous_verdicts(out, run.judges, resume=resume, overwrite=False) as previous:
+                with previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous:
                     planned = plan(
                         state, run.judges, run.rows, run.providers, previous=previous, settings=run.settings
                     )
@@ -129,8 +113,7 @@ def submit(  # noqa: PLR0913  one per option
     typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts")
 
 
-@batch.command()
-def status(out: options.SubmittedOut) -> None:
+def status(out: str = options.SUBMITTED) -> None:
     """Ask the provider how far the batches of a run are. Nothing is changed.
 
     Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
@@ -147,28 +130,20 @@ def status(out: options.SubmittedOut) -> None:
         raise typer.Exit(0 if all(part.batch.is_ended for part in state.parts) else INCOMPLETE)
 
 
-@batch.command()
 def collect(  # noqa: PLR0913  one per option
-    out: options.SubmittedOut,
+    out: str = options.SUBMITTED,
     *,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all batches have ended.")] = False,
-    every: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.01, help="With --wait: how often to ask the provider.")
-    ] = 30.0,
-    finish: Annotated[
-        Finish | None,
-        typer.Option(
-            help="Once all batches have ended, ask again for what failed, expired or cannot be read: online, "
-            "as `groundjudge run` does, or in further batches."
-        ),
-    ] = None,
-    concurrency: options.Concurrency = 16,
-    deadline: options.Deadline = None,
-    max_calls: options.MaxCalls = None,
-    max_tokens: options.MaxTokens = None,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
-    listed_within: options.ListedWithin = LISTED_WITHIN,
+    wait: bool = options.option("Wait until all batches have ended.", "--wait", default=False),
+    every: float = options.option(
+        "With --wait: how often to ask the provider.", default=30.0, metavar="SECONDS", min=0.01
+    ),
+    finish: Finish | None = options.option(
+        "Once all batches have ended, ask again for what failed, expired or cannot be read: online, as "
+        "`groundjudge run` does, or in further batches."
+    ),
+    limits: options.RunLimits,
+    pricing: options.PriceOptions,
+    listed_within: float = LISTED,
 ) -> None:
     """Fetch the results of the batches of a run, append their verdicts to OUT, and summarise.
 
@@ -181,7 +156,7 @@ def collect(  # noqa: PLR0913  one per option
     Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
     """
     with report_errors(), open_state(state_folder(out)) as state:
-        prices, run = prices_of(price_in, price_out), submitted(state)
+        prices, run = pricing.prices, submitted(state)
         gather = partial(_gather, run, every=every if wait else None, listed_within=listed_within)
         has_all = gather()
         while has_all and finish == "batch" and _plan_again(run, out):
@@ -189,7 +164,7 @@ def collect(  # noqa: PLR0913  one per option
         judges, rows = [*run.judges], run.rows
         with (
             closing(answers_of(state, run.providers)) as answers,
-            previous_verdicts(out, judges, resume=True, overwrite=False) as previous,
+            previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
         ):
             totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
             progress = ProgressLine(rows, totals, prices, out)
@@ -198,10 +173,7 @@ def collect(  # noqa: PLR0913  one per option
                 judged = run_judges(
                     judges,
                     rows,
-                    concurrency=concurrency,
-                    deadline=deadline,
-                    max_calls=max_calls,
-                    max_tokens=max_tokens,
+                    **asdict(limits),
                     previous=previous,
                     on_outage=progress.show_message,
                 )
@@ -218,9 +190,7 @@ def collect(  # noqa: PLR0913  one per option
             n_running = sum(part.step != "collected" for part in state.parts)
             message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
             fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
-        fail_without_result(rows, totals)
-        fail_if_stopped(totals, None)
-        raise typer.Exit(status_of(totals, 1.0))
+        exit_after_run(rows, totals, None)
 
 
 def _gather(run: Submitted, *, every: float | None, listed_within: float) -> bool:
@@ -256,14 +226,13 @@ def _plan_again(run: Submitted, out: str) -> bool:
     """Plan batches of what must be asked again; returns whether there is anything."""
     with (
         closing(answers_of(run.state, run.providers)) as answers,
-        previous_verdicts(out, run.judges, resume=True, overwrite=False) as previous,
+        previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
     ):
         planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
     return planned.n_requests > 0
 
 
-@batch.command()
-def cancel(out: options.SubmittedOut) -> None:
+def cancel(out: str = options.SUBMITTED) -> None:
     """Ask the provider to stop the batches of a run that have not ended.
 
     What was answered by then is paid: `groundjudge batch collect` still makes verdicts of it, and
@@ -279,31 +248,20 @@ def cancel(out: options.SubmittedOut) -> None:
                 typer.echo(line_of(state.change(part, batch=found)))
 
 
-@batch.command()
 def write(  # noqa: PLR0913  one per option
-    cases: options.CasesFile,
+    cases: str = options.CASES,
     *,
-    out: Annotated[
-        str, typer.Option(metavar="PATH", help='Write the requests here, one per line; "-" is stdout.')
-    ],
-    judge: options.JudgeNames = None,
-    file_format: options.FormatChoice = None,
-    paths: options.FieldPaths = None,
-    model: options.ModelNames = None,
-    repeats: options.RepeatsCount = None,
-    panel: options.PanelFlag = False,
-    weighted: options.WeightedFlag = False,
-    structured: options.StructuredChoice = None,
-    empty_response: options.EmptyResponseChoice = "error",
-    answered: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RESULTS",
-            help="Results that are there already: write only what must be asked again; repeatable.",
-        ),
-    ] = None,
-    url: Annotated[str, typer.Option(metavar="PATH", help="The `url` of every line.")] = URL,
-    overwrite: options.OverwriteFlag = False,
+    out: str = options.option(
+        'Write the requests here, one per line; "-" is stdout.', default=..., metavar="PATH"
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    answered: list[str] | None = options.option(
+        "Results that are there already: write only what must be asked again; repeatable.",
+        metavar="RESULTS",
+    ),
+    url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
+    overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
 ) -> None:
     """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
 
@@ -314,13 +272,12 @@ def write(  # noqa: PLR0913  one per option
     second file with --answered results.jsonl.
     """
     with report_errors():
-        rubric = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
-        judges = batch_judges(JudgeSelection(judge, model, panel, repeats, options=rubric))
-        _check_out(out, cases, judge, answered or ())
-        if out != STDIO and Path(out).is_file() and Path(out).stat().st_size and not overwrite:
+        judges = batch_judges(selection)
+        _check_out(out, cases, selection, answered or ())
+        if holds_something(out) and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
-        rows = _rows(cases, file_format, paths, judges)
-        lines = request_lines(judges, rows, answered=lines_of(answered or ()), url=url)
+        rows = _rows(cases, row_options, judges)
+        lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
         with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
@@ -330,33 +287,21 @@ def write(  # noqa: PLR0913  one per option
     typer.echo(f"{n_requests:,} requests written to {place}, for {rows.n_read:,} rows{unreadable}", err=True)
 
 
-@batch.command()
 def read(  # noqa: PLR0913  one per option
-    results: Annotated[
-        list[str], typer.Argument(metavar="RESULTS", help="Files of results, in OpenAI's form, in any order.")
-    ],
+    results: list[str] = options.argument(
+        "Files of results, in OpenAI's form, in any order.", metavar="RESULTS"
+    ),
     *,
-    cases: Annotated[
-        str, typer.Option(metavar="CASES", help="The file of cases that the requests were written from.")
-    ],
-    judge: options.JudgeNames = None,
-    file_format: options.FormatChoice = None,
-    paths: options.FieldPaths = None,
-    model: options.ModelNames = None,
-    repeats: options.RepeatsCount = None,
-    panel: options.PanelFlag = False,
-    rule: options.RuleChoice = None,
-    weighted: options.WeightedFlag = False,
-    structured: options.StructuredChoice = None,
-    empty_response: options.EmptyResponseChoice = "error",
-    out: Annotated[
-        str,
-        typer.Option(metavar="PATH", help='Write verdicts here, one JSON object per line; "-" is stdout.'),
-    ] = STDIO,
-    resume: options.ResumeFlag = False,
-    overwrite: options.OverwriteFlag = False,
-    price_in: options.PriceIn = None,
-    price_out: options.PriceOut = None,
+    cases: str = options.option(
+        "The file of cases that the requests were written from.", default=..., metavar="CASES"
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    out: str = options.option(
+        'Write verdicts here, one JSON object per line; "-" is stdout.', default=STDIO, metavar="PATH"
+    ),
+    output: options.OutputOptions,
+    pricing: options.PriceOptions,
 ) -> None:
     """Make verdicts of the results of a batch file, and summarise.
 
@@ -367,16 +312,15 @@ def read(  # noqa: PLR0913  one per option
     Exit status: as for `groundjudge run`.
     """
     with report_errors():
-        prices = prices_of(price_in, price_out)
-        _check_out(out, cases, judge, results)
-        rubric = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
-        judges = batch_judges(JudgeSelection(judge, model, panel, repeats, rule, options=rubric))
-        rows = _rows(cases, file_format, paths, judges)
+        prices = pricing.prices
+        _check_out(out, cases, selection, results)
+        judges = batch_judges(selection)
+        rows = _rows(cases, row_options, judges)
         with (
             closing(CollectedAnswers(read_result)) as answers,
-            previous_verdicts(out, judges, resume=resume, overwrite=overwrite) as previous,
+            previous_verdicts(out, judges, output) as previous,
         ):
-            answers.add(lines_of(results))
+            answers.add(result_lines(results))
             totals = RunTotals(Tally(each.name for each in judges), rows.kept_ids, previous)
             judged = verdicts_in(answers, judges, rows, previous=previous)
             write_verdicts(judged, out, totals)
@@ -385,25 +329,27 @@ def read(  # noqa: PLR0913  one per option
         _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
         if answers.n_unreadable:
             print_text(console, f"lines that are not results: {answers.n_unreadable:,}")
-        fail_without_result(rows, totals)
-        fail_if_stopped(totals, None)
-        raise typer.Exit(status_of(totals, 1.0) or (INCOMPLETE if answers.n_unreadable else 0))
+        exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
 
 
-def _check_out(out: str, cases: str, judge: Sequence[str] | None, results: Sequence[str] = ()) -> None:
+def _check_out(out: str, cases: str, selection: options.JudgeSelection, results: Sequence[str] = ()) -> None:
     """Make sure that the cases can be read, and that --out can be written and is not an input."""
-    refuse_parquet(out)
-    inputs = [("the file of cases", cases), *prompt_files(judge or names())]
-    if out != STDIO:
-        refuse_to_overwrite("--out", out, [*inputs, *(("a file of results", path) for path in results)])
-    check_paths(cases, out)
+    refuse_table(out)
+    inputs = [("the file of cases", cases), *selection.prompt_files]
+    check_outputs([("--out", out)], [*inputs, *(("a file of results", path) for path in results)])
+    check_cases(cases)
 
 
-def _rows(
-    cases: str, file_format: FileFormat | None, paths: Sequence[str] | None, judges: Sequence[AnyJudge]
-) -> CaseFile:
-    fields = fields_of(paths, [rubric for each in judges for rubric in each.rubrics])
-    return CaseFile(cases, frozenset(), file_format, fields)
+def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
+    fields = fields_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+    return CaseFile(cases, frozenset(), row_options.file_format, fields)
+
+
+def result_lines(paths: Iterable[str]) -> Iterator[str]:
+    """The lines of several files of results; only a line feed ends a line."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from lines
 
 
 def _show_part(part: PartOfRun) -> None:
@@ -417,3 +363,13 @@ def _show_usage(console: Console, place: str, usage: Usage, prices: Prices | Non
         cost = f", cost: {prices.of(usage):.4f}" if prices else ""
         tokens = f"{usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
         print_text(console, f"tokens {place}: {tokens}{cost}")
+
+
+batch = typer.Typer(
+    name="batch",
+    help="Judge in a provider's batches, at half price and within a day; or write and read batch files.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for _command in (submit, status, collect, cancel, write, read):  # in the order of `groundjudge batch --help`
+    batch.command()(options.command_of(_command))

@@ -11,7 +11,8 @@ from uuid import uuid4
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.replay import with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError
-from groundjudge.cli.judging import JudgeSelection, judges_of
+from groundjudge.cli.judging import judges_of
+from groundjudge.cli.options import JudgeSelection
 from groundjudge.judging.load import as_model
 from groundjudge.judging.panel import AnyJudge, models_of
 from groundjudge.rubric.rubric import names
@@ -69,7 +70,7 @@ def submission(state: State, selection: JudgeSelection, rows: CaseFile) -> Submi
         "cases": str(Path(rows.path).resolve()),
         "format": rows.file_format,
         "fields": dict(rows.fields),
-        "selection": {**asdict(selection), "judges": [*map(_absolute, selection.names)]},
+        "selection": {**asdict(selection), "judge": [*map(_absolute, selection.names)]},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
     }

@@ -320,9 +320,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
     settings |= _settings(options)
     if settings["scale"] is None:
-        message = (
-            f"{prompt.path}: scale is missing: put it into the file, or pass scale=Scale(worst=…, best=…)"
-        )
+        message = f"{prompt.path}: scale is missing: put it into the file, or in Python pass a Scale"
         raise PromptError("no_scale", message, prompt.path)
     if options.get("reply") is None and options.get("scale") is None:
         _check_example(prompt, settings["format"], settings["scale"])
@@ -387,10 +385,10 @@ def _check_choice(code: str, choice: object, choices: object) -> None:
 def _check_weighted(rubric: Rubric) -> None:
     if rubric.weighted and not is_weighable(rubric.scale):
         message = (
-            f"{rubric.name}: weighted needs labels or at most {MOST_VALUES} whole numbers from 0, because "
+            f"{rubric.name}: `weighted` needs labels or at most {MOST_VALUES} whole numbers from 0, because "
             f"a token must tell the values apart; the scale is {rubric.scale}"
         )
-        raise PromptError("bad_weighted", message, rubric.prompt.path)
+        raise PromptError("bad_weighted", message, "weighted")
 
 
 def _check_choices(rubric: Rubric) -> None:
@@ -417,8 +415,8 @@ def _no_response(prompt: Prompt, code: str, case: Case) -> str:
     others = f", and no {' and no '.join(missing)} either" if missing else ""
     return (
         f"{prompt.name}: {what}{case.hint('response')}{others}. "
-        "A crashed application must not look like a good one: pass "
-        'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
+        "A crashed application must not look like a good one: set "
+        '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
         f"The case has: {', '.join(case.given()) or 'nothing'}"
     )
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths
-from groundjudge.errors import CaseError, ModelError
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
 from groundjudge.runs.run import Rows, id_of
@@ -133,9 +133,9 @@ def write_verdicts(
                     totals.add(verdict)
                     advance()
             except ModelError as error:
-                totals.stopped = error.message
+                totals.stopped = error
             except KeyboardInterrupt:
-                totals.stopped = "interrupted"
+                totals.stopped = GroundjudgeError("interrupted", "interrupted")
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:

@@ -98,7 +98,7 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
     if kind == "jsonl":
         with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)
-    return sum(1 for _ in _rows(path, kind, {}))
+    return sum(1 for _ in _rows(path, kind, Fields.of({}, None)))
 
 
 def is_kept(path: str | Path) -> bool:

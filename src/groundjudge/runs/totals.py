@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from groundjudge.errors import GroundjudgeError
 from groundjudge.runs.resume import PreviousVerdicts
 from groundjudge.runs.summary import Tally
 from groundjudge.verdict import Usage, Verdict
@@ -26,7 +27,7 @@ class RunTotals:
         n_unreadable: how many rows could not be read.
         n_new: how many verdicts are not from the previous run.
         usage: the tokens of the new verdicts; None when the model reported none.
-        stopped: why the run ended early; "" when it did not.
+        stopped: why the run ended early; None when it did not.
     """
 
     tally: Tally
@@ -38,7 +39,7 @@ class RunTotals:
     n_unreadable: int = 0
     n_new: int = 0
     usage: Usage | None = None
-    stopped: str = ""
+    stopped: GroundjudgeError | None = None
 
     def is_new(self, verdict: Verdict) -> bool:
         """Whether a verdict is not from the previous run."""
