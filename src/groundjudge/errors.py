@@ -129,6 +129,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "duplicate_key": "Two LangSmith evaluators of one experiment have the same feedback key. "
         'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
+        "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
         "unexpected": "An exception that is none of this library's, mostly from a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",
