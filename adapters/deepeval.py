@@ -15,7 +15,7 @@ profile, agent_name, conversation, answers.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,10 +39,10 @@ from groundjudge import (
     names,
 )
 from groundjudge.case.case import FIELD_NAMED
-from groundjudge.judging.judge import Step, aperform, perform
+from groundjudge.judging.conversation import Step
 from groundjudge.judging.panel import Stop
 from groundjudge.judging.votes import Rule
-from groundjudge.models.coalesced import shared
+from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.verdict import passes
@@ -208,13 +208,13 @@ class _Judged:
             GroundjudgeError: as for `Judge.judge`.
         """
         with self._measuring(test_case):
-            self._set_result(self.judge.judge(self._case(test_case), self._perform))
+            self._set_result(self.judge.judge(self._case(test_case), self._noting))
         return self.score
 
     async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
         with self._measuring(test_case):
-            self._set_result(await self.judge.ajudge(self._case(test_case), self._aperform))
+            self._set_result(await self.judge.ajudge(self._case(test_case), self._noting))
         return self.score
 
     def is_successful(self) -> bool | None:
@@ -260,17 +260,13 @@ class _Judged:
             self._log(self.error)
             raise
 
-    def _perform(self, step: Step) -> Any:  # noqa: ANN401  the result depends on the step
-        """Do a step of the conversation with the model, and note what it cost."""
-        return self._noted(perform(step, self._perform))
+    @contextmanager
+    def _noting(self, step: Step) -> Generator[Callable[[Any], object]]:
+        """Note what a call of the model cost."""
+        yield self._note_cost if step.model else lambda _: None
 
-    async def _aperform(self, step: Step) -> Any:  # noqa: ANN401
-        return self._noted(await aperform(step, self._aperform))
-
-    def _noted(self, result: Any) -> Any:  # noqa: ANN401
-        if isinstance(result, Reply):
-            self._costs.append(_cost(result, self.prices))
-        return result
+    def _note_cost(self, reply: Reply) -> None:
+        self._costs.append(_cost(reply, self.prices))
 
     def _log(self, conclusion: str) -> None:
         """Set the logs; DeepEval prints the conclusion, but does not keep it."""

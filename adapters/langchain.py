@@ -9,9 +9,11 @@ the output is a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import contextvars
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack, get_args
+from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
@@ -32,7 +34,8 @@ from groundjudge import (
 )
 from groundjudge.case.case import Context, Text
 from groundjudge.case.where import Where, check_where
-from groundjudge.judging.judge import Step, aperform, error_verdict, perform
+from groundjudge.judging.conversation import Step
+from groundjudge.judging.judging import error_verdict
 from groundjudge.models.lookup import ModelLike
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import reply_of
@@ -43,8 +46,13 @@ try:
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation
     from langchain_core.prompt_values import ChatPromptValue
-    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
-    from langchain_core.runnables.config import patch_config
+    from langchain_core.runnables import Runnable, RunnableLambda
+    from langchain_core.runnables.config import (
+        ensure_config,
+        get_callback_manager_for_config,
+        patch_config,
+        set_config_context,
+    )
 except ImportError as error:
     needed = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
     raise ImportError(needed) from error
@@ -72,9 +80,9 @@ def runnable(
 ) -> Runnable[Judged, Verdict]:
     """Make a judge a runnable.
 
-    A trace shows a run with the judge's name and the child runs "prompt", "model" (with the chat model's
-    own run inside) and "parser": three more if the model is asked again, none for a blank response. Each
-    vote of a panel is a child run with these runs inside.
+    A trace shows a run with the judge's name and the child runs "groundjudge.ask", "groundjudge.call" (with
+    the chat model's own run inside) and "groundjudge.read": three more if the model is asked again, none for
+    a blank response. Each vote of a panel is a child run with these runs inside.
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
@@ -114,15 +122,15 @@ def runnable(
             raise error
         return loaded.failed(error)
 
-    def invoke(given: Judged, config: RunnableConfig) -> Verdict:
+    def invoke(given: Judged) -> Verdict:
         try:
-            return loaded.judge(_case(given, case), _traced(config))
+            return loaded.judge(_case(given, case), _traced)
         except Exception as error:  # noqa: BLE001  raised again unless it shall be a verdict
             return failed(error)
 
-    async def ainvoke(given: Judged, config: RunnableConfig) -> Verdict:
+    async def ainvoke(given: Judged) -> Verdict:
         try:
-            return await loaded.ajudge(_case(given, case), _atraced(config))
+            return await loaded.ajudge(_case(given, case), _traced)
         except Exception as error:  # noqa: BLE001  as above
             return failed(error)
 
@@ -224,36 +232,34 @@ def _rubric(judge: Judge | Rubric) -> Rubric:
     return judge.rubric if isinstance(judge, Judge) else judge
 
 
-def _traced(parent: RunnableConfig) -> Callable[[Step], Any]:
-    """A function that performs the steps of a conversation, each as a child run."""
+@contextmanager
+def _traced(step: Step) -> Generator[Callable[[Any], object]]:
+    """Trace a step as a child run, inside which the runs of its model nest."""
+    config, results = ensure_config(), list[Any]()
+    run = get_callback_manager_for_config(config).on_chain_start(
+        None, cast("Any", _traceable(step.given)), name=step.name
+    )
+    try:
+        child = patch_config(config, callbacks=run.get_child())
+        with set_config_context(child) as context, _entered(context):
+            yield results.append
+    except BaseException as error:
+        run.on_chain_error(error)
+        raise
+    else:
+        run.on_chain_end(_traceable(results[0]))
 
-    def traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
-        results: list[Any] = []
 
-        def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
-            results.append(perform(step, _traced(config)))
-            return _traceable(results[0])
-
-        RunnableLambda(work).invoke(_traceable(step.given), patch_config(parent, run_name=step.name))
-        return results[0]
-
-    return traced
-
-
-def _atraced(parent: RunnableConfig) -> Callable[[Step], Awaitable[Any]]:
-    """Like `_traced`, without blocking the event loop."""
-
-    async def traced(step: Step) -> Any:  # noqa: ANN401
-        results: list[Any] = []
-
-        async def work(_: object, config: RunnableConfig) -> Any:  # noqa: ANN401
-            results.append(await aperform(step, _atraced(config)))
-            return _traceable(results[0])
-
-        await RunnableLambda(work).ainvoke(_traceable(step.given), patch_config(parent, run_name=step.name))
-        return results[0]
-
-    return traced
+@contextmanager
+def _entered(context: contextvars.Context) -> Generator[None]:
+    """Set the variables of a context in the present one. LangChain itself runs whole functions in it."""
+    changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
+    tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
+    try:
+        yield
+    finally:
+        for variable, token in reversed(tokens):
+            variable.reset(token)
 
 
 def _traceable(value: object) -> object:

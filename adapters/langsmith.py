@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
 try:
-    from langsmith import get_current_run_tree, traceable
+    from langsmith import get_current_run_tree, trace, traceable
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
     from langsmith.run_trees import RunTree
@@ -55,7 +55,7 @@ from groundjudge import (
 )
 from groundjudge.case.traced import case_of_run, from_retriever, from_tool, mapped_fields
 from groundjudge.case.where import Where, check_where
-from groundjudge.judging.judge import Step, adrive, aperform, drive, perform
+from groundjudge.judging.conversation import Step
 from groundjudge.models.lookup import ModelLike
 from groundjudge.runs.summary import MISSING
 from groundjudge.verdict import Usage, score_names
@@ -250,7 +250,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 
         @traceable(name="judge")
         async def ajudging(case: Case | Mapping[str, Any]) -> Verdict:
-            return await judge.ajudge(case, _atraced)
+            return await judge.ajudge(case, _traced)
 
         def conclude(verdict: Verdict, run: Run, example: Example | None) -> EvaluationResults:
             verdict = _explained(verdict, run, example)
@@ -290,51 +290,33 @@ def _keys(judge: AnyJudge, key: str) -> dict[str, str]:
     return score_names(key, judge.part_names)
 
 
-def _traced(step: Step) -> Any:  # noqa: ANN401  the result depends on the step
-    """Perform a step of a conversation, with each call of a model as an llm run and each vote as a run."""
-    talk = step.talk
-    if talk:
-
-        @traceable(name=step.name)
-        def voting(case: Case) -> Verdict:
-            return drive(talk(case), _traced)
-
-        return voting(step.given)
-    with _llm_run(step) as results:
-        results.append(perform(step))
-    return results[0]
-
-
-async def _atraced(step: Step) -> Any:  # noqa: ANN401
-    """Like `_traced`, without blocking the event loop."""
-    talk = step.talk
-    if talk:
-
-        @traceable(name=step.name)
-        async def voting(case: Case) -> Verdict:
-            return await adrive(talk(case), _atraced)
-
-        return await voting(step.given)
-    with _llm_run(step) as results:
-        results.append(await aperform(step))
-    return results[0]
+@contextmanager
+def _traced(step: Step) -> Generator[Callable[[Any], object]]:
+    """Trace each call of a model as an llm run, and each vote as a run."""
+    results: list[Any] = []
+    if step.conversation:
+        with trace(step.name, inputs={"case": step.given}) as run:
+            yield results.append
+            run.end(outputs={"output": results[0]})
+        return
+    with _llm_run(step, results):
+        yield results.append
 
 
 @contextmanager
-def _llm_run(step: Step) -> Generator[list[Any]]:
+def _llm_run(step: Step, results: Sequence[Any]) -> Generator[None]:
     """Add a call of the model to the trace when it has ended, unless it has added itself.
 
     Only then is it known whether the model is traced, for example by `wrap_openai` within a function.
     """
-    results: list[Any] = []
     model = step.model
     parent = get_current_run_tree() if model and tracing_is_enabled() is True else None
     if model is None or parent is None:
-        yield results
+        yield
         return
     n_before, started, error = len(parent.child_runs), datetime.now(UTC), None
     try:
-        yield results
+        yield
     except Exception as raised:
         error = repr(raised)
         raise

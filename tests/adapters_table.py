@@ -6,7 +6,6 @@ Each row is a judge, a case, and the model's reply. Every entry point must give 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -204,17 +203,13 @@ class Script:
     def __init__(self, judge: str) -> None:
         self.rows = ROWS[judge]
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         answer = self.rows[int(request.case.response_text.rpartition("[")[2].rstrip("]"))].answer
         if isinstance(answer, tuple):
             answer = answer[request.repeat]
         if isinstance(answer, ModelError):
             raise ModelError(answer.code, answer.message)
         return Reply(answer) if isinstance(answer, str) else answer
-
-    async def acomplete(self, request: Request) -> Reply:
-        await asyncio.sleep(0)
-        return self.complete(request)
 
 
 Fields: TypeAlias = dict[str, Any]

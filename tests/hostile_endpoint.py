@@ -10,7 +10,7 @@ from typing import Any
 
 from standin_openai import Answer, Cut, Hang, Raw, Status, Text
 
-from groundjudge.models.backoff import FIRST_WAIT
+from groundjudge.models.pacing import FIRST_WAIT
 
 IN_FLIGHT = 64
 LATENCY = 0.2

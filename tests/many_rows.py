@@ -19,7 +19,8 @@ from groundjudge import (
     Tags,
     Verdict,
 )
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import ModelLike
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
 SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))
@@ -57,9 +58,6 @@ class Echo:
         self.wait = wait
         self.fail = fail or {}
         self.in_flight = self.most_in_flight = self.asked = self.cancelled = 0
-
-    def complete(self, request: Request) -> Reply:
-        raise NotImplementedError
 
     async def acomplete(self, request: Request) -> Reply:
         number = int(request.case.response_text)

@@ -16,12 +16,9 @@ class ScriptedModel:
         self.asked: list[Request] = []
         self._replies = chain(replies, repeat(replies[-1]))
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         self.asked.append(request)
         reply = next(self._replies)
         if isinstance(reply, Exception):
             raise reply
         return Reply(reply) if isinstance(reply, str) else reply
-
-    async def acomplete(self, request: Request) -> Reply:
-        return self.complete(request)

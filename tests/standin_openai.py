@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -141,6 +142,21 @@ class Seen:
     body: dict[str, Any]
 
 
+PORTS = set[int]()
+"""The ports of all stand-ins of this process: what the library has learnt about one must not hold for another."""
+
+
+def new_port() -> int:
+    """A free port that no stand-in of this process has had."""
+    while True:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port: int = free.getsockname()[1]
+        if port not in PORTS:
+            PORTS.add(port)
+            return port
+
+
 @dataclass
 class StandIn:
     """The server, running inside `with`.
@@ -191,10 +207,10 @@ class StandIn:
         app.router.add_post("/v1/chat/completions", self._handle)
         app.router.add_post("/openai/v1/chat/completions", self._handle)  # where Groq's client posts to
         app.router.add_post("/openai/deployments/{name}/chat/completions", self._handle)
+        self.port = self.port or new_port()
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True).start()
-        self.port = runner.addresses[0][1]
         up.set()
         await self._down.wait()
         await runner.cleanup()

@@ -18,7 +18,8 @@ FOLDERS = (ROOT / "src/groundjudge", ROOT / "adapters")
 CODE = re.compile(r"[a-z]+(_[a-z]+)*")
 OTHER_MAKERS: Mapping[str, tuple[int, str]] = MappingProxyType(
     {
-        "EndpointError": (0, "ModelError"),
+        "_Failure": (0, "ModelError"),
+        "model_error": (0, "ModelError"),
         "Failure": (0, "GroundjudgeError"),
         "_check_choice": (0, "PromptError"),
         "error": (0, "ReplyError"),  # the functions with which scores are read

@@ -319,11 +319,41 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
 @pytest.mark.parametrize(
     ("replies", "children"),
     [
-        ([GOOD], ["prompt", "model", "parser"]),
-        ([UNREADABLE, GOOD], ["prompt", "model", "parser!", "prompt", "model", "parser"]),
-        ([CUT_OFF, GOOD], ["prompt", "model", "parser!", "prompt", "model", "parser"]),
-        ([UNREADABLE], ["prompt", "model", "parser!", "prompt", "model", "parser!"]),
-        ([TimeoutError()], ["prompt", "model!"]),
+        ([GOOD], ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]),
+        (
+            [UNREADABLE, GOOD],
+            [
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read!",
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read",
+            ],
+        ),
+        (
+            [CUT_OFF, GOOD],
+            [
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read!",
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read",
+            ],
+        ),
+        (
+            [UNREADABLE],
+            [
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read!",
+                "groundjudge.ask",
+                "groundjudge.call",
+                "groundjudge.read!",
+            ],
+        ),
+        ([TimeoutError()], ["groundjudge.ask", "groundjudge.call!"]),
     ],
 )
 @pytest.mark.parametrize("wrap", [None, LangChainModel])
@@ -335,7 +365,7 @@ def test_trace_shows_each_step_of_each_attempt(
     assert judged.name == "groundedness"
     assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
     assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
-    models = [child for child in judged.child_runs if child.name == "model"]
+    models = [child for child in judged.child_runs if child.name == "groundjudge.call"]
     assert [[run.run_type for run in child.child_runs] for child in models] == [["llm"]] * len(models)
     for each in (judged, *judged.child_runs):
         assert "mine" in (each.tags or [])
@@ -347,7 +377,7 @@ def test_groundjudge_model_is_traced(method: str) -> None:
     reply = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
     (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(reply)), method, ROW)
     children: list[Any] = judged.child_runs
-    assert [child.name for child in children] == ["prompt", "model", "parser"]
+    assert [child.name for child in children] == ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
     assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
 
 
@@ -383,9 +413,18 @@ def test_callback_handler_gets_names_and_parents() -> None:
     chain.invoke(ROW, {"callbacks": [handler], "run_name": "app"})
     assert [name for name, _ in handler.seen] == [
         *("app", "RunnablePassthrough", "groundedness"),
-        *("prompt", "model", "the llm", "parser") * 2,
+        *("groundjudge.ask", "groundjudge.call", "the llm", "groundjudge.read") * 2,
     ]
-    assert len({parent for name, parent in handler.seen if name in {"prompt", "model", "parser"}}) == 1
+    assert (
+        len(
+            {
+                parent
+                for name, parent in handler.seen
+                if name in {"groundjudge.ask", "groundjudge.call", "groundjudge.read"}
+            }
+        )
+        == 1
+    )
 
 
 async def test_events_have_the_steps_and_stream_the_model() -> None:
@@ -394,7 +433,7 @@ async def test_events_have_the_steps_and_stream_the_model() -> None:
     chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
     assert "".join(chunk.content for chunk in chunks) == GOOD
     assert {event["name"] for event in events} == {
-        *("groundedness", "prompt", "model", "GenericFakeChatModel", "parser")
+        *("groundedness", "groundjudge.ask", "groundjudge.call", "GenericFakeChatModel", "groundjudge.read")
     }
     assert events[-1]["data"]["output"].score == 1
 
@@ -596,7 +635,11 @@ def test_configured_name_and_tags_are_in_the_trace() -> None:
     )
     (judged,) = runs_of(judging, "invoke", ROW)
     assert judged.name == "is it grounded?"
-    assert [child.name for child in judged.child_runs] == ["prompt", "model", "parser"]
+    assert [child.name for child in judged.child_runs] == [
+        "groundjudge.ask",
+        "groundjudge.call",
+        "groundjudge.read",
+    ]
     assert all({"nightly", "mine"} <= {*(each.tags or [])} for each in (judged, *judged.child_runs))
 
 
@@ -711,16 +754,14 @@ async def test_parameters_apply_to_settings_that_are_not_set(
 async def test_refused_parameters_are_omitted_from_then_on(
     method: Method, caplog: pytest.LogCaptureFixture
 ) -> None:
-    llm = OnlyDefaultTemperature(replies=(GOOD,))
+    llm = OnlyDefaultTemperature(replies=(GOOD,), model_name=f"settings of {method.__name__}")
     judging = runnable("groundedness", llm=llm)
     with caplog.at_level(logging.WARNING, "groundjudge"):
         assert (await method(judging, ROW)).attempts == 1
         assert (await method(judging, ROW)).attempts == 1
     assert llm.made_with == [(0, 1, 2000), (0, None, 2000), (None, None, 2000), (None, None, 2000)]
-    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
-        "settings-1 does not take top_p",
-        "settings-1 does not take temperature",
-    ]
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"{llm.model_name} does not take top_p and temperature:")
 
 
 async def test_llm_with_a_client_of_a_closed_event_loop_is_called_in_a_thread() -> None:
@@ -792,9 +833,13 @@ def voted(*scores: int) -> list[str]:
 @pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 def test_each_vote_is_a_child_run_with_its_steps_inside(method: str) -> None:
     (judged,) = runs_of(runnable("groundedness", llm=answers(*voted(5, 1, 5)), repeats=3), method, ROW)
-    assert [vote.name for vote in judged.child_runs] == ["vote 1", "vote 2", "vote 3"]
+    assert [vote.name for vote in judged.child_runs] == [f"groundjudge.vote {number}" for number in (1, 2, 3)]
     for vote in judged.child_runs:
-        assert [step.name for step in vote.child_runs] == ["prompt", "model", "parser"]
+        assert [step.name for step in vote.child_runs] == [
+            "groundjudge.ask",
+            "groundjudge.call",
+            "groundjudge.read",
+        ]
         assert [run.run_type for run in vote.child_runs[1].child_runs] == ["llm"]
 
 

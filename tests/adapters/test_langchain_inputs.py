@@ -31,6 +31,7 @@ from groundjudge import (
     names,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
+from groundjudge.models.loop_thread import shared_loop
 
 GOOD = "<S0>t</S0><S1>The hour is in the source.</S1><S2>5</S2>"
 QUOTING = "Statement Sentence: At 9.\nSupporting Evidence: It opens at 9.\nScore: 10"
@@ -364,7 +365,10 @@ class Traces(BaseTracer):
 
 @pytest.mark.parametrize(
     ("reply", "steps"),
-    [(GOOD, ["prompt", "model", "parser"]), ("fine", ["prompt", "model", "parser"] * 2)],
+    [
+        (GOOD, [f"groundjudge.{step}" for step in ("ask", "call", "read")]),
+        ("fine", [f"groundjudge.{step}" for step in ("ask", "call", "read")] * 2),
+    ],
 )
 def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, steps: list[str]) -> None:
     traces, state = Traces(), {"messages": AGENT}
@@ -408,7 +412,9 @@ def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(
     row = {**row, "reference": "g"}
     model = ScriptedModel(REPLIES[name])
     judge = load(name, model=model, empty_response=empty_response)
-    llm = RunnableLambda[Any, str](lambda _: model.complete(Request((), {}, judge.rubric, Case())).text)
+    llm = RunnableLambda[Any, str](
+        lambda _: shared_loop().run(model.acomplete, Request((), {}, judge.rubric, Case())).text
+    )
     found, expected = outcome(prompt(judge) | llm | parser(judge), row), outcome(runnable(judge), row)
     assert {**plain(found), "model": None, "signature": ""} == {
         **plain(expected),

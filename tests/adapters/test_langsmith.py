@@ -1069,7 +1069,7 @@ def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
 def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(upload: Any) -> None:
     server = upload(evaluator("passage_quality", model=ScriptedModel(ADJACENT)))
     outer, inner, call = server.of_project("evaluators")
-    assert (outer["name"], inner["name"], call["name"]) == ("passage_quality", "judge", "model")
+    assert (outer["name"], inner["name"], call["name"]) == ("passage_quality", "judge", "groundjudge.call")
     assert inner["parent_run_id"] == outer["id"]
     assert call["parent_run_id"] == inner["id"]
     assert [*inner["inputs"]] == ["case"]
@@ -1470,7 +1470,7 @@ def test_each_vote_is_a_run_with_its_call_inside(any_upload: Any) -> None:
     runs = {run["id"]: run for run in server.of_project("evaluators")}
     calls = llm_runs(server)
     parents = [runs[call["parent_run_id"]]["name"] for call in calls]
-    assert parents == ["vote 1", "vote 2", "vote 3"]
+    assert parents == [f"groundjudge.vote {number}" for number in (1, 2, 3)]
     (feedback,) = server.feedback
     extra = feedback["extra"]
     assert [vote["score"] for vote in extra["votes"]] == [1, 0, 1]

@@ -40,14 +40,11 @@ class ByScript:
     def __init__(self, script: Sequence[LineAnswer]) -> None:
         self.script = script
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         answer = result_of(Ask("c", self, request), self.script)
         if isinstance(answer, Reply):
             return answer
         raise answer
-
-    async def acomplete(self, request: Request) -> Reply:
-        return self.complete(request)
 
 
 def result_of(ask: Ask, script: Sequence[LineAnswer]) -> Answer:

@@ -105,7 +105,7 @@ def check(verdict: Verdict, plan: str) -> None:
 
 @pytest.fixture(autouse=True)
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
 
 
 def settled(judge: Callable[[], Verdict]) -> Verdict | None:

@@ -12,7 +12,7 @@ from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
 
 from groundjudge.cli.screen import OPTIONS, as_options
-from groundjudge.models.exchange import REMEDIES
+from groundjudge.models.openai import REMEDIES
 
 
 @pytest.mark.parametrize(

@@ -77,12 +77,9 @@ class AsyncOnly:
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model
 
-    def complete(self, request: Any) -> Reply:
-        raise AssertionError(request)
-
     async def acomplete(self, request: Any) -> Reply:
         await asyncio.sleep(0)
-        return self.model.complete(request)
+        return await self.model.acomplete(request)
 
 
 def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import cycle, permutations, product
 from pathlib import Path
 from statistics import pstdev
@@ -39,7 +40,7 @@ from groundjudge import (
     run,
     summarise,
 )
-from groundjudge.judging.judge import Step, perform
+from groundjudge.judging.conversation import Step, untraced
 from groundjudge.judging.panel import repeated
 
 CASE = Case(query="q", response="It rains.", context="It rains.")
@@ -229,12 +230,12 @@ def test_async_and_sync_agree() -> None:
 def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None:
     seen: list[str] = []
 
-    def traced(step: Step) -> Any:
-        seen.append(step.name)
-        return perform(step, traced)
+    def traced(step: Step) -> AbstractContextManager[Callable[[Any], object]]:
+        seen.append(step.name.removeprefix("groundjudge."))
+        return untraced(step)
 
     of(5, 5).judge(CASE, traced)
-    assert seen == [*("vote 1", "prompt", "model", "parser"), *("vote 2", "prompt", "model", "parser")]
+    assert seen == [*("vote 1", "ask", "call", "read"), *("vote 2", "ask", "call", "read")]
 
 
 # Labels and parts.

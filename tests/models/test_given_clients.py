@@ -22,7 +22,8 @@ from standin_openai import Answer, Raw, StandIn, Status, Text, refuses
 
 from groundjudge import Case, Reply, Request, Usage, load_rubric
 from groundjudge.errors import ModelError
-from groundjudge.models.lookup import as_model
+from groundjudge.judging.load import as_model
+from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 
 with warnings.catch_warnings():  # by another module of the same package
@@ -52,7 +53,7 @@ def request(**parameters: Any) -> Request:
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
-    return model.complete(asked or request())
+    return shared_loop().run(model.acomplete, asked or request())
 
 
 def ask_async(model: OpenAIModel, asked: Request | None = None) -> Reply:
@@ -262,13 +263,13 @@ def test_wrap_openai_traces_sync_and_async_calls_in_every_loop(kind: Any) -> Non
 
         async def several() -> None:
             await asyncio.gather(*(model.acomplete(request()) for _ in range(4)))
-            model.complete(request())
+            shared_loop().run(model.acomplete, request())
             await close(model)
 
         with tracing_context(enabled=True, client=tracer, project_name="p"):
             for _ in range(3):
                 asyncio.run(several())
-                model.complete(request())
+                shared_loop().run(model.acomplete, request())
         tracer.flush()
         runs = langsmith.of_project("p")
     assert len(server.requests) == 18
@@ -389,7 +390,7 @@ def test_any_object_with_chat_completions_create_is_a_client(
 async def test_such_an_object_serves_calls_inside_a_running_loop() -> None:
     for client in clients_that_return(COMPLETION):
         model = as_model((client, "m"))
-        assert model.complete(request()) == REPLY
+        assert shared_loop().run(model.acomplete, request()) == REPLY
         assert await model.acomplete(request()) == REPLY
 
 

@@ -20,8 +20,8 @@ from pydantic import Field
 from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
 
 from groundjudge import Judge, ModelError, Verdict, load, run
+from groundjudge.judging.load import as_model
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 
 UNKNOWN = "logprobs_unusable"
@@ -270,7 +270,7 @@ def test_langchain_model_that_refuses_probabilities_is_asked_without(
             assert_plain(judge.judge(ROW))
     assert llm.calls == [(True, 20), (None, None), (None, None)]
     assert [record.getMessage() for record in caplog.records] == [
-        "Settings does not take logprobs and top_logprobs: left out from now on"
+        "Settings does not take logprobs and top_logprobs: they are left out from now on"
     ]
 
 

@@ -19,7 +19,8 @@ from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuse
 
 from groundjudge import Model, Reply, Request
 from groundjudge.errors import ModelError
-from groundjudge.models.lookup import as_model
+from groundjudge.judging.load import as_model
+from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.verdict import Usage
 
@@ -38,7 +39,7 @@ def request(text: str = "x", **parameters: Any) -> Request:
 
 
 def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
-    return model.complete(asked or request())
+    return shared_loop().run(model.acomplete, asked or request())
 
 
 def ask_async(model: OpenAIModel, asked: Request | None = None) -> Reply:
@@ -214,7 +215,7 @@ def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
 
 
 def test_wait_doubles_without_retry_after(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", 0.05)
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.05)
     with StandIn([Status(500), Status(500), "fine"]) as server:
         start = time.monotonic()
         ask(model_at(server))
@@ -228,7 +229,7 @@ def test_retry_after_survives_pickling() -> None:
 
 
 def test_cut_connection_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with StandIn([Cut(), "fine"]) as server:
         assert ask(model_at(server)).text == "fine"
     with StandIn([Cut()]) as server:
@@ -252,7 +253,7 @@ def test_endpoint_that_never_responds_is_a_timeout(ask: Callable[..., Reply]) ->
 
 
 def test_timeout_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with StandIn([Hang(), "fine"]) as server:
         assert ask(model_at(server, timeout=0.5)).text == "fine"
 
@@ -483,7 +484,7 @@ async def test_passed_client_keeps_its_own_max_retries() -> None:
             openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client,
             pytest.raises(ModelError),
         ):
-            OpenAIModel("m", client=client, max_retries=5).complete(request())
+            ask_sync(OpenAIModel("m", client=client, max_retries=5))
         assert len(server.requests) == 3
 
 
@@ -526,10 +527,10 @@ def test_client_of_another_type_or_with_an_endpoint_is_an_error(arguments: dict[
 async def test_sync_call_inside_a_running_loop() -> None:
     with StandIn() as server:
         model = model_at(server)
-        assert model.complete(request()).text == "fine"
+        assert ask_sync(model).text == "fine"
         assert (await model.acomplete(request())).text == "fine"
         given = OpenAIModel("m", client=clients_at(server)["AsyncOpenAI"])
-        assert given.complete(request()).text == "fine"
+        assert ask_sync(given).text == "fine"
 
 
 def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

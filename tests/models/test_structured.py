@@ -22,6 +22,7 @@ from groundjudge import (
     Judge,
     PromptError,
     Reading,
+    Reply,
     ReplyError,
     Request,
     Scale,
@@ -31,8 +32,8 @@ from groundjudge import (
     load_rubric,
     run,
 )
-from groundjudge.models.exchange import Exchange
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.unsupported_parameters import Negotiation
 
 PROSE = "It looks fine to me."
 GOOD = '{"reasoning": "r", "score": 0.5}'
@@ -328,7 +329,7 @@ def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture)
         pytest.param(f"<think>Hm.</think>{GOOD}", id="reasoning before JSON"),
         pytest.param('{"reasoning": "r", "score": 7}', id="a score off the scale"),
         pytest.param(Text('{"reasoning": "r', "length"), id="cut off"),
-        pytest.param("I'm sorry, I cannot judge that.", id="declined"),
+        pytest.param(Text("I cannot judge that.", "content_filter"), id="declined"),
         pytest.param("", id="empty"),
     ],
 )
@@ -352,15 +353,14 @@ def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
 def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
     rubric = load_rubric("confidence_grounding", structured="always")
     known: dict[str, str] = {}
-    late, first, second = (Exchange("m", "h", 0, rubric.ask(ROW), known) for _ in range(3))
-    for exchange in (late, first):
-        assert exchange.body()["response_format"]["type"] == SCHEMA
-    completion = {"choices": [{"message": {"content": PROSE}}]}
-    first.reply(completion)
-    assert second.body()["response_format"]["type"] == OBJECT
-    for exchange in (second, late):
-        exchange.reply(completion)
-        assert "response_format" not in first.body()
+    late, first, second = (Negotiation("m at h", rubric.ask(ROW), known) for _ in range(3))
+    for each in (late, first):
+        assert each.parameters()["response_format"]["type"] == SCHEMA
+    first.succeeded(Reply(PROSE))
+    assert second.parameters()["response_format"]["type"] == OBJECT
+    for each in (second, late):
+        each.succeeded(Reply(PROSE))
+        assert "response_format" not in first.parameters()
 
 
 @pytest.mark.parametrize(

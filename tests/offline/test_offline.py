@@ -27,6 +27,7 @@ from groundjudge import (
     load,
     names,
 )
+from groundjudge.models.loop_thread import shared_loop
 from groundjudge.offline.readings import reader
 from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import index, support
@@ -485,7 +486,9 @@ def test_no_text_is_too_odd(name: str, text: str) -> None:
     request_case = Case(**case_of(name, "x", "x", "x"))
     judge = JUDGES[name]
     request = judge.rubric.ask(request_case)
-    reply = judge.model.complete(type(request)(request.messages, request.parameters, judge.rubric, case))
+    reply = shared_loop().run(
+        judge.model.acomplete, type(request)(request.messages, request.parameters, judge.rubric, case)
+    )
     if text.strip() or not isinstance(judge.rubric.format, Scorecard):
         judge.rubric.read(reply, case)
 

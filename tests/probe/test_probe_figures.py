@@ -89,15 +89,15 @@ def test_case_that_is_judged_wrong_unchanged_is_unfit() -> None:
 class Mumbling(StandIn):
     """Cannot be read where a number was exchanged."""
 
-    def complete(self, request: Request) -> Reply:
-        reply = super().complete(request)
+    async def acomplete(self, request: Request) -> Reply:
+        reply = await super().acomplete(request)
         return Reply("hm") if "number" in str(request.case.id) else reply
 
 
 class Failing(StandIn):
     """Raises an error that ends no run."""
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         message = f"{self.name}: {request.case.id}: no such parameter"
         raise ModelError("bad_request", message, self.name)
 

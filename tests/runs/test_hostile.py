@@ -18,9 +18,6 @@ class Watched:
         self.model, self.name = model, model.name
         self.in_flight = self.most = 0
 
-    def complete(self, request: Request) -> Reply:
-        raise NotImplementedError
-
     async def acomplete(self, request: Request) -> Reply:
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)

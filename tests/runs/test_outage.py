@@ -18,18 +18,18 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
 from groundjudge import Judge, ModelError, Reply, Request, Verdict, arun, run
+from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.runs import outage
 
 SOON = 0.02
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.backoff.FIRST_WAIT", SOON)
-    monkeypatch.setattr(outage, "FIRST_PAUSE", SOON)
-    monkeypatch.setattr(outage, "LONGEST_PAUSE", 5 * SOON)
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
+    monkeypatch.setattr(pacing, "FIRST_PAUSE", SOON)
+    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 5 * SOON)
 
 
 @pytest.fixture
@@ -260,7 +260,7 @@ def test_all_attempts_of_a_request_are_one_call() -> None:
 
 @pytest.mark.soak
 def test_rows_get_their_errors_when_an_outage_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "LONGEST_OUTAGE", 0.4)
+    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.4)
     said: list[str] = []
     with StandIn(Flaky(5, 10_000)) as server:
         found = list(run(judge_named("j", at(server.url)), rows(30), concurrency=4, on_outage=said.append))
@@ -273,7 +273,7 @@ def test_rows_get_their_errors_when_an_outage_is_too_long(monkeypatch: pytest.Mo
 def test_rows_are_judged_again_once_an_outage_that_was_too_long_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(outage, "LONGEST_OUTAGE", 0.2)
+    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.2)
     with StandIn(lambda body: Cut() if 5 <= number_in(body) < 10 else GOOD) as server:
         found = list(run(judge_named("j", at(server.url)), rows(30), concurrency=1))
     assert codes(found) == {"ok": 25, "connection": 5}
@@ -284,7 +284,7 @@ def test_a_row_that_alone_cannot_connect_gets_its_error_and_keeps_nobody_waiting
     with StandIn(lambda body: Cut() if number_in(body) == 7 else GOOD, latency=0.01) as server:
         found = list(run(judge_named("j", at(server.url)), rows(400), concurrency=8))
     assert codes(found) == {"ok": 399, "connection": 1}
-    assert sum(number_in(body) == 7 for body in server.bodies) == 3 * outage.MAX_FAILURES
+    assert sum(number_in(body) == 7 for body in server.bodies) == 3 * pacing.MAX_FAILURES
 
 
 @pytest.mark.soak
@@ -297,8 +297,8 @@ def test_a_rate_limit_after_an_outage_is_paced_as_ever() -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "FIRST_PAUSE", 1000.0)
-    monkeypatch.setattr(outage, "LONGEST_PAUSE", 1000.0)
+    monkeypatch.setattr(pacing, "FIRST_PAUSE", 1000.0)
+    monkeypatch.setattr(pacing, "LONGEST_PAUSE", 1000.0)
     waits = asyncio.Event()
     found: list[Verdict] = []
 
@@ -336,7 +336,7 @@ def test_a_function_that_fails_for_a_while_is_asked_again() -> None:
 
 @pytest.mark.soak
 def test_each_endpoint_has_its_own_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "LONGEST_OUTAGE", 0.3)
+    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.3)
     with StandIn([GOOD]) as alive, StandIn(Flaky(3, 10_000)) as down:
         judges: list[Judge] = [judge_named("alive", at(alive.url)), judge_named("down", at(down.url))]
         found = list(run(judges, rows(40), concurrency=4))

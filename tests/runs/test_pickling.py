@@ -33,6 +33,7 @@ from groundjudge import (
 from groundjudge.models.chat_model import LangChainModel
 from groundjudge.models.deepeval_llm import DeepEvalModel
 from groundjudge.models.function import FunctionModel
+from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 
 Dumps = Callable[[Any], bytes]
@@ -190,8 +191,11 @@ def nameless(reply: str) -> Callable[[Request], str]:
 def test_function_is_the_same_to_a_cache_afterwards(function: Callable[[Request], str]) -> None:
     model = FunctionModel(function)
     found = anew(model, DUMPS["cloudpickle"])
-    assert (found.name, found.endpoint) == (model.name, model.endpoint)
-    assert found.complete(load("groundedness", model=model).rubric.ask(Case(**ROW))).text == GOOD
+    assert (found.name, found.identity) == (model.name, model.identity)
+    assert (
+        shared_loop().run(found.acomplete, load("groundedness", model=model).rubric.ask(Case(**ROW))).text
+        == GOOD
+    )
 
 
 def test_cached_model_opens_its_file_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +206,7 @@ def test_cached_model_opens_its_file_again(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir("/")
     found: CachedModel = pickle.loads(dumped)  # noqa: S301  pickled above
     assert (found.path, found.repeat, found.name) == (tmp_path / "cache.db", 1, "fine")
-    reply = found.complete(load("groundedness", model=found).rubric.ask(Case(**ROW)))
+    reply = shared_loop().run(found.acomplete, load("groundedness", model=found).rubric.ask(Case(**ROW)))
     assert (reply.text, reply.cached) == (GOOD, True)
 
 

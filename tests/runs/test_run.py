@@ -40,7 +40,7 @@ def values(verdicts: Iterable[Verdict]) -> dict[str | None, float | None]:
 
 
 def remaining_threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("groundjudge")]
+    return [thread for thread in threading.enumerate() if thread.name == "groundjudge run"]
 
 
 @pytest.mark.parametrize(

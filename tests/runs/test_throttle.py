@@ -15,11 +15,9 @@ from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Status, Text
 
 from groundjudge import ModelError, Reply, Request, Usage, Verdict, arun, run
-from groundjudge.models.backoff import wait_before
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.pacing import Pace, wait_before
 from groundjudge.rubric.model import Model
-from groundjudge.runs.budget import Budget
-from groundjudge.runs.throttle import Throttle
 
 SOON = 0.02
 FOREVER = 1000
@@ -112,9 +110,6 @@ class Limited:
         self.answered: list[bool] = []
         """For each request, in the order of time, whether it was answered."""
 
-    def complete(self, request: Request) -> Reply:
-        raise NotImplementedError
-
     async def acomplete(self, request: Request) -> Reply:
         assert request.paced
         if self.in_flight >= self.most:
@@ -159,10 +154,10 @@ def test_concurrency_recovers_after_rate_limits() -> None:
 
 
 async def test_rate_limits_leave_at_least_one_request_in_flight() -> None:
-    throttle = Throttle(4, Budget(None, None))
+    pace = Pace(4)
     asked = judge_named("j", print).rubric.ask(next(rows(1)))
     busy: Model = ScriptedModel(*[limited() for _ in range(8)], GOOD, GOOD)
-    replies = await asyncio.gather(*(throttle.ask(busy, asked) for _ in range(2)))
+    replies = await asyncio.gather(*(pace.ask(busy, asked) for _ in range(2)))
     assert sum(reply.retries for reply in replies) == 8
 
 

@@ -104,11 +104,8 @@ class Echo:
 
     name = "echo"
 
-    def complete(self, request: Request) -> Reply:
-        return Reply(request.messages[-1]["content"])
-
     async def acomplete(self, request: Request) -> Reply:
-        return self.complete(request)
+        return Reply(request.messages[-1]["content"])
 
 
 def judges() -> list[Judge]:

@@ -10,7 +10,7 @@ from groundjudge.batches.lines import Result, read_result
 from groundjudge.batches.state import State
 from groundjudge.errors import CaseError
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
@@ -77,20 +77,16 @@ class AnsweredModel:
         return self.model.name
 
     @property
-    def endpoint(self) -> str:
-        """The model's endpoint, which tells it from others of its name."""
-        return str(getattr(self.model, "endpoint", type(self.model).__qualname__))
+    def identity(self) -> str:
+        """The identity of the model."""
+        return identity_of(self.model)
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         """The reply that is there, or the model's.
 
         Raises:
             ModelError: as for the model.
         """
-        return self._known(request) or self._counted(self.model.complete(request))
-
-    async def acomplete(self, request: Request) -> Reply:
-        """The same without blocking the event loop; see `complete`."""
         return self._known(request) or self._counted(await self.model.acomplete(request))
 
     def _known(self, request: Request) -> Reply | None:

@@ -6,13 +6,16 @@ the next batch: the first batch holds the first requests, a second one what must
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
-from groundjudge.judging.judge import Step, drive, identity_of, key_of, perform
+from groundjudge.judging.conversation import Step, without_waiting
+from groundjudge.judging.judge import identity_of
+from groundjudge.judging.judging import key_of
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -67,9 +70,9 @@ class Settled:
 
 def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
     """The verdict that a judge gives on a case by the answers that are there. No model is called."""
-    talk = _Talk(answers, [])
-    verdict = judge.evaluate(case, talk.perform)
-    settled = Settled(verdict, tuple(talk.asks))
+    replay = _Replay(answers, [])
+    verdict = without_waiting(judge.aevaluate(case, replay.around, replay.answer))
+    settled = Settled(verdict, tuple(replay.asks))
     if settled.is_pending:
         return settled
     # How long reading took says nothing about the model.
@@ -115,31 +118,32 @@ def custom_id(model: Model, request: Request) -> str:
 
 
 @dataclass
-class _Talk:
-    """A conversation that is replayed; each vote of a panel is one of its own.
+class _Replay:
+    """A conversation that is replayed with the answers that are there.
 
     Attributes:
         answers: the answers that are there.
         asks: collects the requests that have none.
-        unread: why the last reply could not be read.
+        unread: why the last reply could not be read; each vote of a panel starts without one.
     """
 
     answers: Answers
     asks: list[Ask]
     unread: ReplyError | None = None
 
-    def perform(self, step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
-        if step.talk:
-            return drive(step.talk(step.given), _Talk(self.answers, self.asks).perform)
-        if step.model:
-            return self._answer(step.model, step.given)
+    @contextmanager
+    def around(self, step: Step) -> Generator[Callable[[Any], object]]:
+        """Note replies that cannot be read."""
+        if step.conversation:
+            self.unread = None
         try:
-            return perform(step)
+            yield lambda _: None
         except ReplyError as error:
             self.unread = error
             raise
 
-    def _answer(self, model: Model, request: Request) -> Reply:
+    async def answer(self, model: Model, request: Request) -> Reply:
+        """The answer that is there; otherwise the request is one of `asks`."""
         name = custom_id(model, request)
         answer = self.answers(name)
         if isinstance(answer, Reply):

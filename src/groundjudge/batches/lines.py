@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from groundjudge.batches.asking import Answer, Ask
 from groundjudge.errors import CaseError, ModelError, code_of_status
-from groundjudge.models.exchange import NO_COMPLETION, message_of, reply_in
+from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
 
 URL = "/v1/chat/completions"
 

@@ -13,7 +13,7 @@ from groundjudge.batches.asking import Ask
 from groundjudge.batches.lines import URL, Result, read_result, request_line
 from groundjudge.batches.provider import Batch
 from groundjudge.errors import ModelError
-from groundjudge.models.exchange import message_of
+from groundjudge.models.completion import message_of
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 
 T = TypeVar("T")

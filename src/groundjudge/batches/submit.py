@@ -17,7 +17,7 @@ from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.state import PartOfRun, State
 from groundjudge.errors import ModelError, ReplyError
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.backoff import wait_before
+from groundjudge.models.pacing import wait_before
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]

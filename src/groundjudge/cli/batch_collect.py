@@ -37,7 +37,7 @@ from groundjudge.cli.verdict_output import (
 )
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import models_of, with_models
-from groundjudge.models.exchange import TRANSIENT
+from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.file_run import write_verdicts
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.run import run as run_judges

@@ -9,11 +9,10 @@ from typing import Any
 from groundjudge.cli.options import MODELS
 from groundjudge.cli.screen import fail
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import load
+from groundjudge.judging.load import as_model, load
 from groundjudge.judging.panel import AnyJudge, Stop, panel, repeated
 from groundjudge.judging.votes import Rule
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import names

@@ -18,8 +18,8 @@ from groundjudge.batches.provider import Provider
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.judging import JudgeSelection, judges_of
 from groundjudge.cli.screen import fail, print_text, printable
+from groundjudge.judging.load import as_model
 from groundjudge.judging.panel import AnyJudge, models_of
-from groundjudge.models.lookup import as_model
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.file_run import Rows

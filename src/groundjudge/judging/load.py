@@ -10,7 +10,8 @@ from groundjudge.errors import PromptError
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Stop, repeated
 from groundjudge.judging.votes import Rule
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
 
@@ -118,6 +119,19 @@ def as_judge(
         _check_temperature(given.get("parameters") or {})
     single = _single(judge, model, given)
     return repeated(single, **votes) if votes else single
+
+
+def as_model(model: ModelLike | None) -> Model:
+    """What can be passed as a model, as a Model: "offline" is the lexical baseline.
+
+    Raises:
+        ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
+    """
+    if model != "offline":
+        return model_of(model)
+    from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
+
+    return OfflineModel()
 
 
 def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: Mapping[str, Any]) -> Judge:

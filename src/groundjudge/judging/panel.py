@@ -9,7 +9,7 @@ where the score itself matters. Repeats make a verdict stable and show its doubt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -19,24 +19,16 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PromptError
-from groundjudge.judging.judge import (
-    Conversation,
-    Judge,
-    Step,
-    adrive,
-    aperform,
-    drive,
-    error_verdict,
-    key_of,
-    perform,
-)
+from groundjudge.judging.conversation import Conversation, Step
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.judging import Judging
 from groundjudge.judging.votes import (
     FIRST_VOTES,
     RULES,
     Rule,
-    concluded,
     is_decided,
     majority,
+    majority_verdict,
     no_majority,
     with_votes,
 )
@@ -44,7 +36,7 @@ from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.scale import Scale
-from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+from groundjudge.verdict import Failure, PromptId, Verdict
 
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
@@ -54,7 +46,7 @@ WARM = 0.7
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Judging):
     """Several judges that vote on each case; it is used like a Judge. Immutable.
 
     Attributes:
@@ -127,56 +119,6 @@ class Panel:
         first, *others = (rubric.format.part_names for rubric in self.rubrics)
         return tuple(name for name in first if all(name in names for names in others))
 
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The names of the scores that each verdict has: the panel's, and one for each named part."""
-        return tuple(score_names(self.name, self.part_names).values())
-
-    def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
-        """A verdict's scores in the order of `score_names`, each with its explanation."""
-        return named_scores(verdict, self.part_names)
-
-    def key(self, case: Case | Mapping[str, Any]) -> str:
-        """The key of this panel's verdicts on a case, before and after it is judged."""
-        return key_of(self.identity, self.inputs, Case.of(case))
-
-    def judge(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
-        """Judge a case; see `Judge.judge`. Each vote is a step, with the steps of its conversation inside.
-
-        Each error has the row's verdict (status "error") in its attribute `verdict`.
-
-        Raises:
-            PanelError: `no_majority`.
-            GroundjudgeError: no judge could vote, all for the same reason.
-        """
-        return drive(self.conversation(case), perform)
-
-    async def ajudge(
-        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
-    ) -> Verdict:
-        """Judge a case without blocking the event loop; see `judge`."""
-        return await adrive(self.conversation(case), perform)
-
-    def evaluate(self, case: Case | Mapping[str, Any], perform: Callable[[Step], Any] = perform) -> Verdict:
-        """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
-        try:
-            return self.judge(case, perform)
-        except Exception as error:  # noqa: BLE001  it is the verdict's error
-            return self.failed(error, case)
-
-    async def aevaluate(
-        self, case: Case | Mapping[str, Any], perform: Callable[[Step], Awaitable[Any]] = aperform
-    ) -> Verdict:
-        """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
-        try:
-            return await self.ajudge(case, perform)
-        except Exception as error:  # noqa: BLE001  as above
-            return self.failed(error, case)
-
-    def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
-        """The verdict of a row that raised: the error's own, if it has one."""
-        return error_verdict(self._empty(case if isinstance(case, Case) else None), error)
-
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
         """The votes on a case, step by step, for whoever drives them.
 
@@ -184,15 +126,17 @@ class Panel:
             GroundjudgeError: as for `judge`.
         """
         started = perf_counter()
-        verdict = self._empty(None)
+        verdict = self.unjudged()
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
         try:
             case = Case.of(case)
-            verdict = self._empty(case).model_copy(update={"key": self.key(case)})
+            verdict = self.unjudged(case.id, self.key(case))
             for number, judge in enumerate(self.judges, 1):
                 try:
-                    vote: Verdict = yield Step(f"vote {number}", case, talk=judge.conversation)
+                    vote: Verdict = yield Step(
+                        f"groundjudge.vote {number}", case, conversation=judge.conversation
+                    )
                 except GroundjudgeError as error:
                     errors.append(error)
                     vote = judge.failed(error, case)
@@ -203,20 +147,11 @@ class Panel:
             winner = majority(votes)
             if winner is None:
                 raise no_majority(self.name, votes, errors)
-            return concluded(verdict, votes, winner, self.rule)
+            return majority_verdict(verdict, votes, winner, self.rule)
         except GroundjudgeError as error:
             failure = Failure(code=error.code, message=error.message)
             error.verdict = verdict.model_copy(update={"error": failure})
             raise
-
-    def _empty(self, case: Case | None) -> Verdict:
-        return Verdict(
-            judge=self.name,
-            status="error",
-            model=self.model_name,
-            prompt=self.prompt_id,
-            case_id=case.id if case else None,
-        )
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -235,7 +170,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     seen = Counter[object]()
     members: list[Judge] = []
     for judge in map(_single, judges):
-        who = judge.identity, getattr(judge.model, "endpoint", id(judge.model))
+        who = judge.identity, getattr(judge.model, "identity", id(judge.model))
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
     return Panel(tuple(members), rule, stop)

@@ -17,7 +17,7 @@ from groundjudge.verdict import Part, Usage, Verdict, Vote
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
 
-Said: TypeAlias = Literal["passed", "failed", "not_applicable"]
+Outcome: TypeAlias = Literal["passed", "failed", "not_applicable"]
 """What a vote counts for."""
 
 RULES: Mapping[Rule, Callable[[Sequence[float]], float]] = MappingProxyType(
@@ -28,24 +28,24 @@ FIRST_VOTES = 2
 """Votes that are always asked for; if they agree, they decide."""
 
 
-def majority(votes: Sequence[Verdict]) -> Said | None:
-    """What more than half of the votes say: passed, not passed, or "not_applicable"; None if nothing is.
+def majority(votes: Sequence[Verdict]) -> Outcome | None:
+    """What more than half of the votes say: passed, failed or not applicable; None without a majority.
 
     A vote with status "error" counts among the votes and says nothing.
     """
-    counts: Counter[Said] = Counter(said for vote in votes if (said := _said(vote)))
-    return next((said for said, count in counts.items() if 2 * count > len(votes)), None)
+    counts: Counter[Outcome] = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
+    return next((outcome for outcome, count in counts.items() if 2 * count > len(votes)), None)
 
 
 def is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
     """Whether the first two agree, no further vote can overturn the majority, or none can make one."""
-    counts = Counter(said for vote in votes if (said := _said(vote)))
+    counts = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
     most = max(counts.values(), default=0)
     is_hopeless = 2 * (most + asked_for - len(votes)) <= asked_for
     return 2 * most > asked_for or most == len(votes) == FIRST_VOTES or is_hopeless
 
 
-def _said(vote: Verdict) -> Said | None:
+def _outcome(vote: Verdict) -> Outcome | None:
     """What a vote counts for; None for an error, which counts for nothing."""
     match vote.status:
         case "ok":
@@ -56,23 +56,23 @@ def _said(vote: Verdict) -> Said | None:
             return None
 
 
-def concluded(verdict: Verdict, votes: Sequence[Verdict], winner: Said, rule: Rule) -> Verdict:
+def majority_verdict(verdict: Verdict, votes: Sequence[Verdict], winner: Outcome, rule: Rule) -> Verdict:
     """The verdict of the majority."""
     scored = [vote for vote in votes if vote.score is not None]
     is_scored = winner != "not_applicable"
     score = round(RULES[rule]([vote.score or 0.0 for vote in scored]), DIGITS) if is_scored else None
-    speaker = _speaker([vote for vote in votes if _said(vote) == winner], score)
+    representative = _representative([vote for vote in votes if _outcome(vote) == winner], score)
     return verdict.model_copy(
         update={
             "status": "ok" if is_scored else "not_applicable",
             "score": score,
-            "value": _value(rule, scored) if is_scored else speaker.value,
+            "value": _value(rule, scored) if is_scored else representative.value,
             "label": _label(votes),
             "passed": winner != "failed",
-            "reason": speaker.reason,
-            "parts": tuple(_part(part, scored, rule) for part in speaker.parts),
+            "reason": representative.reason,
+            "parts": tuple(_part(part, scored, rule) for part in representative.parts),
             "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
-            "reply": speaker.reply,
+            "reply": representative.reply,
             "error": None,
         }
     )
@@ -82,7 +82,7 @@ def with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Ve
     """A verdict with what the votes cost, and how far they agree."""
     usages = [vote.usage for vote in votes if vote.usage]
     scores = [vote.score for vote in votes if vote.score is not None]
-    counts = Counter(said for vote in votes if (said := _said(vote)))
+    counts = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
     return verdict.model_copy(
         update={
             "votes": tuple(map(_vote, votes)),
@@ -102,7 +102,7 @@ def _vote(verdict: Verdict) -> Vote:
     return Vote.model_validate(verdict, from_attributes=True)
 
 
-def _speaker(votes: Sequence[Verdict], score: float | None) -> Verdict:
+def _representative(votes: Sequence[Verdict], score: float | None) -> Verdict:
     """The vote of the majority that is nearest to the score: its reason and its reply are the panel's."""
 
     def rank(vote: Verdict) -> tuple[float, float, str, str]:
@@ -127,7 +127,7 @@ def _label(votes: Sequence[Verdict]) -> str | None:
 
 
 def _part(part: Part, votes: Sequence[Verdict], rule: Rule) -> Part:
-    """A part of the speaker's verdict with the score and value of all votes that have it."""
+    """A part of the representative's verdict with the score and value of all votes that have it."""
     same = [
         each for vote in votes for each in vote.parts if each.name == part.name and each.score is not None
     ]
@@ -146,7 +146,7 @@ def no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[Groundjudg
     codes = {error.code for error in errors}
     if len(errors) == len(votes) and len(codes) == 1:
         return errors[-1]
-    counts = Counter(_said(vote) or (vote.error.code if vote.error else "error") for vote in votes)
+    counts = Counter(_outcome(vote) or (vote.error.code if vote.error else "error") for vote in votes)
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
     message = f"{name}: no outcome has more than half of the {len(votes)} votes: {listed}"
     return PanelError("no_majority", message, name)

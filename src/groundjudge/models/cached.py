@@ -1,4 +1,4 @@
-"""A cache of replies in a file: repeating a request costs nothing."""
+"""Replies that serve more than one request: from a file, or from another judge that asks the same."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from groundjudge.errors import ModelError, ReplyError
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.errors import ModelError
+from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.models.model_error import model_error
 from groundjudge.replies.reply import Reply, Token
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
-LAYOUT = 1
+LAYOUT = 2
 """Part of every key: increase it when the meaning of keys changes."""
 
 PATIENCE = 5.0
@@ -33,18 +35,21 @@ FIND = "SELECT reply FROM replies WHERE key = ?"
 STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
-log = logging.getLogger(__name__)
+KEPT = 256
+"""How many calls a shared model keeps for the other one to ask for; the oldest is dropped first."""
+
+log = logging.getLogger("groundjudge")
 
 
 class CachedModel:
     """A model that caches the replies of another model in an SQLite file.
 
-    Only replies that the requesting judge can read are stored, as raw text. They are read again on each
-    use, so an improved reply format needs no new calls. Errors, refusals and unreadable replies are not
-    stored. A reply from the file has `cached=True` and a usage of 0.
+    A reply is stored, as raw text, once the judge that asked has read it. It is read again on each use, so an
+    improved reply format needs no new calls, and one that a judge cannot read is asked for again. Errors,
+    refusals and unreadable replies are not stored. A reply from the file has `cached=True` and a usage of 0.
 
-    The cache key consists of the messages, the endpoint, the model's name, all parameters, `repeat` and the
-    request's own `repeat`.
+    The cache key consists of the messages, the model's identity (endpoint, name and settings, without
+    secrets), all parameters, `repeat` and the request's own `repeat`.
     Any number of threads and processes can share the file. If it cannot be read or written, the model is
     asked and a warning is logged. A forked process needs its own CachedModel; one that is pickled opens the
     file again, by its absolute path.
@@ -52,16 +57,16 @@ class CachedModel:
     While a request is in flight in an event loop, equal ones wait for its reply instead of being sent.
 
     Args:
-        model: the model to ask, or anything that `as_model` accepts.
+        model: the model to ask, or anything that `load` accepts as one, except "offline".
         path: the file; it is created if it does not exist, its folder is not.
         repeat: the index, from 0, of one of several replies to the same request, for example for votes.
 
     Raises:
-        ModelError: `bad_cache` if the file cannot be opened or is not a cache; otherwise as for `as_model`.
+        ModelError: `bad_cache` if the file cannot be opened or is not a cache; otherwise as for `load`.
     """
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
-        self.model = as_model(model)
+        self.model = model_of(model)
         self.path = Path(path)
         self.repeat = repeat
         self._lock = threading.Lock()
@@ -77,20 +82,32 @@ class CachedModel:
         """The name of the underlying model."""
         return self.model.name
 
-    def complete(self, request: Request) -> Reply:
+    @property
+    def identity(self) -> str:
+        """The identity of the underlying model."""
+        return identity_of(self.model)
+
+    async def acomplete(self, request: Request) -> Reply:
         """Answer from the file, or ask the model.
 
         Raises:
             ModelError: as for the underlying model.
         """
         key = self._key(request)
-        return self._find(key, request) or self._store(key, request, self.model.complete(request))
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Ask without blocking the event loop while the model answers; see `complete`."""
-        key = self._key(request)
-        async with self._after_equal_one(key):
-            return self._find(key, request) or self._store(key, request, await self.model.acomplete(request))
+        place = id(asyncio.get_running_loop()), key
+        first = self._in_flight.get(place)
+        if first is not None:
+            # Once: if the first one's reply could not be read, all others are sent.
+            await first.wait()
+            return self._find(key, request) or await self._ask(key, request)
+        ended = self._in_flight[place] = asyncio.Event()
+        try:
+            return self._find(key, request) or await self._ask(key, request)
+        finally:
+            # Whoever waits continues when this task waits for something else, which is after its judge has
+            # read the reply and kept it.
+            del self._in_flight[place]
+            ended.set()
 
     def close(self) -> None:
         """Close the file. After that every request goes to the model, with a warning in the log."""
@@ -100,50 +117,24 @@ class CachedModel:
         """Pickle the model and the path, not the open file."""
         return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
 
-    @asynccontextmanager
-    async def _after_equal_one(self, key: str) -> AsyncGenerator[None, None]:
-        """Wait for an equal request in flight, once: if its reply was not stored, all others are sent."""
-        place = id(asyncio.get_running_loop()), key
-        first = self._in_flight.get(place)
-        if first is not None:
-            await first.wait()
-            yield
-            return
-        done = self._in_flight[place] = asyncio.Event()
-        try:
-            yield
-        finally:
-            del self._in_flight[place]
-            done.set()
+    async def _ask(self, key: str, request: Request) -> Reply:
+        reply = await self.model.acomplete(request)
+        return replace(reply, keep=lambda: self._execute(STORE, key, _text(reply)))
+
+    def _find(self, key: str, request: Request) -> Reply | None:
+        """The reply in the file, if there is one."""
+        row = None if request.fresh else self._execute(FIND, key)
+        return _reply(row[0]) if row else None
 
     def _key(self, request: Request) -> str:
         parts = [
             LAYOUT,
-            getattr(self.model, "endpoint", type(self.model).__qualname__),
-            self.model.name,
+            identity_of(self.model),
             [dict(message) for message in request.messages],
             dict(request.parameters),
-            [self.repeat, request.repeat] if request.repeat else self.repeat,
+            [self.repeat, request.repeat],
         ]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
-
-    def _find(self, key: str, request: Request) -> Reply | None:
-        """The reply in the file, if there is one and the rubric can read it."""
-        row = self._execute(FIND, key)
-        reply = _reply(row[0]) if row else None
-        if reply is None:
-            return None
-        outcome = request.rubric.outcome(reply, request.case)
-        if isinstance(outcome.found, ReplyError):
-            return None
-        return replace(reply, usage=Usage(), cached=True, outcome=outcome)
-
-    def _store(self, key: str, request: Request, reply: Reply) -> Reply:
-        """The reply, after it was stored if it is readable."""
-        outcome = request.rubric.outcome(reply, request.case)
-        if not isinstance(outcome.found, ReplyError):
-            self._execute(STORE, key, _text(reply))
-        return replace(reply, outcome=outcome)
 
     def _execute(self, statement: str, *values: str) -> tuple[object] | None:
         """The first row that a statement returns; None if there is none or the file cannot be used."""
@@ -203,7 +194,8 @@ def _reply(text: object) -> Reply | None:
                 "model": str() | None as model,
                 "refusal": str() | None as refusal,
             }:
-                return Reply(content, reason, None, model, refusal, tokens=_tokens(found.get("tokens")))
+                tokens = _tokens(found.get("tokens"))
+                return Reply(content, reason, Usage(), model, refusal, tokens=tokens, cached=True)
             case _:
                 return None
     except (ValueError, TypeError, RecursionError):
@@ -217,3 +209,75 @@ def _tokens(listed: list[tuple[str, list[tuple[str, float]]]] | None) -> tuple[T
         Token(bytes.fromhex(text), tuple((bytes.fromhex(each), float(share)) for each, share in candidates))
         for text, candidates in listed
     )
+
+
+def shared(model: Model) -> tuple[SharedModel, SharedModel]:
+    """Two models that share the calls of one: each makes only the calls that the other has not made.
+
+    A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
+    made the call. An error is shared with a model that is waiting for the call, but not kept.
+    """
+    first = SharedModel(model)
+    return first, SharedModel(model, theirs=first.own, own=first.theirs)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request in flight in an event loop, or its reply once it has arrived."""
+
+    loop: asyncio.AbstractEventLoop
+    reply: Future[Reply] = field(default_factory=Future[Reply])
+
+    def can_be_awaited(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether its reply is there, or comes while this loop runs. Another loop may wait for this one."""
+        return self.reply.done() or self.loop is loop
+
+
+@dataclass(frozen=True, eq=False)
+class SharedModel:
+    """One of two models that share calls; see `shared`.
+
+    Attributes:
+        model: the underlying model.
+        own: the calls that this one made and the other has not asked for, by what identifies the request.
+        theirs: those that the other one made.
+    """
+
+    model: Model
+    own: dict[str, Call] = field(default_factory=dict[str, Call], repr=False)
+    theirs: dict[str, Call] = field(default_factory=dict[str, Call], repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the underlying model."""
+        return self.model.name
+
+    @property
+    def identity(self) -> str:
+        """The identity of the underlying model."""
+        return identity_of(self.model)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Answer with the reply to the other model's call for this request, or make the call.
+
+        Raises:
+            ModelError: as for the underlying model; `failed` if the other model's call was cancelled.
+        """
+        loop = asyncio.get_running_loop()
+        key = sha256(repr((request.messages, request.parameters, request.repeat)).encode()).hexdigest()
+        call = self.theirs.pop(key, None)
+        if call is not None and call.can_be_awaited(loop):
+            reply = await asyncio.shield(asyncio.wrap_future(call.reply))
+            return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
+        call = self.own[key] = Call(loop)
+        while len(self.own) > KEPT:
+            self.own.pop(next(iter(self.own)), None)
+        try:
+            reply = await self.model.acomplete(request)
+        except BaseException as error:
+            self.own.pop(key, None)
+            cancelled = model_error("failed", f"the call was cancelled: {error!r}", self.name)
+            call.reply.set_exception(error if isinstance(error, Exception) else cancelled)
+            raise
+        call.reply.set_result(reply)
+        return reply

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.pickled import not_pickled, same
-from groundjudge.models.threads import in_a_thread
-from groundjudge.models.unsupported_parameters import refused
+from groundjudge.models.function import called
+from groundjudge.models.model_error import model_error
+from groundjudge.models.pickled import BY_NAME, not_pickled, same
+from groundjudge.models.settings import identity_by_settings
+from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request
 
 ERROR_KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
 """Error codes by substrings of the names of a client's exception classes."""
-
-BY_NAME = (
-    'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
-    "environment of the workers"
-)
-"""How a chat model can be made again in a worker."""
-
-log = logging.getLogger("groundjudge")
 
 
 class ChatModel(Protocol):
@@ -56,7 +48,6 @@ class LangChainModel:
     def __init__(self, llm: ChatModel, remake: Callable[[], LangChainModel] | None = None) -> None:
         self.llm = llm
         self._remake = remake
-        self._refused = frozenset[str]()
 
     def __repr__(self) -> str:
         return f"LangChainModel({self.name!r})"
@@ -81,105 +72,53 @@ class LangChainModel:
         get_name: Callable[[], str] | None = getattr(self.llm, "get_name", None)
         return name or (get_name() if get_name else type(self.llm).__name__)
 
-    @property
-    def endpoint(self) -> str:
-        """What tells this llm from others of its name, for a cache: its class and its settings."""
-        kind = type(self.llm)
-        settings: Mapping[str, Any] = getattr(self.llm, "_identifying_params", None) or {}
-        addresses = (getattr(self.llm, name, None) for name in ("base_url", "openai_api_base", "endpoint"))
-        return f"{kind.__module__}.{kind.__qualname__} {settings!r} {[*map(str, addresses)]}"
+    @cached_property
+    def identity(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings.
 
-    def complete(self, request: Request) -> Reply:
+        A runnable that wraps an llm is told by the settings of all that it wraps.
+        """
+        return f"{self.name} {identity_by_settings(self.llm)}"
+
+    async def acomplete(self, request: Request) -> Reply:
         """Ask the llm, and again without each parameter that the endpoint refuses.
 
         Raises:
             ModelError: the llm raised an exception, or its result cannot be read as a reply.
         """
-        attempt = _Attempt(self.name, self.llm, request, self._refused)
+        negotiation = Negotiation(self.name, request, learnt_from(self.identity))
+        messages = [dict(message) for message in request.messages]
+        in_thread = False
         while True:
-            llm = attempt.llm()
+            llm = _with_parameters(self.llm, negotiation)
             try:
-                reply = reply_of(llm.invoke(attempt.messages))
-            except Exception as error:  # noqa: BLE001  any exception becomes a ModelError
-                attempt.learn(error)
+                answer = await (called(llm.invoke, messages) if in_thread else llm.ainvoke(messages))
+                reply = reply_of(answer)
+            except Exception as error:
+                failure = client_error(self.name, error)
+                if negotiation.is_refusal(failure.code, str(error)):
+                    continue
+                # An async client may belong to an event loop that has ended. The sync client needs no loop.
+                if in_thread or not isinstance(error, RuntimeError) or "loop" not in str(error):
+                    raise failure from error
+                in_thread = True
             else:
-                self._refused |= attempt.refused
-                return reply
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Ask the llm without blocking the event loop; see `complete`."""
-        attempt = _Attempt(self.name, self.llm, request, self._refused)
-        while True:
-            llm = attempt.llm()
-            try:
-                if attempt.in_thread:
-                    message = await asyncio.wrap_future(in_a_thread(llm.invoke, attempt.messages))
-                else:
-                    message = await llm.ainvoke(attempt.messages)
-                reply = reply_of(message)
-            except Exception as error:  # noqa: BLE001  as above
-                attempt.learn(error)
-            else:
-                self._refused |= attempt.refused
+                negotiation.succeeded(reply)
                 return reply
 
 
-@dataclass
-class _Attempt:
-    """A request, and what is known from failed calls.
+def _with_parameters(llm: ChatModel, negotiation: Negotiation) -> ChatModel:
+    """The llm, with the request's parameters in those of its fields that were not set.
 
-    Attributes:
-        name: the model's name, for errors and the log.
-        base: the llm as it was passed.
-        request: the request to send.
-        refused: the names of parameters that the endpoint refuses.
-        in_thread: whether an async call runs the llm's sync method in a thread.
-        filled_in: the parameters set on the llm for the last call.
+    They are not bound to the call: some llms pass bound parameters on to clients that reject them.
     """
-
-    name: str
-    base: ChatModel
-    request: Request
-    refused: frozenset[str]
-    in_thread: bool = False
-    filled_in: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-    @property
-    def messages(self) -> list[dict[str, str]]:
-        """The messages, in the shape that every LangChain model takes."""
-        return [dict(message) for message in self.request.messages]
-
-    def llm(self) -> ChatModel:
-        """The llm, with the request's parameters in those of its fields that were not set.
-
-        They are not bound to the call: some llms pass bound parameters on to clients that reject them.
-        """
-        if not hasattr(type(self.base), "bind_tools"):  # a runnable around an llm has fields of another kind
-            return self.base
-        fields: Mapping[str, Any] = getattr(type(self.base), "model_fields", {})
-        already_set: set[str] = getattr(self.base, "model_fields_set", set[str]())
-        unset = fields.keys() - already_set - self.refused
-        self.filled_in = {name: value for name, value in self.request.parameters.items() if name in unset}
-        copied: Callable[..., ChatModel] = getattr(self.base, "model_copy")  # noqa: B009  pydantic's
-        return copied(update=self.filled_in) if self.filled_in else self.base
-
-    def learn(self, error: Exception) -> None:
-        """Record why the call failed, so that the next call avoids it.
-
-        Raises:
-            ModelError: another call would fail as well.
-        """
-        failure = client_error(self.name, error)
-        refusal = refused(failure.code, str(error), "", self.filled_in)
-        if refusal:
-            self.refused |= refusal.keys()
-            names = " and ".join(refusal)
-            log.warning("%s does not take %s: left out from now on", self.name, names)
-        elif isinstance(error, RuntimeError) and "loop" in str(error) and not self.in_thread:
-            # The async client belongs to an event loop that has ended. The sync client needs no loop.
-            self.in_thread = True
-        else:
-            raise failure from error
+    fields: Mapping[str, Any] = getattr(type(llm), "model_fields", {})
+    # A runnable around an llm has fields of another kind.
+    is_llm = hasattr(type(llm), "bind_tools")
+    already_set: set[str] = getattr(llm, "model_fields_set", set[str]())
+    parameters = negotiation.parameters(fields.keys() - already_set if is_llm else ())
+    copied: Callable[..., ChatModel] = getattr(llm, "model_copy", lambda **_: llm)
+    return copied(update=parameters) if parameters else llm
 
 
 def client_error(name: str, error: Exception) -> ModelError:
@@ -194,4 +133,4 @@ def client_error(name: str, error: Exception) -> ModelError:
         code = code_of_status(status)
     if own_code == "insufficient_quota":
         code = "quota"
-    return ModelError(code, f"{name}: {type(error).__name__}: {error}", name)
+    return model_error(code, f"{name}: {type(error).__name__}: {error}", name)

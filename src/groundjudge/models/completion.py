@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.verdict import Usage
+
+MAX_MESSAGE_LENGTH = 500
+"""An endpoint's own error message is cut after this many characters."""
+
+NO_COMPLETION = "the response is not a chat completion"
+NO_REASON = "the endpoint gives no reason"
 
 
 def completion_of(answer: object) -> Any:  # noqa: ANN401  what JSON can hold
@@ -93,3 +101,36 @@ def _get(holder: object, name: str) -> object:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def reply_in(completion: Any) -> Reply | None:  # noqa: ANN401  what JSON can hold
+    """The reply in a chat completion, with usage and model; None if it is not a chat completion."""
+    match completion:
+        case {"choices": [{"message": Mapping()}, *_]}:
+            usage, name = _counted(completion.get("usage")), completion.get("model")
+            return replace(reply_of(completion), usage=usage, model=_text(name))
+        case _:
+            return None
+
+
+def message_of(body: object) -> str:
+    """The message in an endpoint's error body, whichever of the usual shapes the body has."""
+    match body:
+        case {"error": object() as inner} | [{"error": object() as inner}] if inner:
+            return message_of(inner)
+        case {"message": str(message)} | str(message):
+            return message.strip()[:MAX_MESSAGE_LENGTH] or NO_REASON
+        case None:
+            return NO_REASON
+        case _:
+            return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
+
+
+def _counted(counts: object) -> Usage | None:
+    match counts:
+        case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}:
+            return Usage(prompt_tokens=prompt, completion_tokens=completion)
+        case {"prompt_tokens": int(prompt)}:
+            return Usage(prompt_tokens=prompt)
+        case _:
+            return None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn, Protocol, cast
 
-from groundjudge.models.chat_model import BY_NAME
-from groundjudge.models.function import FunctionModel, state_of
-from groundjudge.models.pickled import not_pickled, same
+from groundjudge.models.function import called
+from groundjudge.models.model_error import error_of_call
+from groundjudge.models.pickled import BY_NAME, not_pickled, same
+from groundjudge.models.settings import identity_by_settings
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
@@ -39,7 +40,7 @@ class DeepEvalModel:
     """A DeepEval model. It gets the messages as one string; the judge's parameters are not sent.
 
     Attributes:
-        llm: the DeepEval model.
+        llm: the DeepEval model. Where it has no asynchronous method, its `generate` runs in a thread.
     """
 
     llm: DeepEvalLLM
@@ -60,34 +61,24 @@ class DeepEvalModel:
         return self.llm.get_model_name() or type(self.llm).__name__
 
     @cached_property
-    def endpoint(self) -> str:
+    def identity(self) -> str:
         """What tells this llm from others of its name, for a cache: its class and its settings."""
-        kind = type(self.llm)
-        return f"{kind.__module__}.{kind.__qualname__} {state_of(self.llm)}"
+        return f"{self.name} {identity_by_settings(self.llm)}"
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         """Ask the llm.
 
         Raises:
-            ModelError: as for `FunctionModel.complete`.
+            ModelError: the llm raised an exception: `timeout`, `connection` or `failed`.
         """
-
-        def ask(request: Request) -> Reply:
-            return _reply(self.llm.generate(_text(request)))
-
-        return FunctionModel(ask, self.name).complete(request)
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Ask the llm without blocking the event loop; see `complete`."""
-
-        async def ask(request: Request) -> Reply:
-            return _reply(await self.llm.a_generate(_text(request)))
-
-        return await FunctionModel(ask, self.name).acomplete(request)
-
-
-def _text(request: Request) -> str:
-    return "\n\n".join(message["content"] for message in request.messages)
+        text = "\n\n".join(message["content"] for message in request.messages)
+        try:
+            try:
+                return _reply(await self.llm.a_generate(text))
+            except NotImplementedError:
+                return _reply(await called(self.llm.generate, text))
+        except Exception as error:
+            raise error_of_call(error, self.name, f"the model {self.name} raised") from error
 
 
 def _reply(answer: object) -> Reply:

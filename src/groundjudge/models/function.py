@@ -6,14 +6,13 @@ import asyncio
 import inspect
 import marshal
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from groundjudge.errors import ModelError
-from groundjudge.models.threads import in_a_thread
+from groundjudge.models.loop_thread import in_a_thread
+from groundjudge.models.model_error import error_of_call
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request
 
@@ -28,7 +27,7 @@ class FunctionModel:
     A TimeoutError gets the code `timeout`, a ConnectionError `connection`, any other exception `failed`.
 
     Attributes:
-        function: from the request to the reply.
+        function: from the request to the reply. A synchronous one runs in a thread of its own.
         name: the model's name in verdicts; by default the function's own name.
     """
 
@@ -41,7 +40,7 @@ class FunctionModel:
             object.__setattr__(self, "name", default)
 
     @cached_property
-    def endpoint(self) -> str:
+    def identity(self) -> str:
         """What tells this function from others of its name, for a cache: its place, its code and its values.
 
         Values without a `repr` of their own tell it from those of any other process too.
@@ -51,46 +50,37 @@ class FunctionModel:
         return f"{place} {sha256(_content(function)).hexdigest()[:16]}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: `endpoint` too, because code and values may look different in another process."""
-        return {"function": self.function, "name": self.name, "endpoint": self.endpoint}
+        """What is pickled: `identity` too, because code and values may look different in another process."""
+        return {"function": self.function, "name": self.name, "identity": self.identity}
 
-    def complete(self, request: Request) -> Reply:
-        """Call the function; an async function runs in its own event loop.
+    async def acomplete(self, request: Request) -> Reply:
+        """Call the function.
 
         Raises:
             ModelError: the function raised an exception, or its result cannot be read as a reply.
         """
         try:
-            answer = self.function(_for_any_endpoint(request))
-            return reply_of(_finished(answer) if inspect.isawaitable(answer) else answer)
+            return reply_of(await called(self.function, _for_any_endpoint(request)))
         except Exception as error:
-            raise _failed(self.name, error) from error
+            raise error_of_call(error, self.name, f"the model {self.name} raised") from error
 
-    async def acomplete(self, request: Request) -> Reply:
-        """Await the function; a sync function runs in a thread.
 
-        Raises:
-            ModelError: as for `complete`.
-        """
-        request = _for_any_endpoint(request)
-        try:
-            if _is_async(self.function):
-                answer = await self.function(request)
-            else:
-                answer = await asyncio.wrap_future(in_a_thread(self.function, request))
-                if inspect.isawaitable(answer):
-                    answer = await answer
-            return reply_of(answer)
-        except Exception as error:
-            raise _failed(self.name, error) from error
+async def called(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
+    """What a function returns: an async one is awaited, a sync one runs in a thread."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
+    ):
+        answer = function(*args, **kwargs)
+    else:
+        answer = await asyncio.wrap_future(in_a_thread(function, *args, **kwargs))
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 def _for_any_endpoint(request: Request) -> Request:
     """The request without the response format of a re-ask, whose refusal nobody would notice."""
-    added = {"response_format"} & request.parameters.keys() - request.rubric.prompt.parameters.keys()
-    if not added or request.rubric.structured == "always":
+    if "response_format" not in request.added or request.rubric.structured == "always":
         return request
-    kept = {name: value for name, value in request.parameters.items() if name not in added}
+    kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
     return replace(request, parameters=kept)
 
 
@@ -110,31 +100,3 @@ def _content(function: Any) -> bytes:  # noqa: ANN401  anything that can be call
 def state_of(owner: object) -> str:
     """The type and the attributes of an object, which tell it from others of its type."""
     return "" if owner is None else f"{type(owner)} {getattr(owner, '__dict__', None) or owner!r}"
-
-
-def _is_async(function: object) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
-    )
-
-
-def _finished(answer: Awaitable[Any]) -> Any:  # noqa: ANN401  whatever the function returns
-    """Run an awaitable to completion, in a separate thread if an event loop is running in this one."""
-
-    async def wait() -> Any:  # noqa: ANN401
-        return await answer
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(wait())
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, wait()).result()
-
-
-def _failed(name: str, error: Exception) -> ModelError:
-    if isinstance(error, ModelError):
-        return error
-    kinds = {TimeoutError: "timeout", ConnectionError: "connection"}
-    code = next((code for kind, code in kinds.items() if isinstance(error, kind)), "failed")
-    return ModelError(code, f"the model {name} raised {type(error).__name__}: {error}", name)

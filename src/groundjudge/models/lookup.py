@@ -8,19 +8,22 @@ from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 from groundjudge.errors import ModelError
 from groundjudge.models.chat_model import ChatModel, LangChainModel
 from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
 from groundjudge.models.function import Answer, FunctionModel
+from groundjudge.models.model_error import model_error
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
     '"langchain:PROVIDER:MODEL": any provider of LangChain), '
     '"offline" (a lexical baseline: no language model, no key), (an OpenAI client, a model\'s name), '
-    "a LangChain chat model, a DeepEvalBaseLLM, an object with name, complete and acomplete, "
+    "a LangChain chat model, a DeepEvalBaseLLM, an object with name and acomplete (or complete), "
     "or a function from the request to its reply"
 )
 
@@ -47,12 +50,26 @@ OTHER_NAMES: Mapping[str, str] = MappingProxyType(
 
 LANGCHAIN = "langchain:"
 
-ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
+
+class SynchronousModel(Protocol):
+    """A model that answers synchronously; it runs in threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name, as verdicts show it."""
+        ...
+
+    def complete(self, request: Request) -> Reply:
+        """Answer a request."""
+        ...
+
+
+ModelLike: TypeAlias = str | Model | SynchronousModel | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
 
 
-def as_model(model: ModelLike | None) -> Model:
-    """The argument as a Model; a Model is returned unchanged.
+def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
+    """The argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
@@ -65,11 +82,13 @@ def as_model(model: ModelLike | None) -> Model:
         return LangChainModel(cast("ChatModel", model))
     if _has_methods(model, "generate", "a_generate", "get_model_name"):
         return DeepEvalModel(cast("DeepEvalLLM", model))
+    if _has_methods(model, "complete"):
+        return FunctionModel(cast("SynchronousModel", model).complete, cast("SynchronousModel", model).name)
     if callable(model):
         return FunctionModel(model)
     match model:
         case None:
-            raise ModelError("no_model", f"no model given: pass model=, which can be {CHOICES}")
+            raise model_error("no_model", f"no model given: pass model=, which can be {CHOICES}", "")
         case (client, str(name)):
             from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415
 
@@ -79,17 +98,13 @@ def as_model(model: ModelLike | None) -> Model:
 
 
 def _named(name: str) -> Model:
-    if name == "offline":
-        from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
-
-        return OfflineModel()
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
-        raise ModelError("unknown_model", message, name)
+        raise model_error("unknown_model", message, name)
     deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
     if not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
-        raise ModelError("unknown_model", message, name)
+        raise model_error("unknown_model", message, name)
     if name.startswith(LANGCHAIN):
         return _from_langchain(name.removeprefix(LANGCHAIN))
     _refuse_other_provider(name)
@@ -112,12 +127,12 @@ def _from_langchain(name: str) -> LangChainModel:
             f"langchain:{name} needs LangChain and the package of its provider: "
             "pip install langchain langchain-anthropic (or another provider's package)"
         )
-        raise ModelError("unknown_model", message, name) from error
+        raise model_error("unknown_model", message, name) from error
     try:
         return LangChainModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
         message = f"LangChain cannot make the model {name!r}: {error}"
-        raise ModelError("unknown_model", message, name) from error
+        raise model_error("unknown_model", message, name) from error
 
 
 def _refuse_other_provider(name: str) -> None:
@@ -142,7 +157,7 @@ def _refuse_other_provider(name: str) -> None:
         f'model="langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
         f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass model="{at_gateway}"'
     )
-    raise ModelError("unknown_model", message, name)
+    raise model_error("unknown_model", message, name)
 
 
 def _has_methods(model: object, *names: str) -> bool:
@@ -152,4 +167,4 @@ def _has_methods(model: object, *names: str) -> bool:
 
 def _unknown(model: object) -> ModelError:
     message = f"{type(model).__name__} cannot be used as a model: a model is {CHOICES}"
-    return ModelError("unknown_model", message, str(model))
+    return model_error("unknown_model", message, type(model).__name__)

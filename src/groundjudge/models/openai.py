@@ -13,10 +13,9 @@ import json
 import math
 import os
 import re
-import threading
 import time
 import weakref
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
@@ -25,20 +24,24 @@ import aiohttp
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.errors import ModelError, code_of_status
-from groundjudge.models.completion import answer_of
-from groundjudge.models.exchange import NO_COMPLETION, EndpointError, Exchange, message_of, model_error
+from groundjudge.errors import code_of_status
+from groundjudge.models.completion import NO_COMPLETION, answer_of, completion_of, message_of, reply_in
+from groundjudge.models.function import called
+from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.model_error import model_error, redacted
+from groundjudge.models.pacing import TRANSIENT, wait_before
 from groundjudge.models.per_loop import PerLoop
 from groundjudge.models.pickled import IN_THE_ENVIRONMENT, not_pickled, same
-from groundjudge.models.threads import in_a_thread
+from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
 from groundjudge.models.wrapped import wrapped_alike
+from groundjudge.replies.reply import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from typing_extensions import TypeIs
 
-    from groundjudge.replies.reply import Reply
+    from groundjudge.errors import ModelError
     from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
@@ -82,6 +85,19 @@ QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
 """The words of a 403 that rejects the content of the request, not the key."""
+
+
+REMEDIES = {
+    "timeout": "raise timeout= if the endpoint needs longer",
+    "connection": "check that the endpoint is up and that OPENAI_BASE_URL or base_url= points to it",
+    "rate_limited": "send fewer requests at a time",
+    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
+    "auth": "check that the key in OPENAI_API_KEY or api_key= belongs to OPENAI_BASE_URL or base_url=",
+    "bad_request": "check the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
+    "not_found": "check the model's name, and that OPENAI_BASE_URL or base_url= points to its endpoint",
+    "server": "the fault lies with the endpoint in OPENAI_BASE_URL or base_url=",
+}
+"""What the user can do about an error, by its code."""
 
 
 class OpenAIModel:
@@ -135,9 +151,7 @@ class OpenAIModel:
         self._base_url = base_url
         self._api_key = api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
-        self._refusals: dict[str, str] = {}
-        self._lock = threading.Lock()
-        self._sync: openai.OpenAI | None = None
+        self._own_refusals: dict[str, str] = {}
         self._per_loop: PerLoop[openai.AsyncOpenAI] = PerLoop()
         self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
@@ -170,31 +184,38 @@ class OpenAIModel:
         url = str(getattr(self._given, "base_url", ""))
         return url if re.match(r"\w+://", url) else _type_name(self._given)
 
-    def complete(self, request: Request) -> Reply:
-        """Send a request, with retries, and wait for the reply. It works inside a running event loop too.
+    @property
+    def identity(self) -> str:
+        """The endpoint, without a password, and the name: they tell the model from others, for a cache."""
+        return f"{redacted(self.endpoint)} {self.name}"
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Send a request, with retries.
 
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        if _is_async_openai(self._given):
-            return in_a_thread(lambda: asyncio.run(self._ask(request))).result()
-        send = self._sender()
-        exchange = self._exchange(request)
+        send = await self._sender()
+        negotiation = Negotiation(f"{self.name} at {_host(self.endpoint)}", request, self._refusals())
+        messages = [dict(message) for message in request.messages]
+        retries = 0
         while True:
+            body = {**negotiation.parameters(), "model": self.name, "messages": messages}
             try:
-                answer = send(exchange.body())
-            except Exception as error:  # noqa: BLE001  every exception becomes a ModelError
-                time.sleep(exchange.wait_after(_endpoint_error(error)))
+                answer = await send(body)
+            except Exception as error:
+                failure = _failure(error)
+                if negotiation.is_refusal(failure.code, failure.message, failure.param):
+                    continue
+                wait = self._wait_after(failure, retries, is_paced=request.paced)
+                if wait is None:
+                    raise self._error(failure, retries) from error
+                await asyncio.sleep(wait)
+                retries += 1
             else:
-                return exchange.reply(answer)
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Send a request, with retries, without blocking the event loop.
-
-        Raises:
-            ModelError: as for `complete`.
-        """
-        return await self._ask(request, in_first_loop=self._in_first_loop())
+                reply = self._reply(answer, retries)
+                negotiation.succeeded(reply)
+                return reply
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -203,66 +224,66 @@ class OpenAIModel:
             ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
         """
         if self._given is None:
-            return self._sync_client()
+            return self._build(openai.OpenAI)
         if isinstance(self._given, openai.OpenAI):
             return self._given
         message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
-        raise ModelError("no_batches", message, self.name)
+        raise model_error("no_batches", message, self.name)
 
     def error_of(self, error: Exception) -> ModelError:
         """What an exception of the client means, with the codes of an endpoint."""
-        return model_error(_endpoint_error(error), self.name, _host(self.endpoint))
+        return self._error(_failure(error), 0)
 
-    async def _ask(self, request: Request, *, in_first_loop: bool = False) -> Reply:
-        send = await self._async_sender(in_first_loop=in_first_loop)
-        exchange = self._exchange(request)
-        while True:
-            try:
-                answer = await send(exchange.body())
-            except Exception as error:  # noqa: BLE001  as above
-                await asyncio.sleep(exchange.wait_after(_endpoint_error(error)))
-            else:
-                return exchange.reply(answer)
+    def _wait_after(self, failure: _Failure, retries: int, *, is_paced: bool) -> float | None:
+        """The seconds to wait before the request is sent again; None if it is not."""
+        # A client retries by itself; who paces many requests does so after a rate limit.
+        own = isinstance(getattr(self._given, "max_retries", None), int)
+        is_left = not own and retries < self._options["max_retries"]
+        is_mine = failure.code in TRANSIENT and not (is_paced and failure.code == "rate_limited")
+        return wait_before(retries, failure.retry_after) if is_left and is_mine else None
 
-    def _sender(self) -> Callable[[dict[str, Any]], object]:
+    def _reply(self, answer: object, retries: int) -> Reply:
+        if isinstance(answer, Reply):
+            return replace(answer, retries=retries)
+        completion = completion_of(answer)
+        reply = reply_in(completion)
+        if reply is None:
+            raise self._error(_Failure("server", f"{NO_COMPLETION}: {message_of(completion)}"), retries)
+        return replace(reply, retries=retries)
+
+    def _error(self, failure: _Failure, retries: int) -> ModelError:
+        """The error to raise, with what the user can do about it."""
+        remedy = f" ({REMEDIES[failure.code]})" if failure.code in REMEDIES else ""
+        return model_error(
+            failure.code,
+            f"{self.name} at {_host(self.endpoint)}: {failure.message}{remedy}",
+            self.name,
+            secrets=(self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password),
+            retry_after=failure.retry_after,
+            retries=retries + failure.retries,
+        )
+
+    def _refusals(self) -> dict[str, str]:
+        """What the endpoint is known to refuse: shared by all models of one endpoint and name."""
+        is_url = re.match(r"\w+://", self.endpoint)
+        return learnt_from(self.identity) if is_url else self._own_refusals
+
+    async def _sender(self) -> Callable[[dict[str, Any]], Awaitable[object]]:
         """What sends a body and returns the response."""
-        if self._given is None:
-            post = self._sync_client().post  # faster than `create`, which parses the response twice
-            return lambda body: post(PATH, body=body, cast_to=bytes, options={"max_retries": 0})
-        given, create = self._given, self._given.chat.completions.create
-        return lambda body: _read(given, _finished(create(**_arguments(body))))
-
-    async def _async_sender(self, *, in_first_loop: bool) -> Callable[[dict[str, Any]], Awaitable[object]]:
-        """The same without blocking the event loop."""
         if self._given is None:
             post = (await self._per_loop.client(self._new_async_client)).post
             return lambda body: post(PATH, body=body, cast_to=bytes, options={"max_retries": 0})
         given, create = self._given, self._given.chat.completions.create
-        if _is_async_openai(given) and not in_first_loop:
+        if _is_async_openai(given) and not self._in_first_loop():
             copy = await self._per_loop.client(self._new_async_client)
             create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
-        is_async = _is_async_openai(given) or inspect.iscoroutinefunction(create)
 
         async def send(body: dict[str, Any]) -> object:
             arguments = _arguments(body)
-            answer = (
-                create(**arguments)
-                if is_async
-                else await asyncio.wrap_future(in_a_thread(create, **arguments))
-            )
-            return _read(given, await answer if inspect.isawaitable(answer) else answer)
+            is_async = _is_async_openai(given)
+            return _read(given, await (create(**arguments) if is_async else called(create, **arguments)))
 
         return send
-
-    def _exchange(self, request: Request) -> Exchange:
-        own = getattr(self._given, "max_retries", None)
-        max_retries = 0 if isinstance(own, int) else self._options["max_retries"]
-        return Exchange(self.name, _host(self.endpoint), max_retries, request, self._refusals)
-
-    def _sync_client(self) -> openai.OpenAI:
-        with self._lock:
-            self._sync = self._sync or self._build(openai.OpenAI)
-            return self._sync
 
     def _new_async_client(self) -> openai.AsyncOpenAI:
         if _is_async_openai(self._given):
@@ -272,15 +293,18 @@ class OpenAIModel:
     def _url(self) -> str | None:
         return self._base_url or os.environ.get("OPENAI_BASE_URL")
 
+    def _key(self) -> str | None:
+        return self._api_key or os.environ.get("OPENAI_API_KEY")
+
     def _build(self, make: Callable[..., T]) -> T:
         url = self._url()
-        key = self._api_key or os.environ.get("OPENAI_API_KEY") or (url and NO_KEY)
+        key = self._key() or (url and NO_KEY)
         if not key:
             message = (
                 f"no endpoint for {self.name}: set OPENAI_API_KEY or pass api_key= to use OpenAI, "
                 "set OPENAI_BASE_URL or pass base_url= to use another endpoint, or pass client="
             )
-            raise ModelError("no_endpoint", message, self.name)
+            raise model_error("no_endpoint", message, self.name)
         try:
             return make(base_url=url or OPENAI, api_key=key.strip(), **self._options)
         except Exception as error:
@@ -288,14 +312,15 @@ class OpenAIModel:
                 f"cannot build a client for {self.name} at {url or OPENAI} "
                 f"(check OPENAI_BASE_URL or base_url=): {error}"
             )
-            raise ModelError("no_endpoint", message, self.name) from error
+            raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
 
     def _in_first_loop(self) -> bool:
         """Whether the running loop is the first that called: only there the client given is used itself."""
         loop = asyncio.get_running_loop()
-        with self._lock:
-            self._first_loop = self._first_loop or weakref.ref(loop)
-            return self._first_loop() is loop
+        if shared_loop().is_running(loop):
+            return False  # the caller's own code may use the client in its own loop later
+        self._first_loop = self._first_loop or weakref.ref(loop)
+        return self._first_loop() is loop
 
 
 def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the options of AsyncOpenAI
@@ -309,12 +334,12 @@ def _checked(name: str, client: object, endpoint: str | None) -> Client | None:
     try:
         can_create = callable(cast("Client", client).chat.completions.create)
     except Exception as error:
-        raise ModelError("unknown_model", f"{NO_CLIENT} {_described(error)}", name) from error
+        raise model_error("unknown_model", f"{NO_CLIENT} {_described(error)}", name) from error
     if not can_create:
-        raise ModelError("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
+        raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
     if endpoint:
         message = "a client has its own endpoint and key: pass either client= or base_url= and api_key="
-        raise ModelError("unknown_model", message, name)
+        raise model_error("unknown_model", message, name)
     return cast("Client", client)
 
 
@@ -328,17 +353,6 @@ def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: value for name, value in body.items() if name in KNOWN}
     extra = {name: value for name, value in body.items() if name not in KNOWN}
     return {**known, "extra_body": extra} if extra else known
-
-
-def _finished(answer: object) -> object:
-    """What `create` returned, awaited in an event loop of its own if it has to be awaited."""
-    if not inspect.isawaitable(answer):
-        return answer
-
-    async def wait() -> object:
-        return await answer
-
-    return in_a_thread(lambda: asyncio.run(wait())).result()
 
 
 def _read(client: object, answer: object) -> object:
@@ -357,9 +371,27 @@ def _type_name(client: object) -> str:
     return f"{type(client).__module__}.{type(client).__qualname__}"
 
 
-def _endpoint_error(error: Exception) -> EndpointError:
-    """What an exception of a client says about the attempt."""
-    return replace(_described_error(error), retries=_retries(error))
+@dataclass(frozen=True)
+class _Failure:
+    """What an exception of a client says about an attempt.
+
+    Attributes:
+        code: one of the codes of ModelError.
+        message: the endpoint's or the client's own words.
+        param: the name of the parameter that the endpoint rejects, or "" if it names none.
+        retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
+        retries: how often the client itself sent the request again before it failed.
+    """
+
+    code: str
+    message: str
+    param: str = ""
+    retry_after: float | None = None
+    retries: int = 0
+
+
+def _failure(error: Exception) -> _Failure:
+    return replace(_described_failure(error), retries=_retries(error))
 
 
 def _retries(error: Exception) -> int:
@@ -368,29 +400,29 @@ def _retries(error: Exception) -> int:
     return int(count or 0)
 
 
-def _described_error(error: Exception) -> EndpointError:
+def _described_failure(error: Exception) -> _Failure:
     match error:
         case openai.APIStatusError():
             return _status_error(error)
         case openai.APIConnectionError():
             return _connection_error(error)
         case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
-            return EndpointError("server", f"{NO_COMPLETION}: {_described(error)}")
+            return _Failure("server", f"{NO_COMPLETION}: {_described(error)}")
         case TimeoutError() | ConnectionError():
             code = "timeout" if isinstance(error, TimeoutError) else "connection"
-            return EndpointError(code, _described(error))
+            return _Failure(code, _described(error))
         case _:
-            return EndpointError("failed", _described(error))
+            return _Failure("failed", _described(error))
 
 
-def _connection_error(error: openai.APIConnectionError) -> EndpointError:
+def _connection_error(error: openai.APIConnectionError) -> _Failure:
     """What an error without a response says."""
     if isinstance(error, openai.APITimeoutError) and not any(map(_is_cut, _causes(error))):
-        return EndpointError("timeout", "no response in time")
-    return EndpointError("connection", _described([*_causes(error)][-1]))
+        return _Failure("timeout", "no response in time")
+    return _Failure("connection", _described([*_causes(error)][-1]))
 
 
-def _status_error(error: openai.APIStatusError) -> EndpointError:
+def _status_error(error: openai.APIStatusError) -> _Failure:
     """What a response with an error status says."""
     status = error.status_code
     code = code_of_status(status)
@@ -399,7 +431,7 @@ def _status_error(error: openai.APIStatusError) -> EndpointError:
         code = "quota"
     if status == FORBIDDEN and MODERATED.search(message):
         code = "bad_request"  # this row is rejected, not the key
-    return EndpointError(code, message, str(error.param or ""), _retry_after(error.response.headers))
+    return _Failure(code, message, str(error.param or ""), _retry_after(error.response.headers))
 
 
 def _is_cut(cause: BaseException) -> bool:

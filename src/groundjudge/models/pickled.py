@@ -13,6 +13,12 @@ IN_THE_ENVIRONMENT = (
 )
 """How a model behind an OpenAI-compatible endpoint gets its key in a worker."""
 
+BY_NAME = (
+    'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
+    "environment of the workers"
+)
+"""How a chat model of LangChain can be made again in a worker."""
+
 
 def not_pickled(model: str, what: str, remedy: str) -> PicklingError:
     """The error of a model that cannot be sent to another process.

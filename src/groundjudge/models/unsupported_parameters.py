@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request
+
+log = logging.getLogger("groundjudge")
 
 LEFT_OUT = ""
 """Stands for the new name of a parameter that is no longer sent."""
@@ -38,6 +44,82 @@ REFUSAL = re.compile(
     re.IGNORECASE,
 )
 """How endpoints word a refused parameter, but not a bad value ("max_tokens is too large")."""
+
+
+_LEARNT: dict[tuple[int, str], dict[str, str]] = {}
+"""What endpoints refuse, by the id of the process and the model's identity. A forked process starts anew."""
+
+
+def learnt_from(identity: str) -> dict[str, str]:
+    """The parameters that a model at an endpoint is known to refuse, each with its new name or LEFT_OUT.
+
+    All models with one identity share them.
+    """
+    return _LEARNT.setdefault((os.getpid(), identity), {})
+
+
+@dataclass
+class Negotiation:
+    """Finds the parameters that an endpoint accepts, for one request.
+
+    Attributes:
+        who: the model and its endpoint, for the log.
+        request: the request.
+        known: what the endpoint is known to refuse; it grows when a request succeeds, this one or another.
+        refused: what was refused during this request.
+        sent: the parameters of the last attempt.
+    """
+
+    who: str
+    request: Request
+    known: dict[str, str]
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    sent: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def parameters(self, possible: Collection[str] | None = None) -> dict[str, Any]:
+        """The parameters of the next attempt, without what was refused so far.
+
+        Args:
+            possible: the names of those that can be sent; None for all.
+        """
+        found = accepted(self.request.parameters, {**self.known, **self.refused})
+        self.sent = {name: found[name] for name in found if possible is None or name in possible}
+        return self.sent
+
+    def is_refusal(self, code: str, message: str, param: str = "") -> bool:
+        """Whether an error refuses a parameter, so that another attempt without it may succeed."""
+        found = refused(code, message, param, self.sent)
+        self.refused |= found
+        return bool(found)
+
+    def succeeded(self, reply: Reply) -> None:
+        """Share what was refused, now that leaving it out has helped, and what was ignored.
+
+        The user's own parameters are sent as they are, ignored or not.
+        """
+        self._share(self.refused, "does not take")
+        ignored: dict[str, str] = {}
+        if "logprobs" in self.sent and reply.text and reply.tokens is None:
+            ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
+        if "response_format" in self.sent and _cannot_be_json(reply):
+            ignored["response_format"] = looser_format(self.sent)
+        added = self.request.added if ignored else ()
+        self._share({name: new for name, new in ignored.items() if name in added}, "ignores")
+
+    def _share(self, refusals: Mapping[str, str], what: str) -> None:
+        """Add to what is known, and log it; what is left out stays so."""
+        news = {name: new for name, new in refusals.items() if self.known.get(name) not in (new, LEFT_OUT)}
+        self.known.update(news)
+        for new in dict.fromkeys(news.values()):
+            names = [name for name in news if news[name] == new]
+            change = f"{'it is' if len(names) == 1 else 'they are'} {f'sent as {new}' if new else 'left out'}"
+            log.warning("%s %s %s: %s from now on", self.who, what, " and ".join(names), change)
+
+
+def _cannot_be_json(reply: Reply) -> bool:
+    """Whether a finished reply has no brace, which no reply by a schema lacks: the format was ignored."""
+    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None
+    return is_finished and bool(reply.text.strip()) and "{" not in reply.text
 
 
 def refused(code: str, message: str, param: str, sent: Mapping[str, Any]) -> dict[str, str]:

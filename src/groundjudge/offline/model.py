@@ -38,7 +38,7 @@ class OfflineModel:
 
     name: str = "offline"
 
-    def complete(self, request: Request) -> Reply:
+    async def acomplete(self, request: Request) -> Reply:
         """Reply in the judge's format.
 
         Raises:
@@ -52,10 +52,6 @@ class OfflineModel:
             )
             raise ModelError("bad_request", message, self.name)
         return Reply(rubric.format.write(_reading(rubric, request.case), rubric.scale))
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Reply as `complete` does; there is nothing to wait for."""
-        return self.complete(request)
 
 
 def _shown(rubric: Rubric) -> frozenset[str]:

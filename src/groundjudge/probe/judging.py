@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
 from groundjudge.probe.figures import Card, Judged, card, judged
 from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, cases_to_judge, plan
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.outage import OnOutage
-from groundjudge.runs.run import Previous, Row, run
+from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Verdict
-
-
-class RunOptions(TypedDict, total=False):
-    """The options of `run` that a probe passes on."""
-
-    concurrency: int
-    deadline: float | None
-    max_calls: int | None
-    max_tokens: int | None
-    previous: Previous | None
-    on_outage: OnOutage | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +64,7 @@ def probe(
         cases: rows with the judge's inputs and `expect`, "pass" or "fail" (or `label`, 1 or 0); by default
             those that come with the library.
         without: names of edits to leave out.
-        options: as for `run`: concurrency, deadline, max_calls, max_tokens, previous, on_outage.
+        options: as for `run`, see `RunOptions`; the order makes no difference.
 
     Raises:
         ProbeError: the judge cannot be probed with these cases, or every call failed.

@@ -15,7 +15,7 @@ from groundjudge.probe import attacks, faults, neutral_edits
 from groundjudge.probe.cases import ProbeCase, ProbeError
 from groundjudge.probe.edit import Edit, suiting
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request, Rubric
 
 Family: TypeAlias = Literal["faults", "neutral_edits", "attacks"]
@@ -128,16 +128,17 @@ class AskedTwice:
         """The name of the underlying model."""
         return self.model.name
 
-    def complete(self, request: Request) -> Reply:
+    @property
+    def identity(self) -> str:
+        """The identity of the underlying model."""
+        return identity_of(self.model)
+
+    async def acomplete(self, request: Request) -> Reply:
         """Ask the model.
 
         Raises:
             ModelError: as for the underlying model.
         """
-        return self.model.complete(_numbered(request))
-
-    async def acomplete(self, request: Request) -> Reply:
-        """Ask the model without blocking the event loop; see `complete`."""
         return await self.model.acomplete(_numbered(request))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import exp
 from typing import Any, NamedTuple, cast
 
-from groundjudge.case.case import Case, is_list, is_mapping, well_formed
-from groundjudge.errors import ReplyError
-from groundjudge.verdict import Usage, Verdict
+from groundjudge.case.case import is_list, is_mapping, well_formed
+from groundjudge.verdict import Usage
 
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 """The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama."""
@@ -19,15 +18,6 @@ FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 LEAST_PROBABILITY = 1e-4
 """Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that "1"
 is not its beginning."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a reader read in a reply about a case: the verdict, or the error."""
-
-    reader: object
-    case: Case
-    found: Verdict | ReplyError
 
 
 class Token(NamedTuple):
@@ -56,7 +46,7 @@ class Reply:
         retries: how many times the request was sent again before this reply came.
         cached: whether the reply came from a cache, so that nothing was sent.
         tokens: the tokens with their probabilities, where they were asked for and the endpoint gave them.
-        outcome: what was read in it, where that was done already, and for whom: a reply is read once.
+        keep: called once the reply was read, if somebody wants to know: a cache keeps what can be read.
     """
 
     text: str
@@ -68,7 +58,7 @@ class Reply:
     cached: bool = False
     tokens: tuple[Token, ...] | None = field(default=None, repr=False)
     cost: float | None = None
-    outcome: Outcome | None = field(default=None, compare=False, repr=False)
+    keep: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", well_formed(self.text))

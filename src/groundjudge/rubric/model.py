@@ -10,9 +10,10 @@ from groundjudge.rubric.rubric import Request
 
 @runtime_checkable
 class Model(Protocol):
-    """Whatever answers requests. It never judges.
+    """Whatever answers requests. It never judges, and it never reads a reply.
 
-    `complete` and `acomplete` raise ModelError when the model returned no reply, and nothing else.
+    A model may also have an `identity`, a text that tells it from others of its name: a cache keeps the
+    replies of models with different identities apart. Without one its name takes that place.
     """
 
     @property
@@ -20,10 +21,17 @@ class Model(Protocol):
         """The model's name, as verdicts show it."""
         ...
 
-    def complete(self, request: Request) -> Reply:
-        """Answer a request."""
+    async def acomplete(self, request: Request) -> Reply:
+        """Answer a request.
+
+        It runs in the event loop of the caller; for synchronous callers, in one of the library.
+
+        Raises:
+            ModelError: the model returned no reply; it raises nothing else.
+        """
         ...
 
-    async def acomplete(self, request: Request) -> Reply:
-        """Answer a request without blocking the event loop."""
-        ...
+
+def identity_of(model: Model) -> str:
+    """What tells a model from others, its settings included, without secrets; by default its name."""
+    return str(getattr(model, "identity", model.name))

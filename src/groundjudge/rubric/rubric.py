@@ -20,7 +20,7 @@ from groundjudge.evidence import Sources, find, unlisted
 from groundjudge.prompt.prompt import Input, Prompt
 from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
-from groundjudge.replies.reply import Outcome, Reply
+from groundjudge.replies.reply import Reply
 from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_options
 from groundjudge.scale import Scale
@@ -43,12 +43,13 @@ class Request:
     Attributes:
         messages: chat messages, each with role and content. With `parameters`, all that is sent.
         parameters: sampling parameters by their names in the chat completions API.
-        rubric: how the reply will be read.
-        case: what is judged.
+        rubric: how the reply will be read. For models that are no language models, like the lexical baseline.
+        case: what is judged; for the same models.
         paced: whether the caller waits and asks again after a rate limit: a model that would do so
             itself raises instead.
         repeat: the index of one of several replies to the same request, for votes: a cache keeps them apart.
         attempt: which request of its conversation it is, from 1.
+        fresh: whether a cache must not answer it, because the reply that it has could not be read.
     """
 
     messages: tuple[Mapping[str, str], ...]
@@ -58,6 +59,12 @@ class Request:
     paced: bool = False
     repeat: int = 0
     attempt: int = 1
+    fresh: bool = False
+
+    @property
+    def added(self) -> frozenset[str]:
+        """The names of the parameters that the library added: they help, but a model can do without."""
+        return frozenset(self.parameters.keys() - self.rubric.prompt.parameters.keys())
 
 
 @dataclass(frozen=True)
@@ -284,27 +291,6 @@ class Rubric:
                 "warnings": (code,),
             }
         )
-
-    def outcome(self, reply: Reply, case: Case) -> Outcome:
-        """The verdict that a reply gives on a case, or the error; what was read before is not read again."""
-        known = reply.outcome
-        if known is not None and known.reader is self and known.case is case:
-            return known
-        try:
-            return Outcome(self, case, self.read(reply, case))
-        except ReplyError as error:
-            return Outcome(self, case, error)
-
-    def verdict(self, reply: Reply, case: Case) -> Verdict:
-        """The verdict that a reply gives on a case; what was read before is not read again.
-
-        Raises:
-            ReplyError: the reply holds no verdict that can be read.
-        """
-        found = self.outcome(reply, case).found
-        if isinstance(found, ReplyError):
-            raise found
-        return found
 
     def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
         """The warnings that the format alone cannot give."""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 from groundjudge.errors import ModelError
+from groundjudge.replies.reply import Reply
+
+NO_LIMIT = sys.maxsize
 
 
 class Budget:
@@ -28,8 +33,8 @@ class Budget:
             if limit is not None and limit < 1:
                 message = f"{name} must be 1 or more, not {limit}"
                 raise ValueError(message)
-        self.max_calls = max_calls or sys.maxsize
-        self.max_tokens = max_tokens or sys.maxsize
+        self.max_calls = max_calls or NO_LIMIT
+        self.max_tokens = max_tokens or NO_LIMIT
         self.calls = self.tokens = 0
         self._left = asyncio.Semaphore(self.max_calls)
 
@@ -38,30 +43,34 @@ class Budget:
         """Whether a limit has been reached."""
         return self.calls >= self.max_calls or self.tokens >= self.max_tokens
 
-    async def reserve(self) -> None:
-        """Reserve one call. If all remaining calls are reserved, wait until one is settled.
+    @asynccontextmanager
+    async def call(self) -> AsyncGenerator[list[Reply]]:
+        """Make one call, in which the reply is appended to the list. If all calls are reserved, wait for one.
 
         Raises:
             ModelError: `budget`, if a limit has been reached.
         """
         await self._left.acquire()
-        if self.is_spent:
-            self._left.release()  # the next waiter must find out too
-            raise ModelError("budget", self._limit_reached())
+        replies: list[Reply] = []
+        n_calls = 0
+        try:
+            self._check()
+            n_calls = 1
+            yield replies
+            n_calls = sum(not reply.cached for reply in replies)
+        except ModelError as error:
+            n_calls = 0 if error.code == "rate_limited" else n_calls
+            raise
+        finally:
+            self.calls += n_calls
+            self.tokens += sum(reply.usage.total_tokens for reply in replies if reply.usage)
+            if not n_calls or self.is_spent:
+                self._left.release()  # the next one that waits must find out too
 
-    def settle(self, calls: int, tokens: int) -> None:
-        """Record what a reserved call used.
-
-        Args:
-            calls: 1, or 0 if the request does not count as a call.
-            tokens: prompt and completion tokens, 0 or more.
-        """
-        self.calls += calls
-        self.tokens += tokens
-        if not calls or self.is_spent:
-            self._left.release()
-
-    def _limit_reached(self) -> str:
+    def _check(self) -> None:
         if self.calls >= self.max_calls:
-            return f"{self.calls} calls were made, and max_calls allows {self.max_calls}"
-        return f"{self.tokens} tokens were spent, and max_tokens allows {self.max_tokens}"
+            message = f"{self.calls} calls were made, and max_calls allows {self.max_calls}"
+            raise ModelError("budget", message)
+        if self.tokens >= self.max_tokens:
+            message = f"{self.tokens} tokens were spent, and max_tokens allows {self.max_tokens}"
+            raise ModelError("budget", message)

@@ -19,25 +19,22 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, suppress
-from contextvars import copy_context
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case, well_formed
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judging.judge import Step, aperform, error_verdict
+from groundjudge.judging.judging import error_verdict
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.threads import ThreadPerCall
+from groundjudge.models.loop_thread import LoopThread
+from groundjudge.models.pacing import OnOutage, Pace
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
+from groundjudge.rubric.options import check_options
 from groundjudge.rubric.rubric import Request, Rubric, names
-from groundjudge.runs.budget import Budget
-from groundjudge.runs.outage import OnOutage
-from groundjudge.runs.throttle import Throttle
+from groundjudge.runs.budget import NO_LIMIT, Budget
 from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -66,17 +63,38 @@ MAX_WAITING = 4
 log = logging.getLogger("groundjudge")
 
 
-def arun(  # noqa: PLR0913  independent options
-    judges: AnyJudge | Sequence[AnyJudge],
-    cases: Rows,
-    *,
-    concurrency: int = 16,
-    ordered: bool = False,
-    deadline: float | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    previous: Previous | None = None,
-    on_outage: OnOutage | None = None,
+class RunOptions(TypedDict, total=False):
+    """The options of `run` and `arun`.
+
+    Attributes:
+        concurrency: how many verdicts are in progress at a time, 1 or more; 16 by default.
+        ordered: yield the verdicts in the order of the rows (and of the judges within a row) instead of
+            as they finish. At most 4 x concurrency verdicts are then requested and not yet taken; without
+            `ordered` at most as many as the concurrency, so that a caller that saves each verdict loses
+            no more than those in flight.
+        deadline: the time limit of one verdict in seconds, above 0, with all attempts and waits. A row
+            that takes longer gets an error with the code `timeout`. A function that blocks cannot be
+            stopped: its thread keeps running. None for no limit, as by default.
+        max_calls: the maximum number of calls to models, with re-asks and without replies from a cache. With
+            a budget, fewer panels are in progress at a time, so that their votes become verdicts.
+        max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
+        previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
+            is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
+        on_outage: called in the event loop with a message each time a request waits for an endpoint that does
+            not answer, and with "" when the waiting ends.
+    """
+
+    concurrency: int
+    ordered: bool
+    deadline: float | None
+    max_calls: int | None
+    max_tokens: int | None
+    previous: Previous | None
+    on_outage: OnOutage | None
+
+
+def arun(
+    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, **options: Unpack[RunOptions]
 ) -> AsyncGenerator[Verdict, None]:
     """Judge many cases with one or more judges, and yield one verdict per case and judge.
 
@@ -104,25 +122,11 @@ def arun(  # noqa: PLR0913  independent options
         cases: any iterable. It is read as rows are needed, in the event loop, so an iterable that waits
             for its rows should be asynchronous. A row without an id gets the `case_id` "row N", where N
             is its position among the rows, from 1.
-        concurrency: how many verdicts are in progress at a time, 1 or more.
-        ordered: yield the verdicts in the order of the rows (and of the judges within a row) instead of
-            as they finish. At most 4 x concurrency verdicts are then requested and not yet taken; without
-            `ordered` at most as many as the concurrency, so that a caller that saves each verdict loses
-            no more than those in flight.
-        deadline: the time limit of one verdict in seconds, above 0, with all attempts and waits. A row
-            that takes longer gets an error with the code `timeout`. A function that blocks cannot be
-            stopped: its thread keeps running.
-        max_calls: the maximum number of calls to models, with re-asks and without replies from a cache. With
-            a budget, fewer panels are in progress at a time, so that their votes become verdicts.
-        max_tokens: no more calls are made once this many tokens (prompts and replies) have been used.
-        previous: a function from the judge and the case to a previous verdict, or None. A previous verdict
-            is yielded unchanged, without a call. Its `key` is `judge.key(case)`.
-        on_outage: called in the event loop with a message each time a request waits for an endpoint that does
-            not answer, and with "" when the waiting ends.
+        options: see `RunOptions`.
 
     Raises:
         ValueError: there is no judge, two have one name, or a number is out of its range.
-        TypeError: `judges` contains a name, or `cases` is a single case or a string.
+        TypeError: `judges` contains a name, `cases` is a single case or a string, or an option is unknown.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
             message), `no_endpoint`, `connection` when an endpoint has never answered and the connection
             failed for every row in flight, or `budget` when max_calls or max_tokens is used up. It is raised
@@ -130,18 +134,7 @@ def arun(  # noqa: PLR0913  independent options
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    numbered = _numbered(
-        judges,
-        cases,
-        concurrency=concurrency,
-        ordered=ordered,
-        deadline=deadline,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        previous=previous,
-        on_outage=on_outage,
-    )
-    return _without_numbers(numbered)
+    return _without_numbers(_numbered(judges, cases, options))
 
 
 async def _without_numbers(
@@ -152,23 +145,16 @@ async def _without_numbers(
             yield verdict
 
 
-def _numbered(  # noqa: PLR0913  those of `arun`
-    judges: AnyJudge | Sequence[AnyJudge],
-    cases: Rows,
-    *,
-    concurrency: int,
-    ordered: bool,
-    deadline: float | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    previous: Previous | None = None,
-    on_outage: OnOutage | None = None,
+def _numbered(
+    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, options: RunOptions
 ) -> AsyncGenerator[tuple[int, Verdict], None]:
     """The verdicts of `arun`, each with the position of its row, from 1.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
+    check_options(options, RunOptions)
+    concurrency, deadline = options.get("concurrency", 16), options.get("deadline")
     listed = checked(judges, concurrency)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
@@ -176,26 +162,15 @@ def _numbered(  # noqa: PLR0913  those of `arun`
     if deadline is not None and not deadline > 0:
         message = f"deadline must be more than 0 seconds, not {deadline}"
         raise ValueError(message)
-    throttle = Throttle(concurrency, Budget(max_calls, max_tokens), on_outage)
-
-    async def judged(judge: AnyJudge, case: Case) -> Verdict | ModelError:
-        return await _judged(judge, case, throttle, deadline)
-
-    rows = _rows_at_once(concurrency, listed, max_calls, max_tokens)
-    return _verdicts(_jobs(listed, cases, previous), judged, rows, ordered=ordered)
+    budget = Budget(options.get("max_calls"), options.get("max_tokens"))
+    limits = Limits(Pace(concurrency, options.get("on_outage")), budget, deadline)
+    rows = _rows_at_once(concurrency, listed, budget)
+    jobs = _jobs(listed, cases, options.get("previous"))
+    return _verdicts(jobs, partial(_judged, limits), rows, ordered=options.get("ordered", False))
 
 
-def run(  # noqa: PLR0913  as above
-    judges: AnyJudge | Sequence[AnyJudge],
-    cases: Rows,
-    *,
-    concurrency: int = 16,
-    ordered: bool = False,
-    deadline: float | None = None,
-    max_calls: int | None = None,
-    max_tokens: int | None = None,
-    previous: Previous | None = None,
-    on_outage: OnOutage | None = None,
+def run(
+    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, **options: Unpack[RunOptions]
 ) -> Generator[Verdict, None, None]:
     """Judge many cases as `arun` does, from synchronous code.
 
@@ -206,18 +181,7 @@ def run(  # noqa: PLR0913  as above
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
-    verdicts = arun(
-        judges,
-        cases,
-        concurrency=concurrency,
-        ordered=ordered,
-        deadline=deadline,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        previous=previous,
-        on_outage=on_outage,
-    )
-    return _in_a_thread(verdicts)
+    return _in_a_thread(arun(judges, cases, **options))
 
 
 def run_numbered(
@@ -228,7 +192,7 @@ def run_numbered(
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
-    return _in_a_thread(_numbered(judges, cases, concurrency=concurrency, ordered=True))
+    return _in_a_thread(_numbered(judges, cases, {"concurrency": concurrency, "ordered": True}))
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -278,15 +242,13 @@ def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
     return next((name for name, count in counts.items() if count > 1), None)
 
 
-def _rows_at_once(
-    concurrency: int, judges: Sequence[AnyJudge], max_calls: int | None, max_tokens: int | None
-) -> int:
+def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Budget) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
     votes = max(len(judge.rubrics) for judge in judges)
     limits = [concurrency]
-    if votes > 1 and max_calls:
-        limits.append(max_calls // (2 * votes))
-    if votes > 1 and max_tokens:
+    if votes > 1:
+        limits.append(budget.max_calls // (2 * votes))
+    if votes > 1 and budget.max_tokens < NO_LIMIT:
         limits.append(concurrency // votes)
     return max(1, min(limits))
 
@@ -364,7 +326,7 @@ def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, 
 
 async def _verdicts(
     jobs: AsyncGenerator[tuple[int, Job], None],
-    judged: Callable[[AnyJudge, Case], Awaitable[Verdict | ModelError]],
+    judged: Callable[[AnyJudge, Case], Awaitable[Verdict | EndsRunError]],
     concurrency: int,
     *,
     ordered: bool,
@@ -373,7 +335,7 @@ async def _verdicts(
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     reading = asyncio.Lock()
     done: asyncio.Queue[Done | None] = asyncio.Queue()
-    stopped: ModelError | None = None
+    stopped: EndsRunError | None = None
     taken = 0
 
     async def work() -> None:
@@ -388,10 +350,10 @@ async def _verdicts(
                 position, taken = taken, taken + 1
             number, job = numbered
             outcome = job if isinstance(job, Verdict) else await judged(*job)
-            if isinstance(outcome, ModelError):
+            if isinstance(outcome, EndsRunError):
                 stopped = stopped or outcome
                 room.release()  # no verdict of this row will be taken
-                if outcome.code != "budget":
+                if not outcome.lets_others_finish:
                     _cancel(workers)
                 return
             done.put_nowait((position, (number, outcome)))
@@ -406,7 +368,7 @@ async def _verdicts(
         for verdict in turns.left():
             yield verdict
         if stopped:
-            raise stopped
+            raise stopped.error
         await asyncio.gather(*workers)  # raises what reading the rows raised
     finally:
         _cancel(workers)
@@ -461,56 +423,73 @@ def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
         worker.cancel()
 
 
-async def _judged(
-    judge: AnyJudge, case: Case, throttle: Throttle, deadline: float | None
-) -> Verdict | ModelError:
-    """The verdict of a row, or the error that ends the run."""
-    ask = partial(_ask, throttle, deadline, asyncio.get_running_loop().time())
+@dataclass(frozen=True)
+class Limits:
+    """What limits the requests of a run. All its judges share them.
 
-    async def perform(step: Step) -> Any:  # noqa: ANN401  each step has a result of its own
-        if step.model is None:
-            return await aperform(step, perform)
+    Attributes:
+        pace: how many requests are in flight, and when they are sent again.
+        budget: how many calls and tokens the run may use.
+        deadline: the time limit of one verdict in seconds; None for no limit.
+    """
+
+    pace: Pace
+    budget: Budget
+    deadline: float | None
+
+    async def ask(self, started: float, model: Model, request: Request) -> Reply:
+        """The model's reply, if it comes before the deadline of the row that was started then.
+
+        Raises:
+            EndsRunError: no further row can be judged.
+            ModelError: as for `Pace.ask`; `timeout` after the deadline.
+        """
+        limit = asyncio.timeout_at(None if self.deadline is None else started + self.deadline)
         try:
-            return await ask(step.model, step.given)
+            async with limit, self.budget.call() as used:
+                reply = await self.pace.ask(model, request)
+                used.append(reply)
+                return reply
         except ModelError as error:
-            if error.code in FATAL or throttle.ends_run(error):
-                raise _EndsRunError(error) from error
+            if error.code in FATAL or self.pace.ends_run(error):
+                raise EndsRunError(error) from error
             raise
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"{model.name}: no verdict within the row's deadline of {self.deadline:g} s"
+            raise ModelError("timeout", message, model.name) from error
 
+
+class EndsRunError(Exception):
+    """Carries an error that ends the run past a panel, for which it would only be a missing vote."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+    @property
+    def lets_others_finish(self) -> bool:
+        """Whether the requests in flight are completed."""
+        return isinstance(self.error, ModelError) and self.error.code == "budget"
+
+
+async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:
+    """The verdict of a row, or the error that ends the run."""
+    ask = partial(limits.ask, asyncio.get_running_loop().time())
     try:
-        return await judge.ajudge(case, perform)
+        return await judge.ajudge(case, ask=ask)
+    except EndsRunError as ends:
+        return ends
+    except (SystemExit, KeyboardInterrupt) as error:
+        return EndsRunError(error)
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
         return judge.failed(error, case)  # raised by a client; this run was not cancelled
-    except _EndsRunError as ends:
-        return ends.error
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         return judge.failed(error, case)
-
-
-async def _ask(
-    throttle: Throttle, deadline: float | None, started: float, model: Model, request: Request
-) -> Reply:
-    """The model's reply, if it comes before the deadline of the row that was started then."""
-    limit = asyncio.timeout_at(None if deadline is None else started + deadline)
-    try:
-        async with limit:
-            return await throttle.ask(model, request)
-    except TimeoutError as error:
-        if not limit.expired():
-            raise
-        message = f"{model.name}: no verdict within the row's deadline of {deadline:g} s"
-        raise ModelError("timeout", message, model.name) from error
-
-
-class _EndsRunError(Exception):
-    """Carries an error that ends the run past a panel, for which it would only be a missing vote."""
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
@@ -519,45 +498,15 @@ def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
 
 
 def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """Yield what an async generator yields, from an event loop in a separate thread."""
-    loop = asyncio.new_event_loop()
-    # The default executor has a few threads per core, and waits for them at the end.
-    loop.set_default_executor(ThreadPerCall())
-    results: SimpleQueue[T | BaseException | None] = SimpleQueue()
-    taken = asyncio.Semaphore(0)
+    """Yield what an async generator yields, from an event loop in a separate thread.
 
-    async def hand_over() -> None:
-        async with aclosing(verdicts):
-            async for verdict in verdicts:
-                results.put(verdict)
-                await taken.acquire()  # so that a killed caller loses only the verdicts in flight
-
-    work = loop.create_task(hand_over())
-
-    async def finish() -> None:
-        await work
-
-    def live() -> None:
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                runner.run(finish())
-        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-            results.put(error)
-        else:
-            results.put(None)
-
-    # A daemon thread: an unfinished generator must not keep the program from ending.
-    thread = Thread(target=copy_context().run, args=(live,), name="groundjudge", daemon=True)
-    thread.start()
+    It is a loop of this run alone: reading the rows may block it.
+    """
+    thread = LoopThread("groundjudge run")
+    end = object()
     try:
-        while (item := results.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-            with suppress(RuntimeError):  # the loop is closed after the last verdict
-                loop.call_soon_threadsafe(taken.release)
+        while (found := thread.run(anext, verdicts, end)) is not end:
+            yield cast("T", found)
     finally:
-        with suppress(RuntimeError):
-            loop.call_soon_threadsafe(work.cancel)
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
-            thread.join()
+            thread.close()

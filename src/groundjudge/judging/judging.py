@@ -1,0 +1,169 @@
+"""What everything that judges offers: a single judge, and a panel of several."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from groundjudge.case.case import Case, well_formed
+from groundjudge.errors import GroundjudgeError
+from groundjudge.judging.conversation import (
+    Around,
+    Ask,
+    Conversation,
+    call,
+    call_and_block,
+    run_conversation,
+    untraced,
+    without_waiting,
+)
+from groundjudge.prompt.prompt import Input
+from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+
+log = logging.getLogger("groundjudge")
+
+
+class Judging(ABC):
+    """Gives a verdict on a case. Subclasses say who they are, and hold the conversation."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name, as verdicts show it."""
+
+    @property
+    @abstractmethod
+    def model_name(self) -> str:
+        """The name of the model, or of all models."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that are looked at."""
+
+    @property
+    @abstractmethod
+    def prompt_id(self) -> PromptId:
+        """Which prompt is used, or which prompts."""
+
+    @property
+    @abstractmethod
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has besides the headline."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """A hash of all that decides on a verdict."""
+
+    @abstractmethod
+    def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
+        """The conversation about a case, step by step, for whoever runs it.
+
+        Raises:
+            GroundjudgeError: as for `judge`.
+        """
+
+    def key(self, case: Case | Mapping[str, Any]) -> str:
+        """The key of the verdicts on a case, before and after it is judged."""
+        return key_of(self.identity, self.inputs, Case.of(case))
+
+    def judge(self, case: Case | Mapping[str, Any], around: Around = untraced) -> Verdict:
+        """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
+
+        Models are asynchronous: they answer in an event loop of the library, in a thread of its own, with the
+        caller's context variables. All else happens in the caller's thread. Called inside a running event
+        loop, as in a notebook, it works and blocks that loop: `ajudge` does not.
+
+        Each error has the row's verdict (status "error") in its attribute `verdict`.
+
+        Args:
+            case: the case, or a mapping with its fields.
+            around: for traces: a function from a `Step` to a context manager, inside which the step is
+                done. What `with` gives is called with the step's result.
+
+        Raises:
+            CaseError: the case cannot be judged as it is; no call was made.
+            ModelError: the model returned no reply.
+            ReplyError: no reply could be read.
+            PanelError: `no_majority`: the votes of a panel give no verdict.
+            RuntimeError: it is called inside the library's own event loop, by an asynchronous model for
+                instance: use `ajudge` there.
+        """
+        return without_waiting(self.ajudge(case, around, call_and_block))
+
+    async def ajudge(
+        self, case: Case | Mapping[str, Any], around: Around = untraced, ask: Ask = call
+    ) -> Verdict:
+        """Judge a case without blocking the event loop; see `judge`.
+
+        Args:
+            case: the case, or a mapping with its fields.
+            around: as for `judge`.
+            ask: calls a model with a request; whoever limits or replays calls passes their own.
+        """
+        return await run_conversation(self.conversation(case), around, ask)
+
+    def evaluate(self, case: Case | Mapping[str, Any], around: Around = untraced) -> Verdict:
+        """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
+        return without_waiting(self.aevaluate(case, around, call_and_block))
+
+    async def aevaluate(
+        self, case: Case | Mapping[str, Any], around: Around = untraced, ask: Ask = call
+    ) -> Verdict:
+        """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
+        try:
+            return await self.ajudge(case, around, ask)
+        except Exception as error:  # noqa: BLE001  it is the verdict's error
+            return self.failed(error, case)
+
+    def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+        """The verdict of a row that raised: the error's own, if it has one."""
+        return error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
+
+    def unjudged(self, case_id: str | None = None, key: str | None = None) -> Verdict:
+        """The verdict before anything was asked; its status is "error" until it has another one."""
+        return Verdict(
+            judge=self.name,
+            status="error",
+            model=self.model_name,
+            prompt=self.prompt_id,
+            case_id=case_id,
+            key=key,
+        )
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has: the headline, and one for each named part."""
+        return tuple(score_names(self.name, self.part_names).values())
+
+    def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
+        """A verdict's scores in the order of `score_names`, each with its explanation."""
+        return named_scores(verdict, self.part_names)
+
+
+def key_of(identity: str, inputs: Iterable[Input], case: Case) -> str:
+    """The key of a verdict: the identity of who gives it, and a hash of what it looks at."""
+    own = {each.name: case.metadata.get(each.name) for each in inputs if each.is_custom}
+    shown = case.model_copy(update={"metadata": own})
+    try:
+        content = shown.model_dump_json(exclude=None if own else {"metadata"})
+    except ValueError:  # tool calls may be nested deeper than pydantic goes
+        content = repr(shown)
+    return f"{identity}-{sha256(content.encode()).hexdigest()[:32]}"
+
+
+def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
+    """A verdict with the error that took its place; the error's own verdict, if it has one.
+
+    An error that is not one of this library gets the code "unexpected" and is logged.
+    """
+    if isinstance(error, GroundjudgeError):
+        failure = Failure(code=error.code, message=well_formed(error.message))
+        return error.verdict or verdict.model_copy(update={"error": failure})
+    log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
+    failure = Failure(code="unexpected", message=well_formed(f"{type(error).__name__}: {error}"))
+    return verdict.model_copy(update={"error": failure})

@@ -1,0 +1,324 @@
+"""When a request is sent again: after a failure, a rate limit or an outage. No network access here.
+
+One request alone is sent again by its model, after `wait_before`. In a run all requests share a `Pace`: a
+rate limit slows all of them down, and an endpoint that does not answer is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+from groundjudge.errors import ModelError
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
+
+TRANSIENT = ("timeout", "connection", "rate_limited", "server")
+"""The error codes after which a retry may succeed."""
+
+FIRST_WAIT = 0.5
+"""Seconds to wait before the first retry; each further retry waits twice as long."""
+
+LONGEST_BACKOFF = 8.0
+"""Seconds. The doubling stops here."""
+
+LONGEST_WAIT = 60.0
+"""Seconds. If an endpoint asks for a longer wait, there is no retry."""
+
+MAX_REJECTIONS = 8
+"""A request of a run is sent again at most this often after rate limits, the model's own retries included."""
+
+REPLIES_PER_PLACE = 4
+"""So many replies restore one place that a rejected request removed."""
+
+FIRST_PAUSE = 1.0
+"""Seconds before a request is sent again in an outage; each further pause of it is twice as long."""
+
+LONGEST_PAUSE = 30.0
+"""Seconds. The doubling stops here, so a run continues at most that long after the endpoint is back."""
+
+LONGEST_OUTAGE = 300.0
+"""Seconds without an answer, after which rows get their `connection` errors.
+
+A server that restarts and loads a large model needs a few minutes, and so does a network that changes. Longer
+outages usually end only when somebody attends to them; the run can be resumed then.
+"""
+
+MAX_FAILURES = 3
+"""A row whose connection fails this often while other rows are answered gets its `connection` error."""
+
+SETTLING = 0.1
+"""Seconds in which rows that are being read can be sent too, before a first failure counts."""
+
+ANSWERS = frozenset({"rate_limited", "server", "bad_request", "auth", "quota", "not_found"})
+"""The codes of a ModelError that show that the endpoint answered."""
+
+OnOutage: TypeAlias = Callable[[str], object]
+"""Called with a message each time a request waits for an endpoint, and with "" when the waiting ends."""
+
+log = logging.getLogger("groundjudge")
+
+
+def wait_before(retry: int, retry_after: float | None) -> float | None:
+    """The seconds to wait before a retry, or None if the endpoint asks for more than LONGEST_WAIT.
+
+    The wait is never shorter than the endpoint asks for. Up to a quarter is added at random, so that
+    requests that were rejected together do not all return together.
+
+    Args:
+        retry: the number of retries before this one, from 0.
+        retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
+    """
+    wait = retry_after or min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF)
+    return None if wait > LONGEST_WAIT else random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
+
+
+@dataclass
+class Attempts:
+    """The attempts of one request of a run.
+
+    Attributes:
+        retries: how often it was sent again, by its model too.
+        rejections: how often of these after a rate limit.
+        pauses: how often it has paused in an outage.
+        failures: how often its connection failed while other requests were answered.
+    """
+
+    retries: int = 0
+    rejections: int = 0
+    pauses: int = 0
+    failures: int = 0
+
+    def error(self, error: ModelError) -> ModelError:
+        """A copy of the error with all retries: a model may raise the same exception object several times."""
+        counted = copy(error)
+        counted.retries = error.retries + self.retries
+        counted.__cause__ = error.__cause__
+        return counted
+
+
+class Pace:
+    """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
+
+    Each request in flight occupies a place. A rejected request (`rate_limited`) removes its place, unless it
+    is the last one, and every fourth reply restores a place. The number of places therefore settles where
+    one request in five is rejected, whatever the endpoint's limit is, and recovers when the limit is lifted.
+
+    A request that waits occupies no place and then queues for one like any other.
+
+    Args:
+        concurrency: the largest number of requests in flight, 1 or more.
+        on_outage: called with a message each time a request waits for an endpoint that does not answer, and
+            with "" when the waiting ends.
+    """
+
+    def __init__(self, concurrency: int, on_outage: OnOutage | None = None) -> None:
+        self._places = asyncio.Semaphore(concurrency)
+        self._removable = concurrency - 1
+        self._removed = 0
+        self._replies = 0
+        self._endpoints: defaultdict[object, Endpoint] = defaultdict(partial(Endpoint, on_outage))
+
+    def ends_run(self, error: ModelError) -> bool:
+        """Whether the error says that an endpoint has never answered, and fails for all rows in flight."""
+        return any(endpoint.dead is error for endpoint in self._endpoints.values())
+
+    async def ask(self, model: Model, request: Request) -> Reply:
+        """Send a request when a place is free, and again after each rate limit and in an outage.
+
+        Returns:
+            The model's reply; its `retries` include those of the run.
+
+        Raises:
+            ModelError: the model's own error; `rate_limited` only after MAX_REJECTIONS retries, or if the
+                endpoint asks for a wait of more than a minute; `connection` if the endpoint has not answered
+                for LONGEST_OUTAGE, if this request alone failed MAX_FAILURES times, or if it `ends_run`.
+        """
+        endpoint, attempts = self._endpoints[_endpoint_key(model)], Attempts()
+        paced = replace(request, paced=True)
+        with endpoint.counted("in_flight"):
+            while True:
+                n_answers = endpoint.answers
+                try:
+                    async with self._place():
+                        reply = await model.acomplete(paced)
+                except ModelError as error:
+                    endpoint.note_error(error)
+                    attempts.failures += error.code == "connection" and endpoint.answers > n_answers
+                    await _wait(endpoint, model.name, error, attempts)
+                    attempts.retries += error.retries + 1
+                else:
+                    endpoint.note_reply(reply)
+                    return (
+                        replace(reply, retries=reply.retries + attempts.retries)
+                        if attempts.retries
+                        else reply
+                    )
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncGenerator[None]:
+        """Occupy a place; it is removed after a rate limit, and another one restored after some replies."""
+        await self._places.acquire()
+        freed = 1
+        try:
+            yield
+            freed += self._restored()
+        except ModelError as error:
+            if error.code == "rate_limited" and self._removed < self._removable:
+                self._removed += 1
+                freed = 0
+            raise
+        finally:
+            for _ in range(freed):
+                self._places.release()
+
+    def _restored(self) -> int:
+        """Count a reply, and restore a place if it is the fourth. Returns how many it restored."""
+        if not self._removed:
+            return 0
+        self._replies = (self._replies + 1) % REPLIES_PER_PLACE
+        restored = 0 if self._replies else 1
+        self._removed -= restored
+        return restored
+
+
+async def _wait(endpoint: Endpoint, name: str, error: ModelError, attempts: Attempts) -> None:
+    """Wait until another attempt makes sense, or raise the error."""
+    if error.code == "connection":
+        await endpoint.wait(name, error, attempts)
+        return
+    attempts.rejections += error.retries
+    may_retry = error.code == "rate_limited" and attempts.rejections < MAX_REJECTIONS
+    wait = wait_before(attempts.rejections, error.retry_after) if may_retry else None
+    if wait is None:
+        raise attempts.error(error)
+    attempts.rejections += 1
+    await asyncio.sleep(wait)
+
+
+@dataclass(eq=False)
+class Endpoint:
+    """One endpoint during a run: whether it has ever answered, and which requests wait for it.
+
+    Attributes:
+        on_outage: told about the waiting.
+        answers: how many answers have arrived; error responses count, cached replies do not.
+        in_flight: how many requests are being asked, those that wait included.
+        waiting: how many of them wait, because their connection failed.
+        silent_since: the time of the first failure since the last answer; None if nothing failed since.
+        dead: the error that ends the run: no request was ever answered, and all in flight have failed.
+    """
+
+    on_outage: OnOutage | None = None
+    answers: int = 0
+    in_flight: int = 0
+    waiting: int = 0
+    silent_since: float | None = None
+    dead: ModelError | None = None
+    _last_error: ModelError | None = None
+    _announced: bool = False
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @contextmanager
+    def counted(self, what: str) -> Generator[None]:
+        """Count a request that is `in_flight` or `waiting`."""
+        setattr(self, what, getattr(self, what) + 1)
+        try:
+            yield
+        finally:
+            setattr(self, what, getattr(self, what) - 1)
+            self._end_if_all_failed()  # the others may all be waiting for this one
+
+    def note_error(self, error: ModelError) -> None:
+        """Note whether an error is an answer of the endpoint."""
+        if error.code in ANSWERS:
+            self._note_answer()
+        elif error.code == "connection" and self.silent_since is None:
+            self.silent_since = asyncio.get_running_loop().time()
+            self._news.clear()
+
+    def note_reply(self, reply: Reply) -> None:
+        """Note a reply, which is an answer unless it comes from a cache."""
+        if not reply.cached:
+            self._note_answer()
+
+    async def wait(self, name: str, error: ModelError, attempts: Attempts) -> None:
+        """Wait, after a connection failed, until another attempt makes sense.
+
+        Raises:
+            ModelError: as for `Pace.ask`.
+        """
+        if attempts.failures == MAX_FAILURES:
+            raise attempts.error(error)
+        if not self.answers:
+            await asyncio.sleep(SETTLING)
+        with self.counted("waiting"):
+            if not self.answers:
+                await self._first_answer(attempts.error(error))
+            elif self.silent_since is not None:
+                await self._pause(name, error, attempts)
+
+    async def _first_answer(self, error: ModelError) -> None:
+        """Wait until any request is answered, or until all have failed."""
+        self._last_error = error
+        self._end_if_all_failed()
+        await self._news.wait()
+        if self.dead:
+            raise self.dead
+
+    async def _pause(self, name: str, error: ModelError, attempts: Attempts) -> None:
+        """Wait for an answer to another request, at most for the pause that is due."""
+        silence = asyncio.get_running_loop().time() - (self.silent_since or 0)
+        if silence >= LONGEST_OUTAGE:
+            self._announce("")
+            raise attempts.error(error)
+        pause = min(FIRST_PAUSE * 2**attempts.pauses, LONGEST_PAUSE, LONGEST_OUTAGE - silence)
+        attempts.pauses += 1
+        if self.waiting == self.in_flight or attempts.pauses > 1:
+            self._announce(f"{name} does not answer: waiting, next attempt in {pause:.0f} s")
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._news.wait()
+
+    def _note_answer(self) -> None:
+        self.answers += 1
+        self.silent_since = None
+        self._news.set()
+        self._announce("")
+
+    def _announce(self, message: str) -> None:
+        """Report that requests wait, or ("") that the waiting is over; the log gets one line for each."""
+        if not message and not self._announced:
+            return
+        if bool(message) != self._announced:
+            log.warning("%s", message or "the endpoint answers again, or the waiting was given up")
+        self._announced = bool(message)
+        if self.on_outage:
+            self.on_outage(message)
+
+    def _end_if_all_failed(self) -> None:
+        if not self.answers and self.waiting and self.waiting == self.in_flight:
+            self.dead = self._last_error
+            self._news.set()
+
+
+def _endpoint_key(model: Model) -> object:
+    """What models with the same endpoint have in common: its URL if they have one, or else the model itself.
+
+    Models that wrap another one, such as a cache, have the endpoint of that one.
+    """
+    inner: Model | None = getattr(model, "model", None)
+    if inner is not None and hasattr(inner, "acomplete"):
+        return _endpoint_key(inner)
+    endpoint = str(getattr(model, "endpoint", ""))
+    return endpoint if re.match(r"\w+://", endpoint) else id(model)
