@@ -38,7 +38,7 @@ from groundjudge import (
     as_judge,
     names,
 )
-from groundjudge.case.case import FIELD_NAMED
+from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.judging.conversation import Step
 from groundjudge.judging.panel import Stop
 from groundjudge.judging.votes import Rule

@@ -30,8 +30,7 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
-from groundjudge.case.case import ALIASES
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
 from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import ModelLike
 from groundjudge.replies.reply import tokens_of
@@ -92,14 +91,14 @@ class ScorerOptions(PanelOptions, total=False):
             `groundjudge.load` accepts ("openai:gpt-4o-mini", "offline"). Without it a judge keeps its model,
             and any other judge uses the model with the `model_role`, or else the model that is evaluated.
         model_role: the role, "grader" by default.
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"context": "metadata.docs", "response": "store.answer"}, or a function from (state, target) to
             the case. A path begins with input, output, target, messages, metadata or store.
     """
 
     model: ModelLike | Model | None
     model_role: str
-    case: Where
+    fields: FieldsGiven
 
 
 @scorer(metrics=[mean(), stderr()])
@@ -148,7 +147,7 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
         and counts in no metric. The metadata has label, signature and, as `groundjudge`, the whole verdict.
 
     Raises:
-        GroundjudgeError, TypeError: as for `groundjudge.load`; for `case`, as for `check_where`.
+        GroundjudgeError, TypeError: as for `groundjudge.load`; for `fields`, as for `Fields.of`.
     """
     return _scorer(judge, by_name=True, **options)
 
@@ -159,7 +158,7 @@ def _scorer(
     by_name: bool = False,
     model: ModelLike | Model | None = None,
     model_role: str = "grader",
-    case: Where = None,
+    fields: FieldsGiven = None,
     **options: Unpack[PanelOptions],
 ) -> Scorer:
     """A scorer that looks up a model of Inspect's for each sample: by then the roles have their models."""
@@ -167,13 +166,13 @@ def _scorer(
     by_role = model is None and not isinstance(judge, Judge | Panel)
     is_late = by_role or llm is not None
     made = as_judge(judge, "offline" if is_late else cast("ModelLike | None", model), **options)
-    check_where(case, made.inputs, ROOTS)
+    found_by = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
 
     async def score(state: TaskState, target: Target) -> Score:
         found = _model(get_model(llm, role=model_role if by_role else None)) if is_late else None
         judging = as_judge(made, found)
         try:
-            verdict = await judging.ajudge(_case(state, target, case))
+            verdict = await judging.ajudge(_case(state, target, found_by))
         except Exception as error:  # noqa: BLE001  an error in one sample must not affect others
             verdict = judging.failed(error)
         scores = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
@@ -199,29 +198,24 @@ def _score(verdict: Verdict, value: float | Mapping[str, float], answer: str) ->
     return Score(value=value, answer=answer, explanation=verdict.explanation, metadata=metadata)
 
 
-def _case(state: TaskState, target: Target, where: Where) -> Case | Mapping[str, Any]:
-    """The case by `where`, or what the sample and its transcript give."""
-    if callable(where):
-        return where(state, target)
+def _case(state: TaskState, target: Target, fields: Fields) -> Case | Mapping[str, Any]:
+    """The case by `fields`, or what the sample and its transcript give."""
+    if fields.function:
+        return Case.of(fields.function(state, target))
     answer, messages = state.output.completion, [*map(_message, state.messages)]
-    last = messages[-1] if messages else {}
-    is_answer = (last.get("role"), last.get("content")) == ("assistant", answer)
-    before = messages[:-1] if is_answer else messages
     asked, metadata = state.input, dict(state.metadata)
     named = {name: metadata.pop(name) for name in IN_METADATA if name in metadata}
-    results = [message for message in messages if message["role"] == "tool"]
     row = {
         "id": state.sample_id,
         "query": asked if isinstance(asked, str) else Case(query=[*map(_message, asked)]).query_text,
         "response": answer if answer or state.output.choices else None,
-        "context": None if named.keys() & set(CONTEXT_NAMES) else results or None,
-        "conversation": before if len(before) > 1 else None,  # one message is the query
+        "messages": messages,
         "reference": [*target] if target.text else None,
         "metadata": metadata,
         **named,
     }
     roots = {name: getattr(state, name) for name in ROOTS if name != "target"}
-    return Case.from_state(row, where=where, roots={**roots, "target": [*target]})
+    return fields.in_row(row, {**roots, "target": [*target]})
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from groundjudge import (
     as_judge,
 )
 from groundjudge.case.case import Context, Text
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.judging.conversation import Step
 from groundjudge.judging.judging import error_verdict
 from groundjudge.models.lookup import ModelLike
@@ -64,7 +64,7 @@ OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
 ROOT = "input"
-"""What the paths of a `case` begin with."""
+"""What the paths of `fields` begin with."""
 
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
@@ -74,7 +74,7 @@ def runnable(
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
-    case: Where = None,
+    fields: FieldsGiven = None,
     on_error: OnError = "raise",
     **options: Unpack[PanelOptions],
 ) -> Runnable[Judged, Verdict]:
@@ -90,7 +90,7 @@ def runnable(
         model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
             unless another one is given.
         llm: the same as `model`, under LangChain's usual name.
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "input.q", "response": "input.choices.0.text"}, or a function from the input to the
             case. A path begins with input. Fields that the mapping does not contain are read as without it.
         on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
@@ -98,11 +98,11 @@ def runnable(
         options: further options of `groundjudge.load`; they replace the judge's own.
 
     Returns:
-        A runnable from a case, or a mapping as `Case.from_state` reads it, to a verdict. It raises CaseError,
-        ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
+        A runnable from a case, or a mapping as `Case.from_mapping` reads it, to a verdict. It raises
+        CaseError, ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
-        GroundjudgeError: as for `groundjudge.load`; CaseError if `case` has an unknown field or root.
+        GroundjudgeError: as for `groundjudge.load`; CaseError if `fields` has an unknown field or root.
         TypeError: an option is unknown, or both `model` and `llm` are given.
         ValueError: `on_error` has another value.
     """
@@ -113,7 +113,7 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    check_where(case, loaded.inputs, [ROOT])
+    found = Fields.of(fields, [each.name for each in loaded.inputs], [ROOT])
 
     def failed(error: Exception) -> Verdict:
         if isinstance(error, GroundjudgeError):
@@ -124,18 +124,18 @@ def runnable(
 
     def invoke(given: Judged) -> Verdict:
         try:
-            return loaded.judge(_case(given, case), _traced)
+            return loaded.judge(_case(given, found), _traced)
         except Exception as error:  # noqa: BLE001  raised again unless it shall be a verdict
             return failed(error)
 
     async def ainvoke(given: Judged) -> Verdict:
         try:
-            return await loaded.ajudge(_case(given, case), _traced)
+            return await loaded.ajudge(_case(given, found), _traced)
         except Exception as error:  # noqa: BLE001  as above
             return failed(error)
 
     step = RunnableLambda(invoke, ainvoke, name=loaded.name)
-    input_type: Any = _schema(loaded.name, loaded.inputs) if case is None else Any
+    input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
 
@@ -144,7 +144,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
     """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
 
     Returns:
-        A runnable from a case, or a mapping as `Case.from_state` reads it, to the prompt. It raises
+        A runnable from a case, or a mapping as `Case.from_mapping` reads it, to the prompt. It raises
         CaseError, with the verdict in the attribute `verdict`: also on a blank response that
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
@@ -205,12 +205,11 @@ class Parser(BaseOutputParser[Verdict]):
         return "groundjudge"
 
 
-def _case(given: Judged, where: Where = None) -> Case:
+def _case(given: Judged, fields: Fields | None = None) -> Case:
     """The case that the input of a runnable describes."""
-    found = where(given) if callable(where) else given
-    if isinstance(found, Case):
-        return found
-    return Case.from_state(found, where=None if callable(where) else where, roots={ROOT: given})
+    if fields and fields.function:
+        return Case.of(fields.function(given))
+    return Case.of(fields.in_row(given, {ROOT: given}) if fields and fields.paths else given)
 
 
 def _refuse_blank_response(rubric: Rubric, case: Case) -> None:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from groundjudge import AnyJudge, Case, PanelOptions, Rubric, Verdict, as_judge, summarise
-from groundjudge.case.case import is_mapping
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.shapes import is_mapping
 from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import score_names
 
@@ -36,7 +36,7 @@ except ImportError as error:
 __all__ = ["evaluator", "summary"]
 
 ROOTS = ("input", "output", "expected_output", "metadata")
-"""What a path to a field can begin with, and the arguments of a function `case`."""
+"""What a path to a field can begin with, and the arguments of a function `fields`."""
 
 
 def evaluator(
@@ -44,7 +44,7 @@ def evaluator(
     *,
     model: ModelLike | None = None,
     name: str | None = None,
-    case: Where = None,
+    fields: FieldsGiven = None,
     **options: Unpack[PanelOptions],
 ) -> Callable[..., Coroutine[Any, Any, list[Evaluation]]]:
     """Make a judge an evaluator of an experiment's items.
@@ -57,7 +57,7 @@ def evaluator(
         judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: as for `load`. A judge keeps its model unless another one is given.
         name: the score's name, by default the judge's. Evaluators of one experiment need different names.
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "input.q", "context": "metadata.documents"}, or a function of the keyword arguments
             input, output, expected_output and metadata that returns the case. A path begins with one of these
             names. Fields that the mapping does not contain are read under their usual names.
@@ -70,10 +70,10 @@ def evaluator(
         for an item without a score mine_status, which is "not_applicable" or "error".
 
     Raises:
-        GroundjudgeError, TypeError: as for `load`; CaseError if `case` has an unknown field or root.
+        GroundjudgeError, TypeError: as for `load`; CaseError if `fields` has an unknown field or root.
     """
     made = as_judge(judge, model, **options)
-    check_where(case, made.inputs, ROOTS)
+    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
     title = name or made.name
 
     async def evaluate(
@@ -87,7 +87,7 @@ def evaluator(
         sides = (input, output, expected_output, metadata)
         given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
         try:
-            verdict = await made.ajudge(_case(case, given))
+            verdict = await made.ajudge(_case(found, given))
         except Exception as error:  # noqa: BLE001  an error in one item must not affect others
             verdict = made.failed(error)
         return _evaluations(verdict, made, title)
@@ -123,12 +123,12 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     return summarised
 
 
-def _case(where: Where, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
-    if callable(where):
-        return where(**given)
+def _case(fields: Fields, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
+    if fields.function:
+        return Case.of(fields.function(**given))
     *sides, metadata = given.values()
     more = {"metadata": metadata} if is_mapping(metadata) else {}
-    return Case.from_exchange(*sides, where=where, roots=given, **more)
+    return fields.in_exchange(*sides, roots=given, more=more)
 
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:

@@ -53,8 +53,7 @@ from groundjudge import (
     names,
     summarise,
 )
-from groundjudge.case.traced import case_of_run, from_retriever, from_tool, mapped_fields
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import Fields, FieldsGiven, retrieved_documents, tool_documents
 from groundjudge.judging.conversation import Step
 from groundjudge.models.lookup import ModelLike
 from groundjudge.runs.summary import MISSING
@@ -82,7 +81,7 @@ DUPLICATE = "duplicate_key"
 """The error code of an evaluator whose feedback key another evaluator of the experiment has."""
 
 UNEXPECTED = "unexpected"
-"""The error code of an exception that is none of this library, for example of a function `case`."""
+"""The error code of an exception that is none of this library, for example of a function `fields`."""
 
 
 def evaluator(
@@ -90,7 +89,7 @@ def evaluator(
     *,
     model: ModelLike | None = None,
     key: str | None = None,
-    case: Where = None,
+    fields: FieldsGiven = None,
     **options: Unpack[PanelOptions],
 ) -> DynamicRunEvaluator:
     """Make a judge an evaluator for `evaluate`, `aevaluate` and `evaluate_existing`.
@@ -107,7 +106,7 @@ def evaluator(
         judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: as for `load`. A judge keeps its model unless another one is given.
         key: the feedback key, by default the judge's name. Evaluators of one experiment need different keys.
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "inputs.q", "response": "outputs.choices.0.text"}, or a function from (run, example)
             to the case. A path begins with inputs, outputs, reference_outputs, run or example. Fields that
             the mapping does not contain are read under their usual names.
@@ -120,12 +119,12 @@ def evaluator(
 
     Raises:
         GroundjudgeError, TypeError: as for `load`.
-        CaseError: `unknown_field` or `bad_path`: the mapping `case` has a field that there is not, or a path
-            that begins with something else.
+        CaseError: `unknown_field` or `bad_path`: `fields` has a field that there is not, or a path that
+            begins with something else.
     """
     made = as_judge(judge, model, **options)
-    check_where(case, made.inputs, ROOTS)
-    return JudgeEvaluator(made, key or made.name, case)
+    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+    return JudgeEvaluator(made, key or made.name, found)
 
 
 def summary(
@@ -241,7 +240,7 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
-    def __init__(self, judge: AnyJudge, key: str, where: Where) -> None:
+    def __init__(self, judge: AnyJudge, key: str, fields: Fields) -> None:
         keys, evaluator = _keys(judge, key), uuid4().hex
 
         @traceable(name="judge")
@@ -262,7 +261,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
                 _claim(run, [*keys.values()], evaluator)
-                verdict = judging(_case(judge, run, example, where))
+                verdict = judging(_case(judge, run, example, fields))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
             return conclude(verdict, run, example)
@@ -270,7 +269,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
             try:
                 _claim(run, [*keys.values()], evaluator)
-                verdict = await ajudging(_case(judge, run, example, where))
+                verdict = await ajudging(_case(judge, run, example, fields))
             except Exception as error:  # noqa: BLE001  an error in one row must not affect others
                 verdict = judge.failed(error)
             return conclude(verdict, run, example)
@@ -378,27 +377,17 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _case(judge: AnyJudge, run: Run, example: Example | None, where: Where) -> Case | Mapping[str, Any]:
-    """The case by `where`, or by the usual names; its context, if it has none, from the child runs."""
-    if callable(where):
-        return where(run, example)
-    case = case_of_run(
-        _sides(run, example),
-        judge.inputs,
-        lambda: documents(run),
-        where=where,
-        roots={"run": run, "example": example},
-    )
-    if _has_crashed(run) and "response" not in mapped_fields(where):  # the inputs can hold a response too
-        case = case.model_copy(update={"response": None})
-    return _with_metadata(case, judge, example)
-
-
-def _with_metadata(case: Case, judge: AnyJudge, example: Example | None) -> Case:
-    """The case with what only the example's metadata holds for the inputs of the judge's own."""
-    own = [each.name for each in judge.inputs if each.is_custom]
-    found = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
-    return case.model_copy(update={"metadata": {**found, **case.metadata}}) if found else case
+def _case(judge: AnyJudge, run: Run, example: Example | None, fields: Fields) -> Case | Mapping[str, Any]:
+    """The case by `fields`, or by the usual names; its context, if it has none, from the child runs."""
+    if fields.function:
+        return Case.of(fields.function(run, example))
+    roots = {"run": run, "example": example}
+    found = fields.in_exchange(**_sides(run, example), roots=roots, retrieved=lambda: documents(run))
+    if _has_crashed(run) and "response" not in fields.paths:  # the inputs can hold a response too
+        found["response"] = None
+    own = {each.name for each in judge.inputs if each.is_custom}
+    more = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
+    return {**found, "metadata": {**more, **found["metadata"]}}
 
 
 def _has_crashed(run: Run) -> bool:
@@ -416,7 +405,9 @@ def _sources(run: Run) -> Iterator[Run]:
 
 def _returned(source: Run) -> tuple[Document, ...]:
     outputs: dict[str, Any] = source.outputs or {}
-    return from_retriever(outputs) if source.run_type == "retriever" else from_tool(source.name, outputs)
+    if source.run_type == "retriever":
+        return retrieved_documents(outputs)
+    return tool_documents(source.name, outputs)
 
 
 def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from math import isnan
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -33,8 +33,8 @@ from groundjudge import (
     Verdict,
     as_judge,
 )
-from groundjudge.case.traced import case_of_run, from_retriever, from_tool
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import Fields, FieldsGiven, retrieved_documents, tool_documents
+from groundjudge.case.shapes import is_absent
 from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import passes, score_names
 
@@ -60,7 +60,7 @@ def scorer(
     *,
     model: ModelLike | None = None,
     name: str | None = None,
-    case: Where = None,
+    fields: FieldsGiven = None,
     **options: Unpack[PanelOptions],
 ) -> Scorer:
     """Make a judge a scorer for `mlflow.genai.evaluate`.
@@ -73,7 +73,7 @@ def scorer(
         judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
         model: as for `load`. A judge keeps its model unless another one is given.
         name: the name of the feedback, by default the judge's.
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "inputs.q", "response": "outputs.choices.0.message.content"}, or a function from
             (inputs, outputs, expectations, trace) to the case. A path begins with inputs, outputs,
             expectations or trace. Fields that the mapping does not contain are read under their usual names.
@@ -87,11 +87,11 @@ def scorer(
         name="mine": mine, mine_recall, mine_precision).
 
     Raises:
-        GroundjudgeError, TypeError: as for `load`; for `case`, as for `check_where`.
+        GroundjudgeError, TypeError: as for `load`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    check_where(case, made.inputs, ROOTS)
-    return JudgeScorer(made, name or made.name, case)
+    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+    return JudgeScorer(made, name or made.name, found)
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
@@ -119,11 +119,11 @@ class JudgeScorer(Scorer):
     """Off: a model has its own timeout, and MLflow's would replace the error code."""
 
     _judge: AnyJudge = PrivateAttr()
-    _where: Where = PrivateAttr()
+    _found_by: Fields = PrivateAttr()
 
-    def __init__(self, judge: AnyJudge, name: str, where: Where) -> None:
+    def __init__(self, judge: AnyJudge, name: str, fields: Fields) -> None:
         super().__init__(name=name)
-        self.identity, self._judge, self._where = judge.identity, judge, where
+        self.identity, self._judge, self._found_by = judge.identity, judge, fields
 
     def __call__(
         self,
@@ -138,7 +138,7 @@ class JudgeScorer(Scorer):
         judge = self._judge
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
         try:
-            verdict = judge.judge(_case(judge, row, self._where))
+            verdict = judge.judge(_case(row, self._found_by))
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
             verdict = judge.failed(error)
         names = score_names(self.name, judge.part_names)
@@ -152,31 +152,21 @@ class JudgeScorer(Scorer):
         return None if isinstance(judge, Panel) else lambda value: passes(value, judge.threshold)
 
 
-def _case(judge: AnyJudge, row: Mapping[str, Any], where: Where) -> Case | Mapping[str, Any]:
-    """The case by `where`, or by the usual names; its context, if it has none, from the trace.
+def _case(row: Mapping[str, Any], fields: Fields) -> Case | Mapping[str, Any]:
+    """The case by `fields`, or by the usual names; its context, if it has none, from the trace.
 
     Raises:
-        CaseError: `no_response` if the application failed; otherwise as for `case_of_run`.
+        CaseError: `no_response` if the application failed; otherwise as for `Fields.in_exchange`.
     """
-    if callable(where):
-        return where(**row)
-    inputs, outputs, expectations, trace = map(_given, row.values())
+    if fields.function:
+        return Case.of(fields.function(**row))
+    inputs, outputs, expectations, trace = (None if is_absent(value) else value for value in row.values())
     if outputs is None and trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
     expected = {RENAMED.get(name, name): value for name, value in (expectations or {}).items()}
-    return case_of_run(
-        {"inputs": inputs, "outputs": outputs, "reference_outputs": expected},
-        judge.inputs,
-        lambda: documents(trace) if trace else None,
-        where=where,
-        roots=row,
-    )
-
-
-def _given(value: Any) -> Any:  # noqa: ANN401
-    """The value; None for the NaN with which the data frame of an evaluation fills its gaps."""
-    return None if isinstance(value, float) and isnan(value) else value
+    retrieved = partial(documents, trace) if trace else None
+    return fields.in_exchange(inputs, outputs, expected, roots=row, retrieved=retrieved)
 
 
 def _sources(parent: Span, children: Mapping[str | None, list[Span]]) -> Iterator[Span]:
@@ -189,8 +179,8 @@ def _sources(parent: Span, children: Mapping[str | None, list[Span]]) -> Iterato
 
 def _returned(source: Span) -> tuple[Document, ...]:
     if source.span_type == SpanType.RETRIEVER:
-        return from_retriever(source.outputs)
-    return from_tool(source.name, source.outputs)
+        return retrieved_documents(source.outputs)
+    return tool_documents(source.name, source.outputs)
 
 
 def _feedback(name: str, score: NamedScore, verdict: Verdict) -> Feedback:

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from groundjudge import AnyJudge, Case, PanelOptions, Usage, Verdict, as_judge
-from groundjudge.case.case import is_mapping
-from groundjudge.case.where import check_where
+from groundjudge import AnyJudge, PanelOptions, Usage, Verdict, as_judge
+from groundjudge.case.fields import FieldPaths, Fields
+from groundjudge.case.shapes import is_mapping
 
 __all__ = ["get_assert"]
 
@@ -44,7 +44,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     that is a JSON object can have several fields.
 
     The `config` of the assertion has `judge`, the name of a judge or the path of a prompt file; `model`;
-    `case`, which maps fields to dotted paths ({query: vars.q, response: output.text}) that begin with vars,
+    `fields`, which maps fields to dotted paths ({query: vars.q, response: output.text}) that begin with vars,
     output or context; and the options of `groundjudge.load`, such as threshold, repeats and parameters.
 
     Returns:
@@ -55,14 +55,14 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     try:
         config: Any = context.get("config")
-        judge, where = _configured(**_named(config))
+        judge, fields = _configured(**_named(config))
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
         passed, score = NO_SCORE["error"]
         return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
     try:
         variables: Any = context.get("vars") or {}
         roots = {"vars": variables, "output": output, "context": context}
-        verdict = judge.judge(Case.from_exchange(variables, output, where=where, roots=roots))
+        verdict = judge.judge(fields.in_exchange(variables, output, roots=roots))
     except Exception as error:  # noqa: BLE001  it is the verdict's error
         verdict = judge.failed(error)
     return _grading(judge, verdict)
@@ -83,12 +83,11 @@ def _named(config: object) -> dict[str, Any]:
 def _configured(
     judge: str,
     model: str | None = None,
-    case: Mapping[str, str] | None = None,
+    fields: FieldPaths | None = None,
     **options: Unpack[PanelOptions],
-) -> tuple[AnyJudge, Mapping[str, str] | None]:
+) -> tuple[AnyJudge, Fields]:
     made = as_judge(judge, model, **options)
-    check_where(case, made.inputs, ROOTS)
-    return made, case
+    return made, Fields.of(fields, [each.name for each in made.inputs], ROOTS)
 
 
 def _grading(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
 from groundjudge import AnyJudge, Case, GroundjudgeError, PanelOptions, Rubric, Verdict, as_judge
-from groundjudge.case.case import is_mapping
-from groundjudge.case.where import Where, check_where
+from groundjudge.case.fields import Fields, FieldsGiven
+from groundjudge.case.shapes import is_mapping
 from groundjudge.judging.panel import Stop
 from groundjudge.judging.votes import Rule
 from groundjudge.models.lookup import ModelLike
@@ -67,7 +67,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         name: the name of the evaluation, by default the judge's. A judge with several scores has one more
             name for each (passage_quality, passage_recall, passage_precision; with name="mine": mine,
             mine_recall, mine_precision).
-        case: where to find fields with other names: a mapping of field to dotted path, as in
+        fields: where to find fields with other names: a mapping of field to dotted path, as in
             {"query": "inputs.q", "response": "output.choices.0.text"}, or a function from the
             EvaluatorContext to the case. A path begins with inputs, output, expected_output or metadata.
             Fields that the mapping does not contain are read under their usual names.
@@ -75,14 +75,14 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             `load_rubric` as the judge to use the others.
 
     Raises:
-        GroundjudgeError, TypeError: as for `groundjudge.load`; CaseError if `case` has an unknown field or
+        GroundjudgeError, TypeError: as for `groundjudge.load`; CaseError if `fields` has an unknown field or
             root.
     """
 
     judge: Annotated[str | Path | Rubric | AnyJudge, BY_NAME]
     model: Annotated[ModelLike | None, BY_NAME] = None
     name: str | None = None
-    case: Where = None
+    fields: FieldsGiven = None
     threshold: float | None = None
     parameters: dict[str, Any] | None = None
     max_reasks: int | None = None
@@ -94,7 +94,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     weighted: bool | None = None
 
     def __post_init__(self) -> None:
-        check_where(self.case, self.loaded.inputs, ROOTS)
+        self.found_by  # noqa: B018  checked at once
 
     @cached_property
     def loaded(self) -> AnyJudge:
@@ -102,6 +102,11 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         known = {field.name for field in fields(self)} & PanelOptions.__annotations__.keys()
         options: Any = {name: getattr(self, name) for name in known}
         return as_judge(self.judge, self.model, **options)
+
+    @cached_property
+    def found_by(self) -> Fields:
+        """Where the fields are found."""
+        return Fields.of(self.fields, [each.name for each in self.loaded.inputs], ROOTS)
 
     def get_default_evaluation_name(self) -> str:
         """The name of the headline score, and of failures."""
@@ -113,7 +118,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments as data, with names instead of what a file cannot hold."""
-        names = {"judge": self.loaded.name, "model": self.loaded.model_name, "case": "(a function)"}
+        names = {"judge": self.loaded.name, "model": self.loaded.model_name, "fields": "(a function)"}
         given = super().build_serialization_arguments()
         return {name: _as_data(value, names.get(name)) for name, value in given.items()}
 
@@ -145,13 +150,13 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             return self.loaded.failed(error)
 
     def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Case | Mapping[str, Any]:
-        if callable(self.case):
-            return self.case(ctx)
+        if self.found_by.function:
+            return Case.of(self.found_by.function(ctx))
         sides = ctx.inputs, ctx.output, ctx.expected_output
         roots = {name: getattr(ctx, name) for name in ROOTS}
         more = {"id": ctx.name, "metadata": ctx.metadata if is_mapping(ctx.metadata) else None}
         given = {name: value for name, value in more.items() if value is not None}
-        return Case.from_exchange(*sides, where=self.case, roots=roots, **given)
+        return self.found_by.in_exchange(*sides, roots=roots, more=given)
 
 
 def _as_data(value: Any, name: str | None) -> Any:  # noqa: ANN401  whatever YAML can hold

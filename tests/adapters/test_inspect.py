@@ -123,12 +123,12 @@ BASE = {"query": "When?", "response": "At 9.", "reference": "At 9.", "id": "one"
         ({"response": "At 9.", "retrieved_contexts": ["c", "d"]}, {}, {"context": ["c", "d"]}),
         (
             {"response": "At 9.", "docs": {"found": ["d"]}, "context": ["c"]},
-            {"case": {"context": "metadata.docs.found"}},
+            {"fields": {"context": "metadata.docs.found"}},
             {"context": ["d"]},
         ),
         (
             {"response": "At 9.", "context": ["c"]},
-            {"case": {"reference": "target.0", "query": "input", "response": "output.completion"}},
+            {"fields": {"reference": "target.0", "query": "input", "response": "output.completion"}},
             {"context": ["c"]},
         ),
     ],
@@ -142,10 +142,10 @@ def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any, 
 def test_case_can_come_from_a_function(log_dir: str) -> None:
     from inspect_adapter import by_hand
 
-    score = scored(log_dir, sample(elsewhere="r"), case=by_hand)
+    score = scored(log_dir, sample(elsewhere="r"), fields=by_hand)
     assert score.value == 1.0
     assert score.metadata["groundjudge"]["case_id"] is None
-    error = scored(log_dir, sample(), case=by_hand)
+    error = scored(log_dir, sample(), fields=by_hand)
     assert (error.reason, error.explanation) == ("unexpected", "unexpected: KeyError: 'elsewhere'")
 
 
@@ -191,13 +191,17 @@ def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conver
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"case": {"contxt": "metadata.docs"}}, CaseError, "unknown field 'contxt', did you mean 'context'"),
         (
-            {"case": {"context": "docs"}},
+            {"fields": {"contxt": "metadata.docs"}},
+            CaseError,
+            "unknown field 'contxt', did you mean 'context'",
+        ),
+        (
+            {"fields": {"context": "docs"}},
             CaseError,
             "none of input, output, target, messages, metadata",
         ),
-        ({"case": 5}, TypeError, "case must be a mapping of field to dotted path, or a function"),
+        ({"fields": 5}, TypeError, "fields must be a mapping of field to dotted path, or a function"),
         ({"treshold": 0.5}, TypeError, "unknown option 'treshold', did you mean 'threshold'"),
         ({"repeats": 1}, GroundjudgeError, "repeats must be 2 or more"),
     ],

@@ -175,7 +175,7 @@ C = {"context": ["c"]}
         ("groundedness", {"messages": [ASKED, AIMessage("")], **C}, "empty_response", "response"),
         ("groundedness", {"messages": [ASKED, ANSWERED, AIMessage(" ")], **C}, "empty_response", "response"),
         ("groundedness", {"messages": [ASKED, ANSWERED], "answer": "", **C}, "empty_response", "response"),
-        ("groundedness", {"messages": [ASKED, ANSWERED]}, "missing_field", "context"),
+        ("groundedness", {"messages": [ASKED, ANSWERED], "contxt": []}, "missing_field", "context"),
         ("groundedness", {"messages": [ANSWERED], **C}, "missing_field", "query"),
         ("groundedness", {"messages": [SystemMessage("s"), ANSWERED], **C}, "missing_field", "query"),
         ("groundedness", {"messages": [], **C}, "missing_field", "query"),
@@ -245,7 +245,7 @@ def to_state(given: Any) -> Mapping[str, Any]:
 )
 async def test_fields_are_found_by_paths_or_by_a_function(case: Any, method: Method) -> None:
     model = ScriptedModel(GOOD)
-    assert (await method(judging("groundedness", model, case=case), STATE)).score == 1
+    assert (await method(judging("groundedness", model, fields=case), STATE)).score == 1
     shown = model.asked[0].case
     assert (shown.query, shown.context, shown.response) == (
         EXPECTED.query,
@@ -257,7 +257,7 @@ async def test_fields_are_found_by_paths_or_by_a_function(case: Any, method: Met
 def test_fields_that_are_not_mapped_are_read_as_without_case() -> None:
     row = {"messages": AGENT, "docs": ["c"], "id": 7}
     model = ScriptedModel(GOOD)
-    judging("groundedness", model, case={"response": "input.docs.0"}).invoke(row)
+    judging("groundedness", model, fields={"response": "input.docs.0"}).invoke(row)
     (request,) = model.asked
     assert (request.case.id, request.case.query, request.case.response) == ("7", "When does it open?", "c")
 
@@ -270,7 +270,7 @@ def test_input_of_the_judges_own_can_be_mapped(tmp_path: Path) -> None:
     )
     model = ScriptedModel(GOOD)
     row = {"about": {"topic": "dogs"}, "answer": "r"}
-    runnable(file, model=model, case={"topic": "input.about.topic"}).invoke(row)
+    runnable(file, model=model, fields={"topic": "input.about.topic"}).invoke(row)
     assert "dogs" in model.asked[0].messages[0]["content"]
 
 
@@ -282,22 +282,22 @@ def test_input_of_the_judges_own_can_be_mapped(tmp_path: Path) -> None:
         ({"query": "inputs.q"}, CaseError, "bad_path: .* none of input, did you mean 'input'"),
         ({"query": "q"}, CaseError, "bad_path: the path 'q' begins with 'q', which is none of input"),
         ({"query": 5}, CaseError, "bad_path: the path 5"),
-        ("input.q", TypeError, "case must be a mapping of field to dotted path, or a function"),
+        ("input.q", TypeError, "fields must be a mapping of field to dotted path, or a function"),
     ],
 )
 def test_case_is_checked_when_the_runnable_is_made(case: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        judging("groundedness", case=case)
+        judging("groundedness", fields=case)
 
 
 def test_conflict_of_names_is_resolved_by_a_path() -> None:
     row = {"query": "q", "response": "r", "context": "a", "docs": ["b"]}
     assert raised_by(judging("groundedness"), row).code == "alias_conflict"
-    assert judging("groundedness", case={"context": "input.docs"}).invoke(row).score == 1
+    assert judging("groundedness", fields={"context": "input.docs"}).invoke(row).score == 1
 
 
 def test_runnable_with_a_case_of_its_own_has_no_input_schema_of_fields() -> None:
-    schema = judging("groundedness", case=function).get_input_jsonschema()
+    schema = judging("groundedness", fields=function).get_input_jsonschema()
     assert "properties" not in schema
 
 
@@ -318,7 +318,7 @@ def fails(_: Any) -> Any:
         ({**ROW, "response": ""}, GOOD, ("empty_response", 0, "opening")),
         ({"id": "opening", "query": "q"}, GOOD, ("no_response", 0, "opening")),
         ({**ROW, "context": None}, GOOD, ("missing_field", 0, "opening")),
-        ({**ROW, "docs": ["d"]}, GOOD, ("alias_conflict", 0, None)),
+        ({**ROW, "docs": ["d"]}, GOOD, ("alias_conflict", 0, "opening")),
         (5, GOOD, ("unreadable_row", 0, None)),
         (ROW, "fine", ("no_verdict", 2, "opening")),
         (ROW, ModelError("rate_limited", "later"), ("rate_limited", 1, "opening")),
@@ -339,10 +339,10 @@ async def test_error_is_returned_as_a_verdict(
 
 @sync_and_async
 async def test_exception_of_the_function_is_raised_or_a_verdict(method: Method) -> None:
-    verdict = await method(judging("groundedness", case=fails, on_error="verdict"), ROW)
+    verdict = await method(judging("groundedness", fields=fails, on_error="verdict"), ROW)
     assert (verdict.judge, verdict.error.code) == ("groundedness", "unexpected")
     with pytest.raises(KeyError, match="no such key"):
-        await method(judging("groundedness", case=fails), ROW)
+        await method(judging("groundedness", fields=fails), ROW)
 
 
 async def test_bad_row_of_a_batch_loses_no_other() -> None:

@@ -16,7 +16,7 @@ from standin_langfuse import Body, StandIn
 
 from groundjudge import AnyJudge, CaseError, ModelError, Verdict, load
 from groundjudge.adapters.langfuse import evaluator, summary
-from groundjudge.case.case import is_mapping
+from groundjudge.case.shapes import is_mapping
 
 GOOD = "<S1>because</S1><S2>5</S2>"
 BAD = "no verdict"
@@ -117,7 +117,7 @@ def in_code(*, input: Any, output: Any, expected_output: Any, metadata: Any) -> 
     ids=["a string and a mapping", "a mapping and a string", "paths", "a function"],
 )
 async def test_fields_are_found(input_: Any, output: Any, metadata: Any, case: Any) -> None:
-    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), case=case)
+    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), fields=case)
     (score,) = await evaluate(input=input_, output=output, expected_output=None, metadata=metadata)
     wanted = load("groundedness", model=ScriptedModel(GOOD)).judge({**ASKED, "response": "At 9."})
     found = Verdict.model_validate(score.metadata)
@@ -168,7 +168,7 @@ async def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
     def case(**_: object) -> dict[str, Any]:
         raise KeyError("q")
 
-    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), case=case)
+    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), fields=case)
     (score,) = await evaluate(input="q", output="At 9.")
     assert (score.name, score.value) == ("groundedness_status", "error")
     assert score.comment == "unexpected: KeyError: 'q'"
@@ -191,8 +191,8 @@ def test_score_without_a_value_does_not_arrive() -> None:
     ("arguments", "error", "message"),
     [
         ({"model": None}, ModelError, "no_model"),
-        ({"case": {"query": "inputs.q"}}, CaseError, "bad_path: .* did you mean 'input'"),
-        ({"case": "input.q"}, TypeError, "case must be a mapping of field to dotted path"),
+        ({"fields": {"query": "inputs.q"}}, CaseError, "bad_path: .* did you mean 'input'"),
+        ({"fields": "input.q"}, TypeError, "fields must be a mapping of field to dotted path"),
         ({"treshold": 1}, TypeError, "did you mean 'threshold'"),
     ],
 )

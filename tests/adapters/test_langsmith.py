@@ -619,7 +619,9 @@ def test_fields_are_found_by_paths_or_a_function(run: Any, case: Any, context: l
         texts("it")
         return ODD_OUTPUTS
 
-    run(target, (ODD_INPUTS, {"ideal": "r"}), evaluators=[evaluator("groundedness", model=model, case=case)])
+    run(
+        target, (ODD_INPUTS, {"ideal": "r"}), evaluators=[evaluator("groundedness", model=model, fields=case)]
+    )
     found = model.asked[0].case
     assert (found.query, found.response, found.reference) == ("q?", "second", "r")
     assert [content for content, _, _ in described(found)] == context
@@ -633,7 +635,7 @@ def test_paths_are_added_to_fields_under_their_usual_names(run: Any) -> None:
         return {"text": "r", "context": ["c"]}
 
     inputs = {"question": "q?", "number": 7, "more": {"split": "test"}}
-    run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, case=paths)])
+    run(target, (inputs, None), evaluators=[evaluator("groundedness", model=model, fields=paths)])
     found = model.asked[0].case
     assert (found.query, found.response, found.id, found.metadata["split"]) == ("q?", "r", "7", "test")
     assert [content for content, _, _ in described(found)] == ["c"]
@@ -656,7 +658,7 @@ NEEDS_ALL = (
     ],
 )
 def test_wrong_path_or_failing_function_is_an_error(run: Any, case: Any, start: str) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(""), case=case)
+    judge = evaluator("groundedness", model=ScriptedModel(""), fields=case)
     (row,) = run(returning(ODD_OUTPUTS), (ODD_INPUTS, None), evaluators=[judge])
     (found,) = results(row)
     assert comment(found).startswith(start)
@@ -678,7 +680,7 @@ def test_wrong_path_or_failing_function_is_an_error(run: Any, case: Any, start: 
 )
 def test_wrong_path_or_field_raises_when_the_evaluator_is_made(case: Any, message: str) -> None:
     with pytest.raises(CaseError) as raised:
-        evaluator("groundedness", model="offline", case=case)
+        evaluator("groundedness", model="offline", fields=case)
     assert str(raised.value).startswith(message)
 
 
@@ -698,7 +700,7 @@ def test_fields_aliases_own_inputs_and_all_roots_are_accepted(tmp_path: Path, ro
     path.write_text(ON_TOPIC)
     fields = ("query", "question", "answers", "id", "metadata", "topic", "passage_gt", "conversation")
     paths: dict[str, str] = dict.fromkeys(fields, f"{root}.any.thing")
-    assert evaluator(path, model="offline", case=paths).feedback_keys == ["on_topic"]
+    assert evaluator(path, model="offline", fields=paths).feedback_keys == ["on_topic"]
 
 
 def test_missing_field_error_lists_the_keys(run: Any) -> None:
@@ -766,7 +768,7 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
     run: Any, name: str, inputs: Body, reference: Body | None, case: Any
 ) -> None:
     model = ScriptedModel(TAGS.format(5))
-    rows = run(crash, (inputs, reference), evaluators=[evaluator(name, model=model, case=case)])
+    rows = run(crash, (inputs, reference), evaluators=[evaluator(name, model=model, fields=case)])
     for one in results(rows[0]):
         assert comment(one).startswith("no_response: ")
         assert "the run failed: RuntimeError('the database is down')" in comment(one)
@@ -1217,7 +1219,7 @@ def test_failed_call_is_an_llm_run_with_its_error(upload: Any) -> None:
 
 
 def test_no_call_is_no_llm_run(upload: Any) -> None:
-    judge = evaluator("groundedness", model=ScriptedModel(""), case={"response": "outputs.nothing"})
+    judge = evaluator("groundedness", model=ScriptedModel(""), fields={"response": "outputs.nothing"})
     assert llm_runs(upload(judge)) == []
 
 

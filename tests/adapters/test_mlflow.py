@@ -182,7 +182,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
             {"query": "When does it open?", "context": ["c"], "response": "At 9.", "reference": "9"},
         ),
         (
-            {"case": {"response": "outputs.choices.0.message.content", "context": "expectations.facts"}},
+            {"fields": {"response": "outputs.choices.0.message.content", "context": "expectations.facts"}},
             {
                 "outputs": {"choices": [{"message": {"role": "assistant", "content": "At 9."}}]},
                 "expectations": {"facts": ["f"]},
@@ -190,7 +190,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
             {"query": "When does it open?", "context": ["f"], "response": "At 9."},
         ),
         (
-            {"case": by_hand},
+            {"fields": by_hand},
             {},
             {"query": "When does it open?", "context": ["None", "None"], "response": "At 9."},
         ),
@@ -203,7 +203,7 @@ def test_case_is_read_from_the_row(given: Any, row: Any, fields: Any) -> None:
 
 
 def test_error_in_the_function_for_the_case_is_feedback() -> None:
-    feedback = feedback_on({}, case=without_key)
+    feedback = feedback_on({}, fields=without_key)
     assert (feedback.value, feedback.error_code) == (None, "unexpected")
     assert feedback.error_message == "KeyError: 'missing'"
 
@@ -236,9 +236,13 @@ def test_tokens_of_the_judge_are_counted_where_mlflow_shows_them() -> None:
     ("given", "error", "message"),
     [
         ({"judge": "groundednes"}, PromptError, "there is no judge 'groundednes'"),
-        ({"case": {"qeury": "inputs.q"}}, CaseError, "unknown_field: unknown field 'qeury', did you mean"),
-        ({"case": {"query": "input.q"}}, CaseError, "bad_path: the path 'input.q' begins with 'input'"),
-        ({"case": "inputs.q"}, TypeError, "case must be a mapping of field to dotted path, or a function"),
+        ({"fields": {"qeury": "inputs.q"}}, CaseError, "unknown_field: unknown field 'qeury', did you mean"),
+        ({"fields": {"query": "input.q"}}, CaseError, "bad_path: the path 'input.q' begins with 'input'"),
+        (
+            {"fields": "inputs.q"},
+            TypeError,
+            "fields must be a mapping of field to dotted path, or a function",
+        ),
         ({"treshold": 0.5}, TypeError, "unknown option 'treshold', did you mean 'threshold'"),
     ],
 )

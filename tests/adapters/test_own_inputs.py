@@ -148,12 +148,12 @@ EXAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"inputs": {**ASKED, "topic": "dogs"}, "metadata": {"topic": "cats"}},
         {},
     ),
-    "a path": ({"inputs": {**ASKED, "t": {"u": "dogs"}}}, {"case": {"topic": "inputs.t.u"}}),
+    "a path": ({"inputs": {**ASKED, "t": {"u": "dogs"}}}, {"fields": {"topic": "inputs.t.u"}}),
     "a path into the metadata": (
         {"inputs": ASKED, "metadata": {"a": "dogs"}},
-        {"case": {"topic": "example.metadata.a"}},
+        {"fields": {"topic": "example.metadata.a"}},
     ),
-    "a function": ({"inputs": ASKED}, {"case": mapped}),
+    "a function": ({"inputs": ASKED}, {"fields": mapped}),
 }
 
 
@@ -325,7 +325,7 @@ def test_pydantic_evals_fills_the_input(
     dataset = Dataset[Any, Any, Any](
         name="own inputs",
         cases=[EvalsCase(inputs=inputs, metadata=metadata)],
-        evaluators=[JudgeEvaluator(judge, case=case)],
+        evaluators=[JudgeEvaluator(judge, fields=case)],
     )
     (row,) = dataset.evaluate_sync(lambda _: ANSWER, progress=False).cases
     assert row.scores["on_topic"].value == 1
@@ -337,7 +337,7 @@ def test_langfuse_fills_the_input(
     file: Path, inputs: dict[str, Any], metadata: dict[str, Any], case: Any
 ) -> None:
     judge = judge_of(file)
-    evaluate = langfuse_evaluator(judge, case=case)
+    evaluate = langfuse_evaluator(judge, fields=case)
     scores = asyncio.run(evaluate(input=inputs, output=ANSWER, expected_output=None, metadata=metadata))
     assert [score.value for score in scores] == [1]
     assert TOPIC in asked(judge)

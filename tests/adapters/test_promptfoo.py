@@ -90,7 +90,7 @@ def called(path: Path, output: Any, context: Any) -> Any:
         (
             {"text": "We open at 9."},
             {"q": "When do you open?", "docs": [{"content": "We open at 9."}]},
-            {"case": {"query": "vars.q", "response": "output.text", "context": "context.vars.docs"}},
+            {"fields": {"query": "vars.q", "response": "output.text", "context": "context.vars.docs"}},
         ),
     ],
     ids=["text", "JSON", "paths"],
@@ -123,8 +123,11 @@ def test_threshold_of_the_configuration_decides(threshold: float, passes: bool) 
         ),
         ({"judge": "groundedness"}, "Not judged: no_model: no model given"),
         ({**OFFLINE, "treshold": 1}, "Not judged: unknown option 'treshold', did you mean 'threshold'?"),
-        ({**OFFLINE, "case": {"query": "var.q"}}, "Not judged: bad_path: the path 'var.q' begins with 'var'"),
-        ({**OFFLINE, "case": "vars.q"}, "Not judged: case must be a mapping of field to dotted path"),
+        (
+            {**OFFLINE, "fields": {"query": "var.q"}},
+            "Not judged: bad_path: the path 'var.q' begins with 'var'",
+        ),
+        ({**OFFLINE, "fields": "vars.q"}, "Not judged: fields must be a mapping of field to dotted path"),
     ],
 )
 def test_wrong_configuration_is_an_error_and_no_score(config: Any, reason: str) -> None:

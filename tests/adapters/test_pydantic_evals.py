@@ -103,7 +103,7 @@ def test_fields_are_found(inputs: Any, output: Any, metadata: Any, where: str | 
 
     paths = {"query": "inputs.q", "response": "output.text", "context": "metadata.docs"}
     case = None if where is None else function if where == "function" else paths
-    evaluator = JudgeEvaluator("groundedness", ScriptedModel(GOOD), case=case)
+    evaluator = JudgeEvaluator("groundedness", ScriptedModel(GOOD), fields=case)
     verdict = verdict_of(judged(evaluator, EvalsCase(name="one", inputs=inputs, metadata=metadata), output))
     judge = load("groundedness", model=ScriptedModel(GOOD))
     wanted = {**ASKED, "response": "At 9.", "id": "one"}
@@ -125,7 +125,7 @@ def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
     def function(_: object) -> dict[str, Any]:
         raise KeyError("q")
 
-    row = judged(JudgeEvaluator("groundedness", ScriptedModel(GOOD), case=function), EvalsCase(inputs="q"))
+    row = judged(JudgeEvaluator("groundedness", ScriptedModel(GOOD), fields=function), EvalsCase(inputs="q"))
     assert [failure.error_message for failure in row.evaluator_failures] == [
         "GroundjudgeError: unexpected: KeyError: 'q'"
     ]
@@ -141,8 +141,8 @@ def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
             "unknown_judge: there is no judge 'groundednes'",
         ),
         ({"model": None}, ModelError, "no_model"),
-        ({"case": {"query": "input.q"}}, CaseError, "bad_path: .* did you mean 'inputs'"),
-        ({"case": "inputs.q"}, TypeError, "case must be a mapping of field to dotted path"),
+        ({"fields": {"query": "input.q"}}, CaseError, "bad_path: .* did you mean 'inputs'"),
+        ({"fields": "inputs.q"}, TypeError, "fields must be a mapping of field to dotted path"),
         ({"treshold": 1}, TypeError, "treshold"),
     ],
 )
@@ -172,7 +172,7 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
     where = {"query": "inputs.q"}
     evaluators = [
         JudgeEvaluator("groundedness", "offline"),
-        JudgeEvaluator("groundedness", "offline", name="strict", case=where, **OPTIONS),
+        JudgeEvaluator("groundedness", "offline", name="strict", fields=where, **OPTIONS),
     ]
     data = DATA(name="data", cases=[EvalsCase(inputs={"q": "When?"})], evaluators=evaluators)
     data.to_file(path, custom_evaluator_types=[JudgeEvaluator])
@@ -193,8 +193,8 @@ def test_objects_are_written_by_their_names(judge: Any) -> None:
     def nothing(_: object) -> dict[str, Any]:
         return {}
 
-    evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), case=nothing)
-    arguments = {"judge": "groundedness", "model": "scripted", "case": "(a function)"}
+    evaluator = JudgeEvaluator(judge, ScriptedModel(GOOD), fields=nothing)
+    arguments = {"judge": "groundedness", "model": "scripted", "fields": "(a function)"}
     assert evaluator.build_serialization_arguments() == arguments
 
 

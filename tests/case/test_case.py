@@ -24,8 +24,8 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
-from groundjudge.case.case import ALIASES, FIELD_NAMED, Case, Document, Message, ToolCall
-from groundjudge.case.paths import check_paths
+from groundjudge.case.case import Case, Document, Message, ToolCall
+from groundjudge.case.fields import ALIASES, FIELD_NAMED
 from groundjudge.errors import CaseError
 from groundjudge.prompt.prompt import Prompt
 
@@ -844,7 +844,7 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
 def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
-    assert Case.from_state(state) == Case(**fields)
+    assert Case.from_mapping(state) == Case(**fields)
 
 
 STATE: dict[str, Any] = {
@@ -894,7 +894,7 @@ MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
 def test_paths_into_a_state_come_before_usual_names_and_messages(
     where: dict[str, str], fields: dict[str, Any]
 ) -> None:
-    case = Case.from_state(STATE, where=where, roots={"input": STATE})
+    case = Case.from_mapping(STATE, where=where, roots={"input": STATE})
     rest = {key: STATE[key] for key in ("final", "agent", "topic")}
     expected = Case(**fields)
     metadata = {**Case(metadata=rest).metadata, **expected.metadata}
@@ -904,9 +904,9 @@ def test_paths_into_a_state_come_before_usual_names_and_messages(
 def test_state_that_is_an_object_is_read_by_paths() -> None:
     state = Snippet("c", {"q": "When?"})
     where = {"query": "input.metadata.q", "context": "input.page_content"}
-    assert Case.from_state(state, where=where, roots={"input": state}) == Case(query="When?", context="c")
+    assert Case.from_mapping(state, where=where, roots={"input": state}) == Case(query="When?", context="c")
     with pytest.raises(CaseError, match="unreadable_row"):
-        Case.from_state(state)
+        Case.from_mapping(state)
 
 
 @pytest.mark.parametrize(

@@ -388,9 +388,9 @@ def test_verdicts_that_are_there_are_continued_only_with_resume(batches: Any) ->
 def test_a_run_is_not_continued_with_another_map(batches: Any) -> None:
     run: BatchCommands = batches()
     run.submit()
-    refused = run.submit("--map", "query=response")
+    refused = run.submit("--fields", "query=response")
     assert refused.exit_code == 2
-    assert "belongs to another --map or --format" in refused.output
+    assert "belongs to another --fields or --format" in refused.output
 
 
 @pytest.mark.soak

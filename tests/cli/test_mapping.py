@@ -1,4 +1,4 @@
-"""The options --map and --format, as a user meets them."""
+"""The options --fields and --format, as a user meets them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ELSEWHERE = {
     "output": {"text": ROW["response"]},
 }
 MAP = [
-    *("--map", "query=inputs.q", "--map", "context=found"),
-    *("--map", "answer=output.text", "--map", "id=meta.key"),
+    *("--fields", "query=inputs.q", "--fields", "context=found"),
+    *("--fields", "answer=output.text", "--fields", "id=meta.key"),
 ]
 RUN = ["--judge", "groundedness", "--model", "m"]
 
@@ -52,7 +52,7 @@ def test_report_maps_fields(command: Invoke) -> None:
     ]
     write_rows("cases.jsonl", rows)
     result = command(
-        "report", "v.jsonl", "--cases", "cases.jsonl", "--map", "id=meta.id", "--map", "response=x"
+        "report", "v.jsonl", "--cases", "cases.jsonl", "--fields", "id=meta.id", "--fields", "response=x"
     )
     assert result.stdout.startswith("report.html: 40 verdicts, 40 cases, ")
     page = Path("report.html").read_text()
@@ -69,7 +69,7 @@ def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: 
     )
     model = ScriptedModel(GOOD)
     row = {"response": "r", "about": {"it": "ferries"}}
-    options = ["--judge", prompt, "--model", "m", "--map", "topic=about.it"]
+    options = ["--judge", prompt, "--model", "m", "--fields", "topic=about.it"]
     assert invoke("run", file_of(row), *options, model=model).exit_code == 0
     assert "ferries" in model.asked[0].messages[0]["content"]
 
@@ -79,12 +79,12 @@ def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: 
     [
         (
             "quary=inputs.q",
-            "--map: there is no field 'quary', did you mean query? The fields are: query, response",
+            "--fields: there is no field 'quary', did you mean query? The fields are: query, response",
         ),
-        ("=inputs.q", "--map: there is no field ''. The fields are: query, response"),
-        ("query", "--map query: expected FIELD=PATH, such as --map query=inputs.question"),
-        ("query=", "--map query=: expected FIELD=PATH"),
-        ("question=other", "--map question=other: query is already read from inputs.q"),
+        ("=inputs.q", "--fields: there is no field ''. The fields are: query, response"),
+        ("query", "--fields query: expected FIELD=PATH, such as --fields query=inputs.question"),
+        ("query=", "--fields query=: expected FIELD=PATH"),
+        ("question=other", "--fields question=other: query is already read from inputs.q"),
         (
             "response=output.txt",
             "has output.txt, did you mean output.text? The first row has meta.key, inputs.q",
@@ -102,10 +102,10 @@ def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
         "estimate": [path, "--judge", "groundedness"],
         "show": ["groundedness", "--cases", path],
     }
-    first = ["--map", "query=inputs.q"]
-    result = invoke(command, *arguments[command], *first, "--map", option, model=model)
+    first = ["--fields", "query=inputs.q"]
+    result = invoke(command, *arguments[command], *first, "--fields", option, model=model)
     assert (result.exit_code, result.stdout, model.asked) == (2, "", [])
-    assert result.stderr.startswith("groundjudge: --map")
+    assert result.stderr.startswith("groundjudge: --fields")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
@@ -115,7 +115,7 @@ def test_an_output_is_kept_when_a_path_is_wrong(
 ) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("kept")
-    options = [*RUN, "--map", "query=x", "--out", out, "--overwrite"]
+    options = [*RUN, "--fields", "query=x", "--out", out, "--overwrite"]
     assert invoke("run", file_of(ROW), *options, model=ScriptedModel(GOOD)).exit_code == 2
     assert out.read_text() == "kept"
 
@@ -127,11 +127,11 @@ def test_resuming_with_another_map_judges_again_what_it_changes(
     path, out = file_of(*rows), tmp_path / "out.jsonl"
     first, second = ScriptedModel(GOOD), ScriptedModel(GOOD.replace("5", "1"))
     invoke("run", path, *RUN, "--out", out, model=first)
-    options = [*RUN, "--out", out, "--resume", "--map", "query=b"]
+    options = [*RUN, "--out", out, "--resume", "--fields", "query=b"]
     result = invoke("run", path, *options, model=second)
     assert "1 verdicts reused, 1 new\n" in result.stdout
     assert (
-        "1 previous verdicts are on cases that were removed or changed, in the file or by --map: "
+        "1 previous verdicts are on cases that were removed or changed, in the file or by --fields: "
         "they stay in the file and are not counted\n"
     ) in result.stdout
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "0.500", "2"]
@@ -179,7 +179,7 @@ def test_a_json_file_that_is_no_array_is_refused(invoke: Invoke, tmp_path: Path)
 
 def test_format_and_map_of_show_need_cases(invoke: Invoke) -> None:
     result = invoke("show", "groundedness", "--format", "csv")
-    assert (result.exit_code, "--format and --map need --cases FILE" in result.stderr) == (2, True)
+    assert (result.exit_code, "--format and --fields need --cases FILE" in result.stderr) == (2, True)
 
 
 def test_verdicts_are_json_lines_whatever_their_file_is_called(
@@ -210,4 +210,4 @@ def test_inputs_that_no_row_has_are_named_together(
     assert ("no row has" in result.stderr) is (noted is not None)
     if noted:
         assert f"\ngroundedness: {noted}" in result.stderr
-        assert "or use --map " in result.stderr
+        assert "or use --fields " in result.stderr

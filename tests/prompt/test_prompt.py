@@ -18,6 +18,7 @@ from scripted_model import ScriptedModel
 
 from groundjudge import Judge, JudgeOptions, as_judge, load, load_rubric, names
 from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.fields import Fields
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.fences import neutralised
 from groundjudge.prompt.prompt import FrontMatter, Prompt
@@ -635,7 +636,7 @@ GIVEN: dict[str, Any] = {
     "beside inputs": {"inputs": {"question": "q"}, "outputs": "r", "topic": "dogs"},
     "exchange": Case.from_exchange({"topic": "dogs"}, "r"),
     "exchange's keyword": Case.from_exchange("q", "r", topic="dogs"),
-    "exchange's path": Case.from_exchange({"a": [{"b": "dogs"}]}, "r", where={"topic": "inputs.a.0.b"}),
+    "exchange's path": Case.of(Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r")),
 }
 
 

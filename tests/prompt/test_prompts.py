@@ -14,7 +14,7 @@ import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import Rubric, load, load_rubric, names
-from groundjudge.case.case import ALIASES
+from groundjudge.case.fields import ALIASES
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS
 from groundjudge.rubric.rubric import PROMPTS

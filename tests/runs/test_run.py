@@ -28,7 +28,7 @@ from groundjudge import (
     arun,
     run,
 )
-from groundjudge.case.case import well_formed
+from groundjudge.case.shapes import well_formed
 
 REPLACED = well_formed("\ud800")
 FOREVER = 1000

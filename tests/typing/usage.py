@@ -243,7 +243,7 @@ def adapters(path: Path) -> list[object]:
         runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
         GroundednessMetric(model="offline", prices=Prices(prompt=0.15, completion=0.60)),
-        evaluator("groundedness", model="offline", key="strict", case={"query": "inputs.q"}),
+        evaluator("groundedness", model="offline", key="strict", fields={"query": "inputs.q"}),
         *(summary(judge, metrics=["mean", "coverage"]) for judge in ("strict", path, load_rubric(path))),
     ]
 
@@ -261,17 +261,17 @@ def inspect_scorers(path: Path, judge: Judge) -> list[Scorer]:
         groundedness(model="openai/gpt-4o-mini", threshold=0.7, repeats=3, rule="mean"),
         confidence_grounding(model=get_model("openai/gpt-4o-mini")),
         statement_groundedness(model_role="critic"),
-        passage_quality(case={"reference": "metadata.gold"}),
+        passage_quality(fields={"reference": "metadata.gold"}),
         knowledge_hallucination(),
-        inspect_judge(path, model="offline", case=case_of_state),
+        inspect_judge(path, model="offline", fields=case_of_state),
         inspect_judge(judge),
     ]
 
 
 def mlflow_scorers(path: Path, judge: Judge, trace: Trace) -> tuple[Document, ...] | None:
     mlflow_scorer("groundedness", model="offline", threshold=0.7, repeats=3, rule="mean")
-    mlflow_scorer(path, model=a_model, name="mine", case={"query": "inputs.q"})
-    mlflow_scorer(judge, case=case_of_row)
+    mlflow_scorer(path, model=a_model, name="mine", fields={"query": "inputs.q"})
+    mlflow_scorer(judge, fields=case_of_row)
     return documents(trace)
 
 
@@ -285,8 +285,8 @@ def dataset(path: Path) -> Dataset[str, str]:
         cases=[EvalsCase(inputs="q", expected_output="g")],
         evaluators=[
             JudgeEvaluator("groundedness", model="offline", threshold=0.7, repeats=3, rule="mean"),
-            JudgeEvaluator(path, a_model, name="mine", case={"query": "inputs"}),
-            JudgeEvaluator(load("groundedness", model="offline"), case=case_of_context),
+            JudgeEvaluator(path, a_model, name="mine", fields={"query": "inputs"}),
+            JudgeEvaluator(load("groundedness", model="offline"), fields=case_of_context),
         ],
     )
 

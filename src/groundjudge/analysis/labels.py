@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from groundjudge.analysis.words import Words
-from groundjudge.case.case import is_list, is_mapping
+from groundjudge.case.shapes import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names

@@ -13,7 +13,7 @@ from groundjudge.batches.collect import Collected, verdicts_in
 from groundjudge.batches.state import State
 from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import JudgeSelection, rubric_options
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     EmptyResponseChoice,
     FieldPaths,
@@ -99,8 +99,8 @@ def read(  # noqa: PLR0913  one per option
         )
         judges = batch_judges(wanted)
         check_paths(cases, out)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
-        rows = Rows(cases, frozenset(), file_format, where)
+        fields = fields_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        rows = Rows(cases, frozenset(), file_format, fields)
         with closing(State("")) as state:
             n_unreadable = keep_lines(state, lines_of(results))
             collected = Collected()

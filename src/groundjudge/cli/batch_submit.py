@@ -11,7 +11,7 @@ from groundjudge.batches.submit import LISTED_WITHIN, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import JudgeSelection, rubric_options
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     CasesFile,
     EmptyResponseChoice,
@@ -92,22 +92,22 @@ def submit(  # noqa: PLR0913  one per option
             options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
         )
         judges = batch_judges(wanted)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        fields = fields_of(paths, [rubric for each in judges for rubric in each.rubrics])
         providers = providers_of(judges)
-        rows = Rows(cases, frozenset(), file_format, where)
+        rows = Rows(cases, frozenset(), file_format, fields)
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(out, is_new=True) as state:
-            run = Submitted(state, out, judges, cases, file_format, where, providers)
+            run = Submitted(state, out, judges, cases, file_format, fields, providers)
             if state.settings:
                 check_same_run(state, judges)
                 if state.settings["cases"] != str(Path(cases).resolve()):
                     fail(f"{state_path(out)} belongs to {state.settings['cases']}: choose another --out")
-                if (state.settings["where"], state.settings["format"]) != (where, file_format):
-                    fail(f"{state_path(out)} belongs to another --map or --format: choose another --out")
+                if (state.settings["fields"], state.settings["format"]) != (fields, file_format):
+                    fail(f"{state_path(out)} belongs to another --fields or --format: choose another --out")
                 typer.echo(f"groundjudge: {state_path(out)} holds this run: continuing it", err=True)
             else:
-                settings = settings_of(wanted, judges, cases, file_format, where)
+                settings = settings_of(wanted, judges, cases, file_format, fields)
                 if Path(out).is_file() and Path(out).stat().st_size and not resume:
                     fail(f"--out {out} already exists: continue it with --resume, or choose another file")
                 with previous_verdicts(out, judges, resume=resume, overwrite=False) as previous:

@@ -14,7 +14,7 @@ from groundjudge.batches.files import request_lines
 from groundjudge.batches.lines import URL
 from groundjudge.cli.inputs import lines_of, prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import JudgeSelection, rubric_options
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     CasesFile,
     EmptyResponseChoice,
@@ -78,7 +78,7 @@ def write(  # noqa: PLR0913  one per option
             options=rubric_options(weighted=weighted, structured=structured, empty_response=empty_response),
         )
         judges = batch_judges(wanted)
-        where = where_of(paths, [rubric for each in judges for rubric in each.rubrics])
+        fields = fields_of(paths, [rubric for each in judges for rubric in each.rubrics])
         results = [("a file of results", path) for path in answered or ()]
         inputs = [("the file of cases", cases), *prompt_files(judge or names()), *results]
         if out != STDIO:
@@ -87,7 +87,7 @@ def write(  # noqa: PLR0913  one per option
         check_folder(out)
         if out != STDIO and Path(out).is_file() and Path(out).stat().st_size and not overwrite:
             fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
-        rows = Rows(cases, frozenset(), file_format, where)
+        rows = Rows(cases, frozenset(), file_format, fields)
         lines = request_lines(judges, rows, answered=lines_of(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)

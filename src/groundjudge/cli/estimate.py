@@ -9,7 +9,7 @@ import typer
 from groundjudge.batches.asking import with_all_votes
 from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.judging import JudgeSelection, judges_of, rubric_options
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     CasesFile,
     FieldPaths,
@@ -73,7 +73,7 @@ def estimate(  # noqa: PLR0913  one per option
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
         rubrics = [rubric for judge in judges for rubric in judge.rubrics]
-        found = estimates_of(judges, read_rows(cases, file_format, where_of(paths, rubrics)))
+        found = estimates_of(judges, read_rows(cases, file_format, fields_of(paths, rubrics)))
     show_estimates(found, prices)
 
 

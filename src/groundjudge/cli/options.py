@@ -41,7 +41,7 @@ FormatChoice: TypeAlias = Annotated[
 FieldPaths: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--map",
+        "--fields",
         metavar="FIELD=PATH",
         help="Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
     ),

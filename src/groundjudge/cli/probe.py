@@ -15,7 +15,7 @@ from groundjudge.case.case import Case
 from groundjudge.cli.estimates import show_estimates
 from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
 from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     MODELS,
     CacheFile,
@@ -129,7 +129,7 @@ def probe(  # noqa: PLR0913  one per option
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         prices = prices_of(price_in, price_out)
         rubric = load_rubric(judge)
-        rows = read_rows(cases, file_format, where_of(paths, [rubric])) if cases else None
+        rows = read_rows(cases, file_format, fields_of(paths, [rubric])) if cases else None
         planned = plan_of(rubric, rows, without or ())
         to_judge = PlannedCases(cases_to_judge(planned.trials))
         if estimate:

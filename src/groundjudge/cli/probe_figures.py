@@ -7,7 +7,8 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from groundjudge.case.case import Case, text_of
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
 from groundjudge.probe.compared import Compared

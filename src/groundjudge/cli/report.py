@@ -16,7 +16,7 @@ from groundjudge.case.case import Case
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.labelled import JudgeFile, in_words_of
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     FieldPaths,
     FormatChoice,
@@ -82,7 +82,7 @@ def report(  # noqa: PLR0913  one per option
         )
         refuse_to_overwrite("--out", str(out), inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", file_format, where_of(paths))
+        rows = partial(read_rows, cases or "", file_format, fields_of(paths))
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:

@@ -11,7 +11,7 @@ import typer
 
 from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
 from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of, rubric_options
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import (
     CacheFile,
     CasesFile,
@@ -132,8 +132,8 @@ def run(  # noqa: PLR0913  one per option
         wanted = JudgeSelection(judge, model, panel, repeats, rule, stop, options)
         judges = judges_of(wanted, partial(cached_model, cache=cache))
         check_paths(cases, out)
-        where = where_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
-        rows = Rows(cases, frozenset(full or ()), file_format, where)
+        fields = fields_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
+        rows = Rows(cases, frozenset(full or ()), file_format, fields)
         with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
             outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, outcome, prices, out)

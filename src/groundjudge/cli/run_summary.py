@@ -80,7 +80,7 @@ def show_absent(console: Console, judges: Sequence[AnyJudge], outcome: Outcome, 
             print_text(
                 console,
                 f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: "
-                f"rename what has another name, or use --map {absent[0]}=PATH",
+                f"rename what has another name, or use --fields {absent[0]}=PATH",
             )
 
 
@@ -94,7 +94,7 @@ def show_reused(console: Console, outcome: Outcome) -> None:
         print_text(
             console,
             f"{previous.n_unused} previous verdicts are on cases that were removed or changed, "
-            "in the file or by --map: they stay in the file and are not counted",
+            "in the file or by --fields: they stay in the file and are not counted",
         )
 
 

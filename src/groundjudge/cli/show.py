@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.mapping import where_of
+from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import FieldPaths, FormatChoice, judge_names
 from groundjudge.cli.screen import fail, printable, report_errors
 from groundjudge.errors import CaseError
@@ -61,10 +61,10 @@ def show(
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
         if cases is None and (file_format or paths):
-            fail("--format and --map need --cases FILE, the file that they are about")
+            fail("--format and --fields need --cases FILE, the file that they are about")
         rubric = load_rubric(name)
-        where = where_of(paths, [rubric])
-        shown = EXAMPLE if cases is None else _case_in(cases, case, read_rows(cases, file_format, where))
+        fields = fields_of(paths, [rubric])
+        shown = EXAMPLE if cases is None else _case_in(cases, case, read_rows(cases, file_format, fields))
         request = rubric.ask(shown)
     for message in request.messages:
         content = message["content"]

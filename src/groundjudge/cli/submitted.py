@@ -46,7 +46,7 @@ class Submitted:
         judges: its judges; panels ask for all votes.
         cases: the file of cases.
         file_format: its format, if it was given.
-        where: fields that stand elsewhere.
+        fields: fields that stand elsewhere.
         providers: the provider of each model, by the model's name.
     """
 
@@ -55,13 +55,13 @@ class Submitted:
     judges: tuple[AnyJudge, ...]
     cases: str
     file_format: FileFormat | None
-    where: Mapping[str, str]
+    fields: Mapping[str, str]
     providers: Mapping[str, Provider]
 
     @property
     def rows(self) -> Rows:
         """The rows of the file of cases."""
-        return Rows(self.cases, frozenset(), self.file_format, self.where)
+        return Rows(self.cases, frozenset(), self.file_format, self.fields)
 
     @property
     def answers(self) -> Answers:
@@ -94,14 +94,14 @@ def settings_of(
     judges: Sequence[AnyJudge],
     cases: str,
     file_format: FileFormat | None,
-    where: Mapping[str, str],
+    fields: Mapping[str, str],
 ) -> dict[str, Any]:
     """What is kept of a run, so that later commands need only the name of its file of verdicts."""
     return {
         "run": uuid4().hex[:16],
         "cases": str(Path(cases).resolve()),
         "format": file_format,
-        "where": dict(where),
+        "fields": dict(fields),
         "wanted": {**asdict(wanted), "judges": [*map(_absolute, wanted.names)]},
         "identities": _identities(judges),
         "endpoints": _endpoints(judges),
@@ -143,8 +143,8 @@ def submitted(state: State, out: str) -> Submitted:
         raise StateError("no_state", message, state.path)
     judges = batch_judges(JudgeSelection(**settings["wanted"]))
     check_same_run(state, judges)
-    cases, file_format, where = settings["cases"], settings["format"], settings["where"]
-    return Submitted(state, out, judges, cases, file_format, where, providers_of(judges))
+    cases, file_format, fields = settings["cases"], settings["format"], settings["fields"]
+    return Submitted(state, out, judges, cases, file_format, fields, providers_of(judges))
 
 
 def check_same_run(state: State, judges: Sequence[AnyJudge]) -> None:

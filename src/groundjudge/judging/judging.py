@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from groundjudge.case.case import Case, well_formed
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.conversation import (
     Around,

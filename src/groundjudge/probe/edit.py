@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from groundjudge.case.case import Case, Message, text_of
+from groundjudge.case.case import Case, Message
+from groundjudge.case.shapes import text_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.numbers import numbers
 from groundjudge.text.words import words

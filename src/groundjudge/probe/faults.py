@@ -11,7 +11,8 @@ from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 
-from groundjudge.case.case import Case, text_of
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import text_of
 from groundjudge.probe import facts, names
 from groundjudge.probe.edit import (
     Edit,

@@ -16,20 +16,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from groundjudge.case.case import (
-    ALIASES,
-    FIELD_NAMED,
-    RESERVED,
-    TOOL_TITLE,
-    Case,
-    Document,
-    Message,
-    is_blank,
-    is_list,
-    is_mapping,
-    text_of,
-    well_formed,
-)
+from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
+from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of, well_formed
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.fences import fenced, neutralised
 from groundjudge.scale import Scale
@@ -88,9 +77,9 @@ class Input(Frozen):
         """What a case has for the input; None if it was not given.
 
         Raises:
-            CaseError: `field_unreadable`: the metadata's value cannot be read as the input's type.
+            CaseError: the value cannot be read, or two keys give different ones.
         """
-        return case.own(self.name, self.type) if self.is_custom else getattr(case, self.field)
+        return case.own(self.name, self.type) if self.is_custom else case.value(self.field)
 
 
 class ExampleReply(Frozen):
@@ -291,7 +280,7 @@ def _is_missing(shown: Input, case: Case) -> bool:
 
 def _state(shown: Input, case: Case) -> str:
     """What is wrong with the value of a missing input."""
-    return "not given" if shown.value(case) is None else "blank"
+    return f"not given{case.hint(shown.field)}" if shown.value(case) is None else "blank"
 
 
 def _places(shown: Input) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groundjudge.case.case import is_mapping
+from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ReplyError
 from groundjudge.replies.folded import fold
 from groundjudge.replies.opening import is_cut_off, opened, unread

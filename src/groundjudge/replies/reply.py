@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import exp
 from typing import Any, NamedTuple, cast
 
-from groundjudge.case.case import is_list, is_mapping, well_formed
+from groundjudge.case.shapes import is_list, is_mapping, well_formed
 from groundjudge.verdict import Usage
 
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from groundjudge import evidence
 from groundjudge.analysis.labels import Labels, labels_for
 from groundjudge.analysis.words import words_of
-from groundjudge.case.case import Case, Document, Message, is_list, well_formed
+from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.shapes import is_list, well_formed
 from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each

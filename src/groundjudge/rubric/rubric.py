@@ -14,7 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack, cast, get_args
 
-from groundjudge.case.case import Case, Document, is_blank
+from groundjudge.case.case import Case, Document
+from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
 from groundjudge.prompt.prompt import Input, Prompt
@@ -271,9 +272,10 @@ class Rubric:
         shown = next((each for each in self.inputs if each.field == "response"), None)
         if shown is None or not shown.required:
             return None
-        if case.response is None:
+        response = shown.value(case)
+        if response is None:
             return "no_response"
-        return "empty_response" if is_blank(case.response) and not shown.may_be_empty else None
+        return "empty_response" if is_blank(response) and not shown.may_be_empty else None
 
     def _worst(self, verdict: Verdict, code: str) -> Verdict:
         worst, names = self.scale.lowest, self.format.part_names
@@ -296,6 +298,8 @@ class Rubric:
         """The warnings that the format alone cannot give."""
         if case and self.format.parts_are_sentences:
             yield from unlisted([part.name for part in reading.parts], case.response_text)
+        if case and not case.is_shown_whole(each.field for each in self.inputs):
+            yield "content_not_shown"
         if reading.level and _names_another(reading.level, label, self.levels):
             yield "band_mismatch"
 
@@ -427,7 +431,8 @@ def _no_response(prompt: Prompt, code: str, case: Case) -> str:
     missing = [each.field for each in prompt.missing(case) if each.field != "response"]
     others = f", and no {' and no '.join(missing)} either" if missing else ""
     return (
-        f"{prompt.name}: {what}{others}. A crashed application must not look like a good one: pass "
+        f"{prompt.name}: {what}{case.hint('response')}{others}. "
+        "A crashed application must not look like a good one: pass "
         'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
         f"The case has: {', '.join(case.given()) or 'nothing'}"
     )

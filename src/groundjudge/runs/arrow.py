@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from groundjudge.case.case import FIELD_NAMED, RESERVED, Case
+from groundjudge.case.case import Case
+from groundjudge.case.fields import FIELD_NAMED, RESERVED
 from groundjudge.errors import CaseError, did_you_mean
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from groundjudge.case.case import FIELD_NAMED
+from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
 from groundjudge.verdict import Verdict

@@ -11,8 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from groundjudge.case.case import ALIASES, RESERVED, Case, Document
-from groundjudge.case.mapped import Where
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.resume import lock
@@ -39,7 +39,7 @@ class Rows:
         path: the file of cases.
         kept_ids: the ids of the rows to keep.
         file_format: the file's format; None: by its suffix.
-        where: fields that stand elsewhere in a row, each with its path.
+        fields: fields that stand elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
@@ -49,14 +49,14 @@ class Rows:
     path: str
     kept_ids: frozenset[str] = frozenset()
     file_format: FileFormat | None = None
-    where: Where = field(default_factory=dict[str, str])
+    fields: FieldPaths = field(default_factory=dict[str, str])
     n_read: int = 0
     n_unreadable: int = 0
     keys: set[str] = field(default_factory=set[str])
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
-        for number, row in enumerate(read_rows(self.path, self.file_format, self.where), 1):
+        for number, row in enumerate(read_rows(self.path, self.file_format, self.fields), 1):
             if isinstance(row, CaseError):
                 self.n_unreadable += 1
             else:

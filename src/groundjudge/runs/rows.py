@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case.case import FIELD_NAMED, is_list
-from groundjudge.case.mapped import Paths, Where, mapped
+from groundjudge.case.fields import FieldPaths, Fields, PathSearch, field_of
+from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
 
@@ -40,7 +40,7 @@ EMPTY_IS_GIVEN = frozenset({"context", "response"})
 
 
 def read_rows(
-    path: str | Path, file_format: FileFormat | None = None, where: Where | None = None
+    path: str | Path, file_format: FileFormat | None = None, fields: FieldPaths | None = None
 ) -> Generator[FileRow, None, None]:
     """Read the rows of a file; "-" is stdin.
 
@@ -61,7 +61,7 @@ def read_rows(
         path: the file.
         file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
             folder is too; anything else, stdin included, is JSON Lines.
-        where: fields that stand elsewhere in a row, each with its dotted path; see `mapped`.
+        fields: fields that stand elsewhere in a row, each with its dotted path; see `Fields.in_row`.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -69,19 +69,17 @@ def read_rows(
     Raises:
         OSError: the file cannot be opened or read.
         CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not. `bad_path`: no row has
-            one of the paths of `where`. That is found out before the first row, or after the last one of a
+            one of the paths of `fields`. That is found out before the first row, or after the last one of a
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    where = where or {}
-    paths = Paths(where, _name(path))
-    if where and is_kept(path):  # a wrong path is reported before anything is judged
-        with closing(_rows(path, file_format, where)) as rows:
-            paths.search(rows)
-    for row in _rows(path, file_format, where):
-        paths.look(row)
-        yield row if isinstance(row, CaseError) else mapped(row, where)
-    paths.check()
+    places = Fields.of(fields or {})
+    search = PathSearch(places, _name(path))
+    if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
+        with closing(_rows(path, file_format, places)) as rows:
+            next((None for _ in search.rows(rows) if not search.missing.paths), None)
+    for row in search.rows(_rows(path, file_format, places)):
+        yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
 
 
 def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int | None:
@@ -113,7 +111,7 @@ def format_of(path: str | Path) -> FileFormat:
     return "parquet" if Path(path).is_dir() else FORMATS.get(Path(path).suffix.casefold(), "jsonl")
 
 
-def _rows(path: str | Path, file_format: FileFormat | None, where: Where) -> Generator[FileRow, None, None]:
+def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> Generator[FileRow, None, None]:
     """The rows as they stand in the file."""
     kind = file_format or format_of(path)
     if kind == "parquet":
@@ -126,7 +124,7 @@ def _rows(path: str | Path, file_format: FileFormat | None, where: Where) -> Gen
             yield from _array_rows(_array(lines, path))
         else:
             with _text_of(lines) as text:
-                yield from _table_rows(text, kind, {column: field for field, column in where.items()})
+                yield from _table_rows(text, kind, {column: field for field, column in fields.paths.items()})
 
 
 def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
@@ -254,7 +252,7 @@ def _records(text: TextIO, delimiters: str) -> Iterator[tuple[int, list[str] | c
 def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:
     """The cells that have a value, each read as its column demands; None for an empty cell of `renamed`."""
     for name, cell in row:
-        field = renamed.get(name) or FIELD_NAMED.get(name, name)
+        field = renamed.get(name) or field_of(name) or name
         if name and (cell.strip() or field in EMPTY_IS_GIVEN):
             yield name, listed(field, cell)
         elif name in renamed:  # the column is there

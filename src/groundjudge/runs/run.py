@@ -24,7 +24,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
-from groundjudge.case.case import Case, well_formed
+from groundjudge.case.case import Case
+from groundjudge.case.fields import id_in
+from groundjudge.case.shapes import well_formed
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.judging import error_verdict
 from groundjudge.judging.panel import AnyJudge
@@ -208,7 +210,7 @@ def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
 
 def id_of(row: Row, number: int) -> str:
     """The row's own id, or "row N" if it has none; `number` is the row's position, from 1."""
-    value = row.id if isinstance(row, Case) else row.get("id") if isinstance(row, Mapping) else None
+    value = row.id if isinstance(row, Case) else id_in(row) if isinstance(row, Mapping) else None
     row_id = "" if value is None else well_formed(str(value))
     return row_id if row_id.strip() else f"row {number}"
 
