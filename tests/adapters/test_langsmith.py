@@ -428,10 +428,10 @@ RUNS: Sequence[tuple[Sequence[Callable[[str], Any]], list[tuple[str, str, str]]]
         [("one", "", "knowledge"), ("two", "", "knowledge"), ("sunny", "Tool Result: weather", "tool")],
     ),
     ([weather, a_text], [("sunny", "Tool Result: weather", "tool"), ("one", "", "knowledge")]),
-    ([readings], [('{"degrees":21,"ort":"Köln"}', "Tool Result: readings", "tool")]),
-    ([reading], [('{"degrees":21,"day":"2025-05-01"}', "Tool Result: reading", "tool")]),
-    ([with_output], [('{"output":21,"unit":"°C"}', "Tool Result: with_output", "tool")]),
-    ([rows], [('[{"n":1}]', "Tool Result: rows", "tool")]),
+    ([readings], [('{"degrees": 21, "ort": "Köln"}', "Tool Result: readings", "tool")]),
+    ([reading], [('{"degrees": 21, "day": "2025-05-01"}', "Tool Result: reading", "tool")]),
+    ([with_output], [('{"output": 21, "unit": "°C"}', "Tool Result: with_output", "tool")]),
+    ([rows], [('[{"n": 1}]', "Tool Result: rows", "tool")]),
     ([silent], []),
     ([shelf], [("about it", "Shelf", "knowledge")]),
     ([clock_by_text], [("noon in it", "Tool Result: clock", "tool")]),
@@ -674,7 +674,7 @@ def test_wrong_path_or_failing_function_is_an_error(run: Any, case: Any, start: 
         ),
         ({"query": ""}, "bad_path: the path '' begins with ''"),
         ({"respones": "outputs.text"}, "unknown_field: unknown field 'respones', did you mean 'response'?"),
-        ({"query": "inputs.q", "zzz": "inputs.z"}, "unknown_field: unknown field 'zzz'; The fields are: que"),
+        ({"query": "inputs.q", "zzz": "inputs.z"}, "unknown_field: unknown field 'zzz'. The fields are: que"),
         ({"topic": "inputs.topic"}, "unknown_field: unknown field 'topic'"),
     ],
 )
@@ -698,7 +698,7 @@ scale: {worst: 1, best: 5}
 def test_fields_aliases_own_inputs_and_all_roots_are_accepted(tmp_path: Path, root: str) -> None:
     path = tmp_path / "on_topic.prompty"
     path.write_text(ON_TOPIC)
-    fields = ("query", "question", "answers", "id", "metadata", "topic", "passage_gt", "conversation")
+    fields = ("query", "answers", "id", "metadata", "topic", "passage_gt", "conversation")
     paths: dict[str, str] = dict.fromkeys(fields, f"{root}.any.thing")
     assert evaluator(path, model="offline", fields=paths).feedback_keys == ["on_topic"]
 

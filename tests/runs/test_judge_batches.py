@@ -214,7 +214,7 @@ def test_row_with_a_value_that_python_cannot_hold_is_an_error_of_its_own() -> No
     ],
 )
 def test_row_that_is_no_case_affects_no_other(change: Mapping[str, Any], code: str) -> None:
-    found = judged(batch_of(ROW), batch_of({**ROW, **change}), batch_of(ROW))
+    found = judged(batch_of(ROW), batch_of({**ROW, "id": "2", **change}), batch_of(ROW))
     assert [row["status"] for row in found] == ["ok", "error", "ok"]
     assert found[1]["reason"].startswith(f"{code}: ")
 

@@ -62,11 +62,11 @@ def test_folder_stands_for_its_files(tmp_path: Path) -> None:
 def test_fields_elsewhere_are_found(tmp_path: Path) -> None:
     row = {"id": "1", "given": {"q": "When?"}, "context": ["At nine."], "response": "At nine."}
     path = write(tmp_path / "cases.parquet", row)
-    (found,) = read_rows(path, where={"query": "given.q"})
+    (found,) = read_rows(path, fields={"query": "given.q"})
     assert not isinstance(found, CaseError)
     assert found["query"] == "When?"
     with pytest.raises(CaseError, match=r"given\.x"):
-        list(read_rows(path, where={"query": "given.x"}))
+        list(read_rows(path, fields={"query": "given.x"}))
 
 
 @pytest.mark.parametrize(

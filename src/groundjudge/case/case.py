@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeAlias
 
 from pydantic import Field, PrivateAttr
@@ -54,8 +55,8 @@ class Case(Frozen):
     id: String | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
-    _faults: dict[str, tuple[str, str, str]] = PrivateAttr(default_factory=dict)
-    """The arguments of a CaseError for each field that could not be read."""
+    _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)
+    """The error of each field that could not be read."""
     _media: frozenset[str] = PrivateAttr(frozenset())
     """The fields with content that cannot be shown as text."""
 
@@ -87,7 +88,7 @@ class Case(Frozen):
         }
         self._read(given)
         for fault in self._faults.values():
-            raise CaseError(*fault)
+            raise fault
 
     @classmethod
     def of(cls, case: Case | Mapping[str, Any]) -> Case:
@@ -124,13 +125,13 @@ class Case(Frozen):
     def _read(self, given: Mapping[str, Any]) -> None:
         """Set the fields; note those that cannot be read, and those with content that is not text."""
         values: dict[str, Any] = {}
-        faults: dict[str, tuple[str, str, str]] = {}
+        faults: dict[str, CaseError] = {}
         given = {name: [*value] if isinstance(value, Iterator) else value for name, value in given.items()}
         for name, value in given.items():
             try:
                 values |= {} if value is None else {name: read(name, value)}
             except CaseError as error:
-                faults[name] = error.args
+                faults[name] = error
         super().__init__(**values)
         self._faults = faults
         self._media = frozenset(name for name, value in given.items() if holds_media(value))
@@ -142,7 +143,7 @@ class Case(Frozen):
             CaseError: the field could not be read, or two keys gave it different values.
         """
         if field in self._faults:
-            raise CaseError(*self._faults[field])
+            raise copy(self._faults[field])  # each judge notes its own verdict on it
         return getattr(self, field)
 
     def given(self) -> tuple[str, ...]:

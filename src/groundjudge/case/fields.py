@@ -156,8 +156,10 @@ class Fields:
             own = own or name
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
-            if roots is not None:
-                _check_root(path, roots)
+            root = str(path).partition(".")[0]
+            if roots is not None and root not in roots:
+                message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
+                raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
             paths[own] = path
         return cls(paths)
 
@@ -182,8 +184,8 @@ class Fields:
             if not self.paths or roots is None:
                 message = f"a case must be a mapping from field names to values, not {shape_of(row)}"
                 raise CaseError("unreadable_row", message)
-            return _found({}, self._values(roots))
-        values = self._values(row if roots is None else roots, dotted=roots is None)
+            return _found((), self._values(roots))
+        values = self._values(row if roots is None else roots)
         if not {"inputs", "outputs"} <= row.keys():
             return _found(row.items(), values)
         rest = {key: row[key] for key in row if key not in SIDES}
@@ -234,25 +236,19 @@ class Fields:
         found = self.in_row(row)
         return {**found.pop("metadata"), **found}
 
-    def missing_in(self, row: Mapping[str, Any]) -> Fields:
-        """Those of the fields whose paths lead nowhere in a row, not even to a null."""
-        paths = {name: path for name, path in self.paths.items() if not _leads(row, path)}
-        return Fields(paths)
-
-    def _values(self, roots: Mapping[str, object], *, dotted: bool = False) -> Found:
-        at = _value_at_dotted if dotted else value_at
-        return {name: at(roots, path) for name, path in self.paths.items()}
+    def _values(self, roots: Mapping[str, object]) -> Found:
+        return {name: value_at(roots, path) for name, path in self.paths.items()}
 
 
 class PathSearch:
     """Looks in the rows of a file for the paths of fields, so that a misspelt path is an error.
 
     Attributes:
-        missing: the fields whose paths no row had so far.
+        missing: the fields whose paths no row had so far, not even with a null.
     """
 
     def __init__(self, fields: Fields, source: str) -> None:
-        self.missing = fields
+        self.missing: FieldPaths = fields.paths
         self._source = source
         self._known: tuple[str, ...] = ()
 
@@ -264,14 +260,15 @@ class PathSearch:
                 nearest path. A file without rows has no wrong path.
         """
         for row in rows:
-            if self.missing.paths and not isinstance(row, CaseError):
+            if self.missing and not isinstance(row, CaseError):
                 self._known = self._known or tuple(islice(_paths_in(row), MAX_SHOWN))
-                self.missing = self.missing.missing_in(row)
+                self.missing = {
+                    name: path for name, path in self.missing.items() if not _values_at(row, path)
+                }
             yield row
-        if self.missing.paths and self._known:
-            name, path = next(iter(self.missing.paths.items()))
+        for name, path in self.missing.items() if self._known else ():
             message = (
-                f"no row of {self._source} has {path}, where fields looks for {name}"
+                f"no row of {self._source} has {path}, where `fields` looks for {name}"
                 f"{did_you_mean(path, self._known) or '.'} The first row has {', '.join(self._known)}"
             )
             raise CaseError("bad_path", message, path)
@@ -355,7 +352,7 @@ def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
         elif found.get(field) is None:
             if value is not None or field == "response":
                 found[field], keys[field] = value, key
-        elif value is not None and field in ALIASES:
+        elif value is not None and field in ALIASES and not isinstance(found[field], CaseError):
             found[field] = _agreed(field, (keys[field], found[field]), (key, value))
     case_id = found.pop("case_id", None)
     return {"id": case_id, **found, "metadata": metadata}
@@ -414,7 +411,7 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
     if "response" in found:
         answers = [index for index in answers if said[index].content == found["response"]]
     end = answers[-1] if answers else None
-    results = [item for item, each in zip(items[:end], said, strict=False) if each.role == "tool"]
+    results = _tool_results(items[:end])
     is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
     return {
         "query": _plain(items[asked], said[asked]) if asked >= 0 else None,
@@ -422,6 +419,13 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
         "context": results if results or is_whole else None,
         "conversation": items[:end],
     }
+
+
+def _tool_results(items: Sequence[object]) -> list[Any]:
+    said = _readable("conversation", items)
+    said = () if isinstance(said, CaseError) else said
+    pairs = zip(items, said, strict=False)
+    return [item if holds_media(item) else each for item, each in pairs if each.role == "tool"]
 
 
 def _plain(item: object, message: Message) -> object:
@@ -448,7 +452,7 @@ def _exchange(
         answered["messages"] = [*messages_in(before), *messages_in(after)]
     elif after is None and before is not None:
         asked.setdefault("conversation" if "query" in asked else "query", before)
-        tools = [item for item in messages_in(before) if role_of(item) == "tool"]
+        tools = _tool_results(messages_in(before))
         asked |= {"context": tools} if tools and "context" not in asked else {}
     documents = None
     if retrieved and "context" not in answered:
@@ -501,67 +505,43 @@ def _by_field(value: object) -> object:
 # --- paths ------------------------------------------------------------------------------------------------
 
 
-def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
-    """What a dotted path leads to, by keys, attributes and the numbers of items; None if it leads nowhere.
-
-    Args:
-        roots: what a path can begin with, by name.
-        path: the names, with dots between them.
-
-    Raises:
-        CaseError: `bad_path`, when the path begins with none of the roots.
-    """
-    _check_root(path, roots)
-    root, *names = path.split(".")
-    return _inside(roots[root], names)
-
-
-def _check_root(path: str, roots: Collection[str]) -> None:
-    root = str(path).partition(".")[0]
-    if root not in roots:
-        message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
-        raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
+class Nothing:
+    """What a path leads to that leads nowhere, not even to a null."""
 
 
 def _inside(value: Any, names: Sequence[str]) -> Any:  # noqa: ANN401
     """What keys, attributes and the numbers of items lead to."""
     for name in names:
         if hasattr(value, "get"):
-            value = value.get(name)
+            value = value[name] if is_mapping(value) and name in value else value.get(name, Nothing)
+        elif is_list(value):
+            value = value[int(name)] if name.isdigit() and int(name) < len(value) else Nothing
         elif isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
-            return None
-        elif name.isdigit():
-            value = dict(enumerate(value or ())).get(int(name))
+            return Nothing
         else:
-            value = None if is_list(value) else getattr(value, name, None)
+            value = getattr(value, name, Nothing)
     return value
 
 
-def _splits(row: Mapping[str, Any], path: str) -> Iterator[tuple[Any, list[str]]]:
-    """The ways to read a path: the value of each key that it begins with, and the rest of the path."""
+def _values_at(roots: Mapping[str, object], path: str) -> list[Any]:
+    """What a path leads to, in every way that it can be read: a key can contain dots."""
     names = path.split(".")
-    for count in range(1, len(names) + 1):
-        key = ".".join(names[:count])
-        if key in row:
-            yield row[key], names[count:]
+    starts = ((".".join(names[:count]), names[count:]) for count in range(1, len(names) + 1))
+    found = (_inside(roots[key], rest) for key, rest in starts if key in roots)
+    return [value for value in found if value is not Nothing]
 
 
-def _value_at_dotted(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  whatever the row holds
-    """What a path leads to in a row whose keys may contain dots; None if it leads nowhere."""
-    values = [value for held, names in _splits(row, path) if (value := _inside(held, names)) is not None]
+def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
+    """What a dotted path leads to, by keys, attributes and the numbers of items; None if it leads nowhere.
+
+    Raises:
+        CaseError: `bad_path`: the path can be read in two ways that lead to different values.
+    """
+    values = [value for value in _values_at(roots, path) if value is not None]
     if any(value != values[0] for value in values):
         message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
         raise CaseError("bad_path", message, path)
     return values[0] if values else None
-
-
-def _leads(row: Mapping[str, Any], path: str) -> bool:
-    """Whether a path leads somewhere in a row, be it to a null."""
-    for held, names in _splits(row, path):
-        parent = _inside(held, names[:-1])
-        if not names or _inside(held, names) is not None or (is_mapping(parent) and names[-1] in parent):
-            return True
-    return False
 
 
 def _paths_in(value: object, prefix: str = "") -> Iterator[str]:

@@ -81,14 +81,18 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
         return False
 
 
-def as_json(value: object, default: Callable[[Any], Any] = str) -> str:
-    """The value as JSON; what JSON cannot hold becomes a string, or what `default` makes of it."""
-    return well_formed(json.dumps(value, ensure_ascii=False, default=default))
+def as_json(value: object) -> str:
+    """The value as JSON: a pydantic model as a mapping, whatever else JSON cannot hold as a string."""
+    return well_formed(json.dumps(value, ensure_ascii=False, default=_as_mapping))
 
 
-def as_data(value: object, default: Callable[[Any], Any] = str) -> Any:  # noqa: ANN401  whatever JSON can hold
+def _as_mapping(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
+    return dict(value) if isinstance(value, BaseModel) else str(value)
+
+
+def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that a case can be written, read again and compared."""
-    return None if value is None else json.loads(as_json(value, default), parse_constant=str)
+    return None if value is None else json.loads(as_json(value), parse_constant=str)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
@@ -242,12 +246,7 @@ def _block_text(block: object) -> str:
         return text
     if CALL_BLOCK.fullmatch(kind) or REASONING_BLOCK.fullmatch(kind):
         return ""
-    return f"[{kind}]" if MEDIA_BLOCK.fullmatch(kind) else as_json(block, _as_mapping)
-
-
-def _as_mapping(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
-    """A model's fields, so that JSON keeps their shape; anything else as a string."""
-    return dict(value) if isinstance(value, BaseModel) else str(value)
+    return f"[{kind}]" if MEDIA_BLOCK.fullmatch(kind) else as_json(block)
 
 
 def holds_media(value: object) -> bool:
@@ -343,18 +342,21 @@ def _message(field: str, item: object) -> Message:
 
 def _calls(get: Callable[[str], Any]) -> list[Any]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
-    more, blocks = get("additional_kwargs") or {}, get("content")
-    places = (
-        get("tool_calls"),
-        get("invalid_tool_calls"),
-        [get("function_call")],
-        [block for block in blocks if CALL_BLOCK.fullmatch(_kind(block))] if is_list(blocks) else (),
-        more.get("tool_calls"),
-        [more.get("function_call")],
-    )
+    more: Mapping[str, Any] = get("additional_kwargs") or {}
+    blocks = get("content")
+    in_content = [each for each in blocks if CALL_BLOCK.fullmatch(_kind(each))] if is_list(blocks) else []
+    listed: list[Any] = [
+        *(get("tool_calls") or ()),
+        *(get("invalid_tool_calls") or ()),
+        *(more.get("tool_calls") or ()),
+        *in_content,
+        get("function_call"),
+        more.get("function_call"),
+    ]
     calls: dict[Any, Any] = {}
-    for number, call in enumerate(call for place in places for call in place or () if call is not None):
-        calls.setdefault(_getter(call)("id") or number, call)
+    for number, call in enumerate(listed):
+        if call is not None:
+            calls.setdefault(_getter(call)("id") or number, call)
     return [*calls.values()]
 
 
@@ -400,8 +402,8 @@ def _is_tool_result(item: object) -> bool:
     kind, title = get("kind"), get("title")
     if kind is not None:
         return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
-    by_title = isinstance(item, Mapping) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or role_of(item) == "tool"
+    by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
+    return by_title or "tool" in {get("role"), get("tool_call_id") and role_of(item)}
 
 
 def _whole(item: object) -> str | None:
@@ -459,7 +461,7 @@ def _answers(field: str, value: object) -> tuple[str, ...]:
 
 def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
     if is_mapping(value):
-        return as_data(value, _as_mapping)
+        return as_data(value)
     message = f"{field} must be a mapping, not {shape_of(value)}"
     raise CaseError("field_unreadable", message, field)
 

@@ -10,6 +10,7 @@ const FIGURES = [
   ["recall", "Recall"], ["f1", "F1"], ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["spearman", "Spearman"],
 ];
 const WARNINGS = {
+  content_not_shown: "The judge saw only the name of an image, a sound or a file.",
   evidence_not_found: "A quote was not found in the context.",
   evidence_altered: "A quote differs from the context in its numbers or negations.",
   evidence_unchecked: "Quotes were not checked: the case was not available, or they are too many.",

@@ -73,11 +73,11 @@ def read_rows(
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    places = Fields.of(fields or {})
+    places = Fields.of(fields or {}, None)
     search = PathSearch(places, _name(path))
     if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
         with closing(_rows(path, file_format, places)) as rows:
-            next((None for _ in search.rows(rows) if not search.missing.paths), None)
+            next((None for _ in search.rows(rows) if not search.missing), None)
     for row in search.rows(_rows(path, file_format, places)):
         yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
 

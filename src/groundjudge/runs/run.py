@@ -128,7 +128,8 @@ def arun(
 
     Raises:
         ValueError: there is no judge, two have one name, or a number is out of its range.
-        TypeError: `judges` contains a name, `cases` is a single case or a string, or an option is unknown.
+        TypeError: `judges` contains a name, `cases` is a single case, a string or a data frame, or an option
+            is unknown.
         ModelError: no further row can be judged: `auth`, `quota`, `not_found` (with the endpoint's
             message), `no_endpoint`, `connection` when an endpoint has never answered and the connection
             failed for every row in flight, or `budget` when max_calls or max_tokens is used up. It is raised
@@ -158,6 +159,9 @@ def _numbered(
     check_options(options, RunOptions)
     concurrency, deadline = options.get("concurrency", 16), options.get("deadline")
     listed = checked(judges, concurrency)
+    if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
+        message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
+        raise TypeError(message)
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
@@ -259,22 +263,34 @@ async def _jobs(
     judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
 ) -> AsyncGenerator[tuple[int, Job], None]:
     """The jobs, each with the position of its row, from 1."""
-    number = 0
+    number, ids = 0, dict[int, int]()
     if isinstance(rows, AsyncIterable):
         async for row in rows:
             number += 1
-            for job in jobs_of(row, number, judges, previous):
+            for job in jobs_of(row, number, judges, previous, ids):
                 yield number, job
     else:
         for number, row in enumerate(rows, 1):
-            for job in jobs_of(row, number, judges, previous):
+            for job in jobs_of(row, number, judges, previous, ids):
                 yield number, job
 
 
 def jobs_of(
-    row: Row, number: int, judges: Sequence[J], previous: Callable[[J, Case], Verdict | None] | None = None
+    row: Row,
+    number: int,
+    judges: Sequence[J],
+    previous: Callable[[J, Case], Verdict | None] | None = None,
+    ids: dict[int, int] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
-    """The jobs of a row; `number` is its position, from 1. An error in the row becomes a verdict."""
+    """The jobs of a row. An error in the row becomes a verdict.
+
+    Args:
+        row: the row.
+        number: its position, from 1.
+        judges: the judges.
+        previous: looks up the verdict of a previous run.
+        ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
+    """
     if not isinstance(row, Case | Mapping):
         return [_failed("", _unreadable(row), id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
@@ -285,11 +301,30 @@ def jobs_of(
             applying = [judge for judge in judges if judge.name in named]
             misnamed = [_failed(name, error, case_id) for name, error in _misnamed(named, judges)]
         case = case_of(row, number)
+        if ids is not None and applying:
+            _check_id(case, number, applying, ids)
         known = [previous(judge, case) if previous else None for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
         return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
     jobs = (verdict or (judge, case) for judge, verdict in zip(applying, known, strict=True))
     return [*jobs, *misnamed]
+
+
+def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids: dict[int, int]) -> None:
+    """Refuse an id that another row for the same judges has: their verdicts could not be told apart.
+
+    Only hashes are kept, so that memory hardly grows. Equal rows are one case, whatever their metadata.
+
+    Raises:
+        CaseError: `duplicate_id`.
+    """
+    if case.id == f"row {number}":
+        return
+    names = tuple(judge.name for judge in judges)
+    content = hash(repr([(name, value) for name, value in case if name != "metadata"]))
+    if ids.setdefault(hash((case.id, names)), content) != content:
+        message = f"an earlier row with other contents has the id {case.id!r} too: give each case its own id"
+        raise CaseError("duplicate_id", message, "id")
 
 
 def _unreadable(row: object) -> CaseError:

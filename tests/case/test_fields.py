@@ -1,0 +1,894 @@
+"""Where fields are found: names, exchanges, states of agents, paths, rows of files and traced runs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
+from langchain_core.load import dumpd
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from pydantic import BaseModel
+
+from groundjudge.case.case import Case, Document, Message
+from groundjudge.case.fields import (
+    ALIASES,
+    FIELD_NAMED,
+    FieldPaths,
+    Fields,
+    PathSearch,
+    retrieved_documents,
+    tool_documents,
+)
+from groundjudge.errors import CaseError
+from groundjudge.runs.rows import read_rows
+
+# --- names ------------------------------------------------------------------------------------
+
+SPECIFIED = {
+    "query": "question input user_input customerQuery",
+    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
+    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
+    "retrievedDocuments source premise",
+    "reference": "ground_truth expected_output expected reference_answer passage_gt",
+    "conversation": "history messages turns",
+    "profile": "",
+    "agent_name": "",
+    "answers": "real_answers",
+}
+NAMES = [(field, name) for field, others in SPECIFIED.items() for name in (field, *others.split())]
+
+
+@pytest.mark.parametrize(("field", "name"), NAMES)
+def test_every_name_of_a_field_is_read(field: str, name: str) -> None:
+    assert Case.from_mapping({name: "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "key", ["Question", "RESPONSE", "Retrieved_Contexts", "customerquery", "retrieveddocuments"]
+)
+def test_names_are_compared_without_case(key: str) -> None:
+    assert Case.from_mapping({key: "x"}).given() == (
+        FIELD_NAMED[{"customerquery": "query", "retrieveddocuments": "context"}.get(key, key.lower())],
+    )
+
+
+def test_fields_have_no_other_names() -> None:
+    assert dict(FIELD_NAMED) == {name: field for field, name in NAMES}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "a", "question": "b"},
+        {"answer": "a", "output": "b", "response": "a"},
+        {"context": "a", "documents": ["a", "b"]},
+        {"source_documents": ["a"], "docs": ["b"]},
+        {"result": "a", "generation": "b"},
+        {"answer": "a", "result": "b"},
+        {"answers": ["a"], "real_answers": ["b"]},
+        {"history": [("user", "a")], "turns": [("assistant", "a")]},
+        {"query": "a", "input": [{"role": "user", "content": "a"}]},
+    ],
+)
+def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, Any]) -> None:
+    error = error_of(row)
+    first, second, *_ = row
+    assert (error.code, error.subject) == ("alias_conflict", FIELD_NAMED[first])
+    assert repr(first) in error.message
+    assert repr(second) in error.message
+
+
+@pytest.mark.parametrize(
+    ("row", "same"),
+    [
+        ({"query": "a", "question": "a"}, {"query": "a"}),
+        ({"query": "a", "question": ""}, {"query": "a"}),
+        ({"query": " ", "question": "a"}, {"query": "a"}),
+        ({"query": None, "question": "a"}, {"query": "a"}),
+        ({"query": "a", "question": None}, {"query": "a"}),
+        ({"context": "a", "documents": [{"text": "a"}]}, {"context": "a"}),
+        ({"context": [], "documents": ["a"]}, {"context": "a"}),
+        ({"context": "a", "source": ""}, {"context": "a"}),
+        ({"turns": OPENAI, "history": LANGCHAIN}, {"conversation": CHAT}),
+        ({"query": "a", "question": float("nan")}, {"query": "a"}),
+    ],
+)
+def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: dict[str, Any]) -> None:
+    assert Case.from_mapping(row) == Case.from_mapping(same)
+
+
+def test_other_keys_go_to_metadata() -> None:
+    row = {
+        "query": "q",
+        "label": 1,
+        "split": "dev",
+        "metadata": {"label": 0, "by": "me", "id": "inner"},
+        "id": "7",
+    }
+    case = Case.from_mapping(row)
+    assert dict(case.metadata) == {"label": 1, "split": "dev", "by": "me", "id": "inner"}
+    assert case.id == "7"
+    assert dict(Case.from_mapping({"metadata": "text"}).metadata) == {"metadata": "text"}
+
+
+def test_metadata_is_kept_as_json_data() -> None:
+    held = {"tuple": (1, 2), "nan": [float("nan")], "type": int, "surrogate": "\ud83d", 5: {"six": None}}
+    assert dict(Case.from_mapping(held).metadata) == {  # type: ignore[arg-type]
+        "tuple": [1, 2],
+        "nan": ["NaN"],
+        "type": "<class 'int'>",
+        "surrogate": "�",
+        "5": {"six": None},
+    }
+    with pytest.raises(CaseError, match="metadata must be a mapping"):
+        Case(metadata=[1])  # type: ignore[arg-type]
+
+
+class NAType:
+    """Like pandas' NA: a comparison with it has no truth value."""
+
+    def __ne__(self, _: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        message = "boolean value of NA is ambiguous"
+        raise TypeError(message)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class NaTType:
+    """Like pandas' NaT: it differs from itself."""
+
+    def __ne__(self, _: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+NAT = NaTType()
+
+
+@pytest.mark.parametrize("field", [*ALIASES, "id"])
+@pytest.mark.parametrize("value", [None, float("nan"), NAT, NAType()], ids=["None", "NaN", "NaT", "NA"])
+def test_null_and_what_tables_hold_for_it_mean_not_given(field: str, value: Any) -> None:
+    assert Case.from_mapping({field: value}) == Case()
+    assert Case.from_mapping({"topic": value}).given() == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "kept"),
+    [
+        ({"case_id": 7}, "7"),
+        ({"ID": "a"}, "a"),
+        ({"case_id": "a", "id": "b"}, "b"),
+        ({"id": None, "case_id": "a"}, "a"),
+    ],
+)
+def test_id_has_two_names(row: dict[str, Any], kept: str) -> None:
+    assert Case.from_mapping(row).id == kept
+
+
+UNUSED = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
+
+
+def test_field_that_no_judge_uses_is_no_error() -> None:
+    case = Case.from_mapping({**UNUSED, "response": "r", "id": 1})
+    assert (case.response, case.id) == ("r", "1")
+    assert case.given() == ("query", "response", "context", "answers")
+    for field, code in (
+        ("context", "alias_conflict"),
+        ("query", "alias_conflict"),
+        ("answers", "field_unreadable"),
+    ):
+        for _ in range(2):
+            with pytest.raises(CaseError, match=code):
+                case.value(field)
+
+
+def test_empty_values_are_given() -> None:
+    case = Case.from_mapping({"context": [], "response": "", "answers": []})
+    assert case.given() == ("response", "context", "answers")
+    assert (case.context, case.response, case.answers) == ((), "", ())
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "hint"),
+    [
+        ({"query": "q", "anser": "r"}, "response", "'anser'"),
+        ({"Contxt": []}, "context", "'Contxt'"),
+        ({"inputs": "q", "outputs": {"respones": "r"}}, "response", "'respones'"),
+        ({"query": "q", "label": 1}, "response", ""),
+    ],
+)
+def test_key_that_is_nearly_a_name_is_told(row: dict[str, Any], field: str, hint: str) -> None:
+    said = Case.from_mapping(row).hint(field)
+    assert (hint in said, bool(said)) == (True, bool(hint))
+
+
+@pytest.mark.parametrize("row", [5, "text", None, ["a"], [{"query": "q"}], True])
+def test_row_that_is_not_a_mapping_is_an_error(row: Any) -> None:
+    assert error_of(row).code == "unreadable_row"
+
+
+# --- inputs and outputs -----------------------------------------------------------------------
+
+ASKED = [("user", "q")]
+ANSWERED = [("user", "q"), ("assistant", "first"), ("tool", "t"), ("assistant", "r")]
+THREAD: dict[str, Any] = {"context": [{"content": "t", "kind": "tool"}], "conversation": ANSWERED[:3]}
+
+
+@dataclass
+class Asked:
+    question: str
+    contexts: list[str]
+
+
+class Answered(BaseModel):
+    answer: str
+    cost: int
+    documents: list[str] | None = None
+
+
+EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
+    "texts": ("q", "r", "g", {"reference": "g"}),
+    "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
+    "other names": ({"input": "q"}, {"output": "r"}, {}, {}),
+    "messages as inputs": ({"messages": ASKED}, "r", None, {"query": ASKED}),
+    "messages as outputs": ("q", {"messages": ANSWERED}, None, THREAD),
+    "messages under a name of the response": ("q", {"output": ANSWERED}, None, THREAD),
+    "messages as reference": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
+    "lists of messages as sides": (
+        ASKED,
+        ANSWERED,
+        ANSWERED,
+        {**THREAD, "reference": "r"},
+    ),
+    "single messages as sides": (
+        {"role": "user", "content": "q"},
+        AIMessage("r"),
+        dumpd(AIMessage("g")),
+        {"reference": "g", "context": [], "conversation": ASKED},
+    ),
+    "messages without an answer": (
+        "q",
+        {"messages": [*ANSWERED, ("user", "x")]},
+        None,
+        {"response": None, "context": THREAD["context"], "conversation": [*ANSWERED, ("user", "x")]},
+    ),
+    "no messages": ("q", {"messages": []}, None, {"response": None, "conversation": []}),
+    "messages that go on": (
+        {"messages": ANSWERED[:2] + ASKED},
+        {"messages": [("tool", "t"), ("assistant", "r")]},
+        None,
+        {**THREAD, "conversation": [*ANSWERED[:2], *ASKED, ("tool", "t")]},
+    ),
+    "earlier tool results": (
+        {"messages": ANSWERED + ASKED},
+        {"answer": "r"},
+        None,
+        {"query": ANSWERED + ASKED, "context": THREAD["context"]},
+    ),
+    "a text under messages": ("q", {"messages": "r"}, None, {}),
+    "null in the outputs": (
+        {"messages": ANSWERED},
+        {"messages": ANSWERED, "answer": None},
+        None,
+        {"response": None, "context": THREAD["context"], "conversation": ANSWERED},
+    ),
+    "null in the inputs": ({"query": "q", "answer": None}, {"messages": ANSWERED}, None, THREAD),
+    "NaN for the outputs": ("q", float("nan"), float("nan"), {"response": None}),
+    "an empty text": ("q", "", None, {"response": ""}),
+    "no output": ("q", None, None, {"response": None}),
+    "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
+    "a reference called output": ("q", "r", {"output": "g"}, {"reference": "g"}),
+    "context in the reference": (
+        "q",
+        "r",
+        {"ground_truth": "g", "context": "c"},
+        {"reference": "g", "context": "c"},
+    ),
+    "context on all sides": (
+        {"question": "q", "context": "old"},
+        {"answer": "r", "documents": ["c"]},
+        {"context": "older"},
+        {"context": "c"},
+    ),
+    "empty context in the outputs": (
+        {"question": "q", "context": "old"},
+        {"answer": "r", "documents": []},
+        None,
+        {"context": []},
+    ),
+    "messages beside a question": (
+        {"question": "q", "messages": ANSWERED},
+        "r",
+        None,
+        {"conversation": ANSWERED, "context": THREAD["context"]},
+    ),
+    "messages beside an answer": ("q", {"answer": "r", "messages": ANSWERED}, None, THREAD),
+    "further keys": (
+        {"question": "q", "top_k": 3},
+        {"answer": "r", "cost": 1},
+        {"note": "n"},
+        {"metadata": {"top_k": 3, "cost": 1, "note": "n"}},
+    ),
+    "a dataclass and a pydantic model": (
+        Asked("q", ["c"]),
+        Answered(answer="r", cost=1),
+        None,
+        {
+            "context": ["c"],
+            "metadata": {"cost": 1},
+        },
+    ),
+    "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
+    "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
+    "a role without content": (
+        {"role": "engineer", "question": "q"},
+        "r",
+        None,
+        {"metadata": {"role": "engineer"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "reference", "fields"), EXCHANGES.values(), ids=EXCHANGES)
+def test_inputs_outputs_and_reference_are_read(
+    inputs: Any, outputs: Any, reference: Any, fields: dict[str, Any]
+) -> None:
+    case = Case.from_exchange(inputs, outputs, reference)
+    expected: dict[str, Any] = {"query": "q", "response": "r", **fields}
+    assert case == Case(**expected)
+    row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
+    assert Case.from_mapping(row) == case
+
+
+def test_exchange_takes_further_fields() -> None:
+    row = {
+        "inputs": "q",
+        "outputs": "r",
+        "contexts": ["c"],
+        "id": 5,
+        "cls": "a",
+        "self": "b",
+        "metadata": {"x": 1},
+    }
+    metadata = {"cls": "a", "self": "b", "x": 1}
+    expected = Case(query="q", response="r", context="c", id="5", metadata=metadata)
+    assert Case.from_mapping(row) == expected
+    assert Case.from_exchange("q", "r", contexts=["c"], id=5).context == expected.context
+
+
+def test_exchange_with_conflicting_names_is_an_error() -> None:
+    assert error_of({"inputs": {"question": "a", "query": "b"}, "outputs": "r"}).code == "alias_conflict"
+    assert error_of({"inputs": "a", "outputs": "r", "question": "b"}).code == "alias_conflict"
+
+
+def test_inputs_without_outputs_go_to_metadata() -> None:
+    assert Case.from_mapping({"inputs": {"question": "q"}}).given() == ("inputs",)
+
+
+# --- states of agents -------------------------------------------------------------------------
+
+SYSTEM, USER = ("system", "Be kind."), ("user", "When does it open?")
+CALLS = AIMessage("", tool_calls=[{"name": "get_hours", "args": {}, "id": "1"}])
+CALLS_AND_SAYS = AIMessage("I will look.", tool_calls=[{"name": "get_hours", "args": {}, "id": "1"}])
+RESULT = ToolMessage("Open at 9.", name="get_hours", tool_call_id="1")
+ANSWER = AIMessage("At 9.")
+RESULT_READ = Document(content="Open at 9.", title="get_hours", kind="tool")
+WHEN = {"query": "When does it open?"}
+OLDER = [("user", "Hi."), ("assistant", "Hello.")]
+
+STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "an exchange": (
+        {"messages": [USER, ANSWER]},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]},
+    ),
+    "OpenAI's messages": (
+        {"messages": OPENAI},
+        {
+            "query": "Where is it?",
+            "response": "In Köln.",
+            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
+            "conversation": CHAT[:4],
+        },
+    ),
+    "LangChain's messages": (
+        {"messages": LANGCHAIN},
+        {
+            "query": "Where is it?",
+            "response": "In Köln.",
+            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
+            "conversation": CHAT[:4],
+        },
+    ),
+    "a tool": (
+        {"messages": [USER, CALLS, RESULT, ANSWER]},
+        {**WHEN, "response": "At 9.", "context": RESULT_READ, "conversation": [USER, CALLS, RESULT]},
+    ),
+    "two tools": (
+        {"messages": [USER, CALLS, RESULT, ("tool", "Closed on Sundays."), ANSWER]},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": [RESULT_READ, {"content": "Closed on Sundays.", "kind": "tool"}],
+            "conversation": [USER, CALLS, RESULT, ("tool", "Closed on Sundays.")],
+        },
+    ),
+    "an earlier exchange with a tool": (
+        {"messages": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER, ANSWER]},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": [{"content": "old", "kind": "tool"}],
+            "conversation": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER],
+        },
+    ),
+    "no answer to the last question": (
+        {"messages": [*OLDER, USER]},
+        {**WHEN, "conversation": [*OLDER, USER]},
+    ),
+    "a tool call without an answer": (
+        {"messages": [*OLDER, USER, CALLS, RESULT]},
+        {**WHEN, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
+    ),
+    "a text beside a tool call is no answer": (
+        {"messages": [USER, CALLS_AND_SAYS]},
+        {**WHEN, "conversation": [USER, CALLS_AND_SAYS]},
+    ),
+    "the last of two answers": (
+        {"messages": [USER, ("assistant", "Moment."), ANSWER]},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER, ("assistant", "Moment.")]},
+    ),
+    "a blank last answer": (
+        {"messages": [USER, ANSWER, AIMessage("")]},
+        {**WHEN, "response": "", "context": [], "conversation": [USER, ANSWER]},
+    ),
+    "content blocks": (
+        {
+            "messages": [
+                HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
+                AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
+            ]
+        },
+        {
+            "query": "When does\nit open?",
+            "response": "At 9.",
+            "context": [],
+            "conversation": [("user", "When does\nit open?")],
+        },
+    ),
+    "system messages": (
+        {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [SYSTEM, USER, SYSTEM]},
+    ),
+    "only a system message": ({"messages": [SYSTEM]}, {"conversation": [SYSTEM]}),
+    "only an answer": ({"messages": [ANSWER]}, {"response": "At 9.", "conversation": []}),
+    "a single message": ({"messages": HumanMessage(USER[1])}, {**WHEN, "conversation": [USER]}),
+    "no messages": ({"messages": []}, {"conversation": []}),
+    "null": ({"messages": None, "question": "q"}, {"query": "q"}),
+    "a text": ({"messages": "q", "answer": "r"}, {"conversation": "q", "response": "r"}),
+    "a context beside it": (
+        {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
+        {**WHEN, "response": "At 9.", "context": "c", "conversation": [USER, CALLS, RESULT]},
+    ),
+    "an empty context beside it": (
+        {"messages": [USER, RESULT, ANSWER], "context": []},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER, RESULT]},
+    ),
+    "a query beside it": (
+        {"messages": [USER, ANSWER], "question": "q"},
+        {"query": "q", "response": "At 9.", "context": [], "conversation": [USER]},
+    ),
+    "a response beside it": (
+        {"messages": [*OLDER, USER], "answer": "r"},
+        {**WHEN, "response": "r", "conversation": [*OLDER, USER]},
+    ),
+    "the conversation before another response": (
+        {"messages": OLDER, "query": "q", "answer": "r"},
+        {"query": "q", "response": "r", "conversation": OLDER},
+    ),
+    "a blank response beside it": (
+        {"messages": [USER, ANSWER], "answer": ""},
+        {**WHEN, "response": "", "conversation": [USER, ANSWER]},
+    ),
+    "a conversation beside it": (
+        {"messages": [USER, ANSWER], "history": OLDER},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": OLDER},
+    ),
+    "further keys": (
+        {"messages": [USER, ANSWER], "id": 7, "steps": 2, "reference": "g"},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": [],
+            "conversation": [USER],
+            "id": "7",
+            "metadata": {"steps": 2},
+            "reference": "g",
+        },
+    ),
+    "an answer that is among the messages": (
+        {"messages": [USER, RESULT, ANSWER], "answer": "At 9."},
+        {**WHEN, "response": "At 9.", "context": RESULT_READ, "conversation": [USER, RESULT]},
+    ),
+    "an answer without a value": (
+        {"messages": [USER, ANSWER], "answer": None},
+        {**WHEN, "conversation": [USER, ANSWER]},
+    ),
+    "a tool result after the answer": (
+        {"messages": [USER, ANSWER, CALLS, RESULT]},
+        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]},
+    ),
+    "a misspelt context": (
+        {"messages": [USER, ANSWER], "contxt": ["c"]},
+        {**WHEN, "response": "At 9.", "conversation": [USER], "metadata": {"contxt": ["c"]}},
+    ),
+    "Anthropic's tool results": (
+        {
+            "messages": [
+                USER,
+                {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
+                ANSWER,
+            ]
+        },
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": {"content": "Open at 9.", "kind": "tool"},
+            "conversation": [
+                USER,
+                {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
+                ("tool", "Open at 9."),
+            ],
+        },
+    ),
+    "no messages at all": ({"question": "q", "generation": "r"}, {"query": "q", "response": "r"}),
+}
+
+
+@pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
+def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
+    assert Case.from_mapping(state) == Case(**fields)
+
+
+STATE: dict[str, Any] = {
+    "messages": [USER, RESULT, ANSWER],
+    "docs": ["a"],
+    "context": "b",
+    "final": {"text": "At ten."},
+    "agent": {"messages": [*OLDER]},
+    "topic": "hours",
+}
+MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    "a field": (
+        {"response": "input.final.text", "context": "input.docs"},
+        {**WHEN, "response": "At ten.", "context": "a", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "an alias": (
+        {"generation": "input.final.text", "source_documents": "input.context"},
+        {**WHEN, "response": "At ten.", "context": "b", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "a path that leads nowhere": (
+        {"response": "input.finale.text", "context": "input.context"},
+        {**WHEN, "context": "b", "conversation": [USER, RESULT, ANSWER]},
+    ),
+    "messages": (
+        {"messages": "input.agent.messages", "context": "input.docs"},
+        {"query": "Hi.", "response": "Hello.", "context": "a", "conversation": OLDER[:1]},
+    ),
+    "the conversation": (
+        {"conversation": "input.agent.messages", "context": "input.docs"},
+        {**WHEN, "response": "At 9.", "context": "a", "conversation": OLDER},
+    ),
+    "id and metadata": (
+        {"id": "input.topic", "metadata": "input.final", "context": "input.docs"},
+        {
+            **WHEN,
+            "response": "At 9.",
+            "context": "a",
+            "conversation": [USER, RESULT],
+            "id": "hours",
+            "metadata": {"text": "At ten."},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("paths", "fields"), MAPPED.values(), ids=MAPPED)
+def test_paths_into_a_state_come_before_usual_names_and_messages(
+    paths: dict[str, str], fields: dict[str, Any]
+) -> None:
+    case = Case.of(Fields.of(paths).in_row(STATE, {"input": STATE}))
+    rest = {key: STATE[key] for key in ("final", "agent", "topic")}
+    expected = Case(**fields)
+    metadata = {**Case(metadata=rest).metadata, **expected.metadata}
+    assert case == expected.model_copy(update={"metadata": metadata})
+
+
+def test_state_that_is_an_object_is_read_by_paths() -> None:
+    state = Snippet("c", {"q": "When?"})
+    fields = Fields.of({"query": "input.metadata.q", "context": "input.page_content"})
+    assert Case.of(fields.in_row(state, {"input": state})) == Case(query="When?", context="c")
+    with pytest.raises(CaseError, match="unreadable_row"):
+        Fields().in_row(state)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ({"qeury": "input.q"}, "unknown_field", "unknown field 'qeury', did you mean 'query'? The"),
+        ({"zzz": "input.q"}, "unknown_field", "unknown field 'zzz'. The fields are: query, response"),
+        ({"query": "input.q", "question": "input.p"}, "alias_conflict", "query is already read from input.q"),
+        ({"query": "inputs.q"}, "bad_path", "begins with 'inputs', which is none of input, did you mean"),
+        ({"query": "q"}, "bad_path", "the path 'q' begins with 'q', which is none of input"),
+        ({"query": ["input", "q"]}, "bad_path", "none of input"),
+        ({"query": ""}, "bad_path", "none of input"),
+    ],
+)
+def test_path_that_no_row_can_make_right_is_refused(given: Any, code: str, message: str) -> None:
+    with pytest.raises(CaseError) as raised:
+        Fields.of(given, ["topic"], ["input"])
+    assert raised.value.code == code
+    assert message in raised.value.message
+
+
+@pytest.mark.parametrize("given", ["input.q", 5, ["query"]])
+def test_neither_mapping_nor_function_is_refused(given: Any) -> None:
+    with pytest.raises(TypeError, match="fields must be a mapping of field to dotted path, or a function"):
+        Fields.of(given)
+
+
+def test_input_of_a_prompts_own_is_a_field() -> None:
+    row = {"about": {"topic": "dogs"}, "question": "q"}
+    fields = Fields.of({"topic": "input.about.topic"}, ["topic"], ["input"])
+    assert fields.in_row(row, {"input": row})["metadata"]["topic"] == "dogs"
+    assert Fields.of({"topic": "about"}, None).paths == {"topic": "about"}
+
+
+# --- rows of files ------------------------------------------------------------
+
+NESTED = {"inputs": {"q": "When?"}, "outputs": {"choices": [{"text": "At nine."}]}, "docs": ["d"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "paths", "case"),
+    [
+        pytest.param({"q": "When?"}, {"query": "q"}, Case(query="When?"), id="a key"),
+        pytest.param(
+            NESTED,
+            {"query": "inputs.q", "response": "outputs.choices.0.text", "context": "docs"},
+            Case(query="When?", response="At nine.", context="d"),
+            id="nested objects and an index",
+        ),
+        pytest.param({"a.b": "When?"}, {"query": "a.b"}, Case(query="When?"), id="a dot in a key"),
+        pytest.param(
+            {"a.b": {"c": "When?"}}, {"query": "a.b.c"}, Case(query="When?"), id="a dot in a key, nested"
+        ),
+        pytest.param(
+            {"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, Case(query="When?"), id="only one way leads"
+        ),
+        pytest.param(
+            {"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, Case(query="When?"), id="both ways agree"
+        ),
+        pytest.param(
+            {"query": "usual", "question": "other", "q": "When?"},
+            {"query": "q"},
+            Case(query="When?"),
+            id="comes before the usual names, which may disagree",
+        ),
+        pytest.param(
+            {"inputs": {"question": "usual", "q": "When?"}, "outputs": "r"},
+            {"query": "inputs.q"},
+            Case(query="When?", response="r"),
+            id="comes before what an exchange holds",
+        ),
+        pytest.param(
+            {"question": "When?", "x": "r"},
+            {"response": "x"},
+            Case(query="When?", response="r"),
+            id="one of two",
+        ),
+        pytest.param({"question": "When?"}, {"response": "x"}, Case(query="When?"), id="leads nowhere"),
+        pytest.param({"q": "text"}, {"query": "q.upper"}, Case(), id="a method is no part of a text"),
+        pytest.param({"q": [1, 2]}, {"query": "q.count"}, Case(), id="a method is no part of a list"),
+        pytest.param({"q": "text"}, {"query": "q.0"}, Case(), id="a letter is no item"),
+        pytest.param({"meta": {"key": 7}}, {"id": "meta.key"}, Case(id=7), id="the id"),
+    ],
+)
+def test_fields_are_found_by_paths(row: dict[str, Any], paths: FieldPaths, case: Case) -> None:
+    found = Case.from_mapping(Fields.of(paths).in_row(row))
+    assert found.model_copy(update={"metadata": case.metadata}) == case
+
+
+def test_other_keys_of_the_row_stay() -> None:
+    row = {"q": "When?", "topic": "ferries", "judges": ["groundedness"], "metadata": {"label": 1}}
+    found = Fields({"query": "q"}).in_flat_row(row)
+    assert (found["topic"], found["judges"], found["label"]) == ("ferries", ["groundedness"], 1)
+
+
+def test_a_field_that_cannot_be_read_is_kept_for_the_error_of_the_judges() -> None:
+    row = Fields({"query": "q"}).in_flat_row({"q": "When?", "context": {"n": 1}})
+    assert error_of(row).code == "context_unreadable"
+
+
+def test_a_path_with_two_meanings_is_refused() -> None:
+    with pytest.raises(CaseError, match=r"bad_path: the path 'a\.b' leads to two different values"):
+        Fields({"query": "a.b"}).in_row({"a.b": "one", "a": {"b": "other"}})
+
+
+def rows_of(path: Path, content: str, paths: FieldPaths) -> list[Any]:
+    path.write_text(content)
+    return list(read_rows(path, fields=paths))
+
+
+@pytest.mark.parametrize(
+    ("content", "paths", "fields"),
+    [
+        ("inputs.q,answer\nWhen?,r\n", {"query": "inputs.q"}, Case(query="When?", response="r")),
+        (
+            'q,ctx\nWhen?,"[""a"", ""b""]"\n',
+            {"query": "q", "context": "ctx"},
+            Case(query="When?", context=["a", "b"]),
+        ),
+        ("q,ctx\nWhen?,\n", {"query": "q", "context": "ctx"}, Case(query="When?", context=[])),
+        ("q,real\nWhen?,\n", {"query": "q", "answers": "real"}, Case(query="When?")),
+    ],
+    ids=["a dot in a column", "a list in a cell", "an empty cell of the context", "a column without a value"],
+)
+def test_columns_are_mapped_with_the_rules_of_their_field(
+    tmp_path: Path, content: str, paths: FieldPaths, fields: Case
+) -> None:
+    (row,) = rows_of(tmp_path / "rows.csv", content, paths)
+    assert Case.from_mapping(row).model_copy(update={"metadata": {}}) == fields
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (
+            {"query": "inputs.qq"},
+            "has inputs.qq, where `fields` looks for query, did you mean 'inputs.q'? The first row has",
+        ),
+        (
+            {"query": "nothing"},
+            "has nothing, where `fields` looks for query. The first row has inputs.q, outputs.choices.0.text",
+        ),
+        (
+            {"query": "inputs.q", "response": "outputs.choices.1.text"},
+            "did you mean 'outputs.choices.0.text'?",
+        ),
+    ],
+)
+def test_a_path_that_no_row_has_is_refused_before_the_first_row(
+    tmp_path: Path, paths: FieldPaths, message: str
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(f"{json.dumps(NESTED)}\nbroken\n")
+    with pytest.raises(CaseError) as raised:
+        next(read_rows(path, fields=paths))
+    assert (raised.value.code, message in raised.value.message) == ("bad_path", True)
+
+
+def test_on_stdin_it_is_refused_after_the_last_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\n{"b": 2}\n')))
+    rows = read_rows("-", fields={"query": "c"})
+    assert [next(rows)["query"], next(rows)["query"]] == [None, None]  # type: ignore[index]
+    with pytest.raises(CaseError, match="bad_path: no row of stdin has c, where `fields` looks for query"):
+        next(rows)
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}\n{"q": null}\n', "", "broken\n"])
+def test_a_path_that_some_row_has_or_that_no_row_could_have_is_accepted(tmp_path: Path, content: str) -> None:
+    assert len(rows_of(tmp_path / "rows.jsonl", content, {"query": "q"})) == content.count("\n")
+
+
+def test_rows_are_searched_only_until_all_paths_are_found() -> None:
+    rows: Iterator[dict[str, Any]] = iter([{"a": 1}, {"b": {"c": 2}}, {"d": 3}])
+    search = PathSearch(Fields({"query": "a", "response": "b.c"}), "rows")
+    next(None for _ in search.rows(rows) if not search.missing)
+    assert next(rows) == {"d": 3}
+
+
+# --- traced runs --------------------------------------------------------------
+
+FOUND = (Document(content="found"),)
+
+
+def sides(
+    inputs: Mapping[str, Any], outputs: object, reference: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    return {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
+
+
+@pytest.mark.parametrize(
+    ("given", "paths", "context"),
+    [
+        (sides({"query": "q", "context": "given"}, {"answer": "r", "context": "returned"}), None, "returned"),
+        (sides({"query": "q", "context": "given"}, {"answer": "r", "context": []}), None, None),
+        (sides({"query": "q", "context": "given"}, "r", {"context": "gold"}), None, "found"),
+        (sides({"query": "q", "docs": "a", "d": "mapped"}, "r"), {"context": "inputs.d"}, "mapped"),
+        (sides({"query": "q"}, "r"), {"context": "inputs.d"}, "found"),
+    ],
+    ids=["outputs", "empty in outputs", "retrieved before inputs", "path", "path that leads nowhere"],
+)
+def test_context_is_that_of_the_outputs_else_what_was_retrieved(
+    given: dict[str, Any], paths: Mapping[str, str] | None, context: str | None
+) -> None:
+    case = Case.of(Fields.of(paths).in_exchange(**given, retrieved=lambda: FOUND))
+    assert [each.content for each in case.context or ()] == ([context] if context else [])
+
+
+def test_context_of_the_inputs_counts_without_retriever_or_tool() -> None:
+    given = sides({"query": "q", "context": "given"}, "r")
+    case = Case.of(Fields().in_exchange(**given, retrieved=lambda: None))
+    assert case.context == (Document(content="given"),)
+
+
+def test_what_cannot_be_read_is_an_error_only_for_judges_of_a_context() -> None:
+    def retrieved() -> tuple[Document, ...]:
+        raise CaseError("context_unreadable", "no text", "context")
+
+    case = Case.of(Fields().in_exchange(**sides({"query": "q"}, "r"), retrieved=retrieved))
+    assert case.value("response") == "r"
+    with pytest.raises(CaseError, match="no text"):
+        case.value("context")
+
+
+MORE = Document(content="more")
+
+
+def test_tool_results_of_a_thread_and_what_was_retrieved_are_the_context() -> None:
+    thread = {"messages": [USER, ("tool", "old"), ("assistant", "Hi."), USER, ("tool", "found"), ANSWER]}
+    for outputs, texts in (
+        (thread, ["old", "found", "more"]),
+        ({"messages": [USER, ANSWER]}, ["found", "more"]),
+    ):
+        case = Case.of(
+            Fields().in_exchange({"query": "q", "docs": "d"}, outputs, retrieved=lambda: (*FOUND, MORE))
+        )
+        assert [each.content for each in case.context or ()] == texts
+
+
+@pytest.mark.parametrize(
+    ("outputs", "texts"),
+    [
+        (["a", {"page_content": "b"}], ["a", "b"]),
+        ({"documents": [{"content": "a"}]}, ["a"]),
+        ({"content": "a"}, ["a"]),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_retriever_returned_documents(outputs: object, texts: list[str]) -> None:
+    assert [each.content for each in retrieved_documents(outputs)] == texts
+
+
+@pytest.mark.parametrize(
+    ("outputs", "text"),
+    [
+        ("sunny", "sunny"),
+        ({"output": "sunny"}, "sunny"),
+        ({"output": Message(role="tool", content="sunny")}, "sunny"),
+        ({"output": {"tool_call_id": "1", "content": "sunny"}}, "sunny"),
+        ({"tool_call_id": "1", "content": "sunny", "name": "weather"}, "sunny"),
+        ({"output": 1, "more": 2}, '{"output": 1, "more": 2}'),
+        (0, "0"),
+        ([1, "a"], '[1, "a"]'),
+        ({}, None),
+        (None, None),
+        ({"output": None}, None),
+    ],
+)
+def test_tool_returned_one_document_or_none(outputs: object, text: str | None) -> None:
+    tool = Document(content=text or "", title="Tool Result: weather", kind="tool")
+    assert tool_documents("weather", outputs) == (() if text is None else (tool,))

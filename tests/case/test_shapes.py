@@ -1,0 +1,524 @@
+"""Every usual shape of texts, messages, documents, tool calls and tool results is read alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.load import dumpd
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    ChatMessage,
+    HumanMessage,
+    ToolMessage,
+    messages_to_dict,
+)
+
+from groundjudge.case.case import Case, Document, Message, ToolCall
+from groundjudge.prompt.prompt import Prompt
+
+CONTEXT_PROMPT = Prompt.parse(
+    "---\ninputs: [{name: context, type: documents, may_be_empty: true}]\n---\n{{context}}"
+)
+
+
+@dataclass
+class RetrievedContextData:
+    """The class of DeepEval."""
+
+    context: str
+    source: str
+
+
+def shown(context: Any) -> str:
+    return CONTEXT_PROMPT.render(Case(context=context))[0]["content"]
+
+
+# --- context ----------------------------------------------------------------------------------
+
+TEXT = 'Returns: 30 days {"a": 1} — größer.'
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        pytest.param(TEXT, id="text"),
+        pytest.param([TEXT], id="list of a text"),
+        pytest.param((TEXT,), id="tuple of a text"),
+        pytest.param({"content": TEXT}, id="mapping"),
+        *(
+            pytest.param([{name: TEXT}], id=f"list of a mapping with {name}")
+            for name in ("content", "page_content", "text", "snippet", "context")
+        ),
+        pytest.param([{"content": "", "text": TEXT}], id="the first content that is not blank"),
+        pytest.param([{"content": [{"type": "text", "text": TEXT}]}], id="content parts"),
+        pytest.param([{"content": TEXT, "title": None, "metadata": None, "score": 0.3}], id="further keys"),
+        pytest.param(Document(content=TEXT), id="Document"),
+        pytest.param([Document(content=TEXT)], id="list of a Document"),
+        pytest.param(Snippet(TEXT), id="object with page_content"),
+        pytest.param([Snippet(TEXT, {"source": "a.pdf"})], id="list of an object with page_content"),
+        pytest.param(LangChainDocument(TEXT), id="LangChain Document"),
+        pytest.param([LangChainDocument(TEXT, metadata={"source": "a"})], id="list of a LangChain Document"),
+        pytest.param([dumpd(LangChainDocument(TEXT))], id="LangChain Document dumped"),
+        pytest.param([LangChainDocument(TEXT).model_dump()], id="LangChain Document as a mapping"),
+        pytest.param(RetrievedContextData(TEXT, "a.pdf"), id="DeepEval"),
+        pytest.param([RetrievedContextData(TEXT, "a.pdf")], id="list of DeepEval"),
+        pytest.param(["", {"text": " \n"}, Document(content=""), TEXT, ""], id="blank documents around it"),
+        pytest.param(f"\n {TEXT} \n", id="white space around it"),
+    ],
+)
+def test_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
+    assert (
+        shown(context)
+        == f'<data-context>\n<data-document number="1">\n{TEXT}\n</data-document>\n</data-context>'
+    )
+
+
+@pytest.mark.parametrize(
+    "context", ["", "  \n", [], (), [""], ["", " "], [{"text": ""}], Document(content="")]
+)
+def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> None:
+    assert shown(context) == "<data-context>\n</data-context>"
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [{"title": "A", "content": "one"}, "two"],
+        [Document(content="one", title="A"), Document(content="two")],
+        [{"page_content": "one", "metadata": {"title": "A"}}, {"page_content": "two"}],
+        [LangChainDocument("one", metadata={"title": "A"}), LangChainDocument("two")],
+        [{"text": "one", "title": "A"}, {"snippet": "two", "title": ""}],
+        ({"context": text, "title": title} for text, title in (("one", "A"), ("two", None))),
+    ],
+)
+def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -> None:
+    assert shown(documents) == (
+        '<data-context>\n<data-document number="1" title="A">\none\n</data-document>\n'
+        '<data-document number="2">\ntwo\n</data-document>\n</data-context>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("context", "named"),
+    [
+        pytest.param([{"body": "x", "score": 1}], "body, score", id="other keys"),
+        pytest.param({"body": "x"}, "body", id="a mapping alone"),
+        pytest.param(["fine", {"contents": "x"}], "contents", id="a misspelt key"),
+        pytest.param([dict[str, str]()], "(none)", id="no keys"),
+        pytest.param([{"content": None, "title": "t"}], "content, title", id="null"),
+        pytest.param([{"content": ()}], "content", id="no parts"),
+        pytest.param([{"content": "", "title": "t"}], "content, title", id="a title alone"),
+        pytest.param(
+            [LangChainDocument("", metadata={"title": "t"})], "Document", id="a title of LangChain's"
+        ),
+        pytest.param([["a", "b"]], "list", id="a list in a list"),
+        pytest.param([("tool", "a")], "tuple", id="a message as a pair"),
+        pytest.param([None], "NoneType", id="null in a list"),
+        pytest.param(5, "int", id="a number"),
+        pytest.param([True], "bool", id="a bool"),
+        pytest.param(b"bytes", "int", id="bytes"),
+        pytest.param([object()], "object", id="any object"),
+    ],
+)
+def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
+    error = error_of({"contexts": context})
+    assert (error.code, error.subject) == ("context_unreadable", "context")
+    assert named in error.message
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [([{"id": 1}], '[{"id": 1}]'), ({"total": "9 €"}, '{"total": "9 €"}'), (5, "5"), ([1, 2], "[1, 2]")],
+)
+def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> None:
+    assert Case(context=[{"content": content}]).context == (Document(content=text),)
+
+
+# --- kinds ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ({"content": "x", "kind": "tool"}, "tool"),
+        ({"content": "x", "kind": "tool_result"}, "tool"),
+        ({"content": "x", "kind": "Tool Result"}, "tool"),
+        ({"content": "x", "kind": "tool-result"}, "tool"),
+        ({"content": "x", "title": "Tool Result: get_order"}, "tool"),
+        ({"content": "x", "role": "tool", "name": "get_order"}, "tool"),
+        (Document(content="x", kind="tool"), "tool"),
+        ({"content": "x"}, "knowledge"),
+        ({"content": "x", "kind": "policy"}, "knowledge"),
+        ({"content": "x", "title": "Tool Result: get_order", "kind": "knowledge"}, "knowledge"),
+        ({"content": "x", "title": "On Tool Result: a guide"}, "knowledge"),
+        ({"content": "Tool Result: get_order\nx"}, "knowledge"),
+        ({"content": '{"kind": "tool", "title": "Tool Result: x"}'}, "knowledge"),
+        ({"content": {"kind": "tool", "title": "Tool Result: x"}}, "knowledge"),
+        ({"content": "x", "data": {"kind": "tool"}}, "knowledge"),
+        ({"content": "x", "metadata": {"title": "Tool Result: x", "kind": "tool"}}, "knowledge"),
+        ({"content": "x", "type": "function"}, "knowledge"),
+        ("Tool Result: get_order", "knowledge"),
+        (Document(content="x", title="Tool Result: x"), "knowledge"),
+        (LangChainDocument("x", metadata={"title": "Tool Result: x"}), "knowledge"),
+    ],
+)
+def test_only_kind_role_or_a_plain_mappings_title_make_a_tool_result(document: Any, kind: str) -> None:
+    assert [read.kind for read in Case(context=[document]).context or ()] == [kind]
+    assert ('kind="tool result"' in shown([document])) == (kind == "tool")
+
+
+# --- messages ---------------------------------------------------------------------------------
+
+
+def without_type(dumped: dict[str, Any]) -> dict[str, Any]:
+    """A message as LangChain.js dumps it: only the class name gives its role."""
+    return {**dumped, "kwargs": {key: dumped["kwargs"][key] for key in dumped["kwargs"] if key != "type"}}
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param(CHAT, id="Message"),
+        pytest.param([message.model_dump() for message in CHAT], id="Message dumped"),
+        pytest.param(OPENAI, id="OpenAI"),
+        pytest.param(LANGCHAIN, id="LangChain"),
+        pytest.param([dumpd(message) for message in LANGCHAIN], id="LangChain dumpd"),
+        pytest.param([without_type(dumpd(message)) for message in LANGCHAIN], id="LangChain.js"),
+        pytest.param(messages_to_dict(LANGCHAIN), id="LangChain messages_to_dict"),
+        pytest.param([message.model_dump() for message in LANGCHAIN], id="LangChain model_dump"),
+        pytest.param([("system", "Be kind."), ["human", "Where is it?"], *CHAT[2:]], id="pairs"),
+        pytest.param([*OPENAI[:2], *LANGCHAIN[2:]], id="mixed"),
+    ],
+)
+@pytest.mark.parametrize("field", ["query", "response", "conversation"])
+def test_messages_of_every_shape_are_read_alike(field: str, messages: Any) -> None:
+    assert Case.from_mapping({field: messages}) == Case.from_mapping({field: CHAT})
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        ({"role": "human", "content": "x"}, "user"),
+        ({"role": "ai", "content": "x"}, "assistant"),
+        ({"role": "function", "name": "f", "content": "x"}, "tool"),
+        ({"role": "developer", "content": "x"}, "developer"),
+        ({"role": "narrator", "content": "x"}, "narrator"),
+        (ChatMessage(content="x", role="user"), "user"),
+        (AIMessageChunk(content="x"), "assistant"),
+        (Message(role="ai", content="x"), "assistant"),
+    ],
+)
+def test_names_of_roles_are_translated(message: Any, role: str) -> None:
+    assert [tuple(read)[:2] for read in Case(query=[message]).query or ()] == [
+        (("role", role), ("content", "x"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "message", [OPENAI[1], HumanMessage("Where is it?"), Message(role="user", content="Where is it?")]
+)
+def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
+    assert Case(query=message).query == (Message(role="user", content="Where is it?"),)
+
+
+def test_refusal_is_the_content_of_a_message() -> None:
+    refusal = {"role": "assistant", "content": None, "refusal": "I cannot."}
+    assert Case(response=[refusal]).response_text == "I cannot."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        ('{"a": [1, "ü"]}', {"a": [1, "ü"]}),
+        ({"a": [1, "ü"]}, {"a": [1, "ü"]}),
+        ("not json", "not json"),
+        ('"5"', '"5"'),
+        ("[" * 100_000, "[" * 100_000),
+        ({"when": object}, {"when": "<class 'object'>"}),
+        ('{"a": "\\ud83d"}', {"a": "�"}),
+        ({"nan": float("nan")}, {"nan": "NaN"}),
+        (None, None),
+    ],
+)
+def test_arguments_of_a_tool_call_are_kept_as_json_data(arguments: Any, kept: Any) -> None:
+    assert ToolCall(name="f", arguments=arguments).arguments == kept
+
+
+@pytest.mark.parametrize("field", ["query", "response", "conversation"])
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        (5, "int"),
+        (True, "bool"),
+        (1.5, "float"),
+        ({"content": "no role"}, "content"),
+        ({"role": "user"}, "role"),
+        ({"role": "user", "text": "x"}, "role, text"),
+        ([{"role": "user", "content": None}], "role, content"),
+        ({"role": 5, "content": "x"}, "role"),
+        ({"type": "text", "content": "x"}, "type"),
+        (["a", "b"], "str"),
+        ([["a text", "another text"]], "list"),
+        ([[["user", "x"]]], "list"),
+        ([None], "NoneType"),
+        ([{"role": "assistant", "content": "x", "tool_calls": 5}], "TypeError"),
+        ({"messages": [{"role": "user", "content": "x"}]}, "messages"),
+    ],
+)
+def test_neither_string_nor_messages_is_an_error_that_names_keys_or_type(
+    field: str, value: Any, named: str
+) -> None:
+    error = error_of({field: value})
+    assert (error.code, error.subject) == ("field_unreadable", field)
+    assert named in error.message
+
+
+def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
+    case = Case(query=[*CHAT, ("user", "And now?"), ("assistant", "Still.")], response=CHAT)
+    assert (case.query_text, case.response_text) == ("And now?", "In Köln.")
+    assert Case(query="q", response="r").query_text == "q"
+    assert Case().response_text == ""
+    assert Case(response=[("tool", "a"), ("tool", "b")]).response_text == "a\n\nb"
+
+
+# --- other fields -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
+@pytest.mark.parametrize("value", [5, True, 0.5, [5], [None], [["x"]], object(), {1, 2}])
+def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
+    error = error_of({field: value})
+    assert (error.code, error.subject) == ("field_unreadable", field)
+    assert error.message.startswith(field)
+
+
+class Ambiguous:
+    """Like an array: it has no truth value."""
+
+    content = "x"
+    role = "user"
+
+    def __bool__(self) -> bool:
+        message = "the truth value is ambiguous"
+        raise ValueError(message)
+
+    @property
+    def tool_calls(self) -> Ambiguous:
+        return self
+
+    title = kind = tool_calls
+
+
+@pytest.mark.parametrize("field", ["query", "response", "context", "conversation", "answers", "profile"])
+def test_exception_from_a_value_is_an_unreadable_field(field: str) -> None:
+    circle: dict[str, Any] = {"role": "user", "content": "x"}
+    circle["content"] = circle
+    for value in (
+        Ambiguous(),
+        [Ambiguous()],
+        [circle],
+        {"content": circle, "role": "user"},
+        {(): 1, "content": {(): 1}},
+    ):
+        assert error_of({field: value}).code in {"field_unreadable", "context_unreadable"}
+
+
+def test_reference_may_be_documents_or_messages() -> None:
+    assert Case(reference=["one", {"text": "two"}]).reference == "one\n\ntwo"
+    assert Case(reference=(text for text in ("one", "two"))).reference == "one\n\ntwo"  # type: ignore[arg-type]
+    assert Case(reference=[LangChainDocument("one")]).reference == "one"
+    assert Case(reference=CHAT).reference == "In Köln."
+    assert Case.from_mapping({"expected": AIMessage("one")}).reference == "one"
+
+
+def test_answers_are_strings_and_blank_ones_are_dropped() -> None:
+    assert Case(answers=["a", "", " ", "b"]).answers == ("a", "b")
+    assert Case(answers="a").answers == ("a",)
+    assert Case(answers=[]).answers == ()
+    assert error_of({"answers": {"first": "a"}}).code == "field_unreadable"
+
+
+def test_profile_mapping_is_kept_as_json() -> None:
+    assert Case(profile={"name": "Ilse", "job": "Wärterin"}).profile == '{"name": "Ilse", "job": "Wärterin"}'
+
+
+@pytest.mark.parametrize(("given_id", "kept"), [("a", "a"), (7, "7"), (None, None), ("\ud83d", "�")])
+def test_id_is_kept_as_a_string(given_id: Any, kept: str | None) -> None:
+    assert Case.from_mapping({"id": given_id}).id == kept
+
+
+# --- nothing is dropped silently --------------------------------------------------------------
+
+F = ToolCall(name="f", arguments={"a": 1})
+BROKEN = ToolCall(name="f", arguments='{"a": ')
+USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
+AS_OPENAI = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+SAID: dict[str, tuple[Any, tuple[Message, ...]]] = {
+    # the message: what is kept of it
+    "text blocks": (
+        {
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}],
+        },
+        (Message(role="assistant", content="a\nb"),),
+    ),
+    "a text block of OpenAI's assistants": (
+        {"role": "user", "content": [{"type": "text", "text": {"value": "a", "annotations": []}}]},
+        (Message(role="user", content="a"),),
+    ),
+    "data among text": (
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b", "price": 9}]},
+        (Message(role="user", content='a\n{"text": "b", "price": 9}'),),
+    ),
+    "reasoning is not what the model said": (
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "a"}],
+        },
+        (Message(role="assistant", content="a"),),
+    ),
+    "a refusal beside a text": (
+        {"role": "assistant", "content": "a", "refusal": "no"},
+        (Message(role="assistant", content="a\nno"),),
+    ),
+    "a refusal as a block": (
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
+        (Message(role="assistant", content="no"),),
+    ),
+    "LangChain's refusal": (
+        AIMessage("", additional_kwargs={"refusal": "no"}),
+        (Message(role="assistant", content="no"),),
+    ),
+    "function_call": (
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}},
+        (Message(role="assistant", tool_calls=(F,)),),
+    ),
+    "Anthropic's tool_use": (
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, USE]},
+        (Message(role="assistant", content="I look.", tool_calls=(F,)),),
+    ),
+    "LangChain's tool call in two places": (
+        AIMessage([USE], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "1"}]),
+        (Message(role="assistant", tool_calls=(F,)),),
+    ),
+    "additional_kwargs": (
+        {
+            "type": "ai",
+            "content": "",
+            "additional_kwargs": {"tool_calls": [AS_OPENAI], "function_call": None},
+        },
+        (Message(role="assistant", tool_calls=(F,)),),
+    ),
+    "an invalid call": (
+        AIMessage("", invalid_tool_calls=[{"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}]),
+        (Message(role="assistant", tool_calls=(BROKEN,)),),
+    ),
+    "two equal calls": (
+        {"role": "assistant", "tool_calls": [{"name": "f", "args": {"a": 1}}] * 2},
+        (Message(role="assistant", tool_calls=(F, F)),),
+    ),
+    "Anthropic's tool_result": (
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "9"}]},
+                {"type": "text", "text": "And?"},
+            ],
+        },
+        (Message(role="tool", content="9"), Message(role="user", content="And?")),
+    ),
+    "a tool of the server's": (
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "server_tool_use", "id": "1", "name": "f", "input": {"a": 1}},
+                {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
+                {"type": "text", "text": "a"},
+            ],
+        },
+        (
+            Message(role="assistant", tool_calls=(F,)),
+            Message(role="tool", content='{"type": "web_search_result", "url": "u"}'),
+            Message(role="assistant", content="a"),
+        ),
+    ),
+    "a result with two keys": (
+        {"role": "tool", "name": "f", "content": "ok", "total": 9},
+        (Message(role="tool", name="f", content='{"content": "ok", "total": 9}'),),
+    ),
+    "a result that is a mapping": (
+        {"role": "tool", "tool_call_id": "1", "content": {"text": "ok", "total": 9}},
+        (Message(role="tool", content='{"text": "ok", "total": 9}'),),
+    ),
+    "the other keys of LangChain's message": (
+        ToolMessage("ok", name="f", tool_call_id="1", artifact=[1]).model_dump(),
+        (Message(role="tool", name="f", content="ok"),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("message", "kept"), SAID.values(), ids=SAID)
+def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: tuple[Message, ...]) -> None:
+    assert Case(conversation=[message]).conversation == kept
+
+
+@pytest.mark.parametrize(
+    ("document", "content"),
+    [
+        ({"kind": "tool", "content": "ok", "total": 9}, '{"content": "ok", "total": 9}'),
+        ({"title": "Tool Result: f", "content": "ok", "total": 9}, '{"content": "ok", "total": 9}'),
+        ({"title": "Tool Result: f", "total": 9, "unit": "€"}, '{"total": 9, "unit": "€"}'),
+        ({"kind": "tool", "content": "ok", "total": None}, "ok"),
+        ({"role": "tool", "content": ""}, ""),
+        ({"content": "a", "text": "b"}, "a\n\nb"),
+        ({"content": "a", "text": "a"}, "a"),
+        ({"content": "a", "score": 1}, "a"),
+    ],
+)
+def test_document_keeps_all_that_it_says(document: dict[str, Any], content: str) -> None:
+    assert [each.content for each in Case(context=[document]).context or ()] == [content]
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("query", [{"role": "user", "content": [{"type": "text", "text": "a"}, IMAGE]}], "a\n[image_url]"),
+        ("response", [AIMessage([{"type": "input_audio", "data": "A"}])], "[input_audio]"),
+        ("response", [{"role": "assistant", "content": [{"image": {"bytes": "A"}}]}], "[image]"),
+        ("context", [{"content": [IMAGE]}], "[image_url]"),
+        (
+            "context",
+            [{"role": "user", "content": [{"type": "tool_result", "content": [IMAGE]}]}],
+            "[image_url]",
+        ),
+        ("reference", [{"content": [{"type": "text", "text": "a"}, IMAGE]}], "a\n[image_url]"),
+    ],
+)
+def test_what_is_not_text_leaves_its_name(field: str, value: Any, text: str) -> None:
+    case = Case.from_mapping({field: value})
+    kept = case.value(field)
+    assert (kept if isinstance(kept, str) else kept[0].content) == text
+    assert not case.is_shown_whole([field])
+    assert case.is_shown_whole({"query", "response", "context", "reference"} - {field})
+
+
+@pytest.mark.parametrize("text", ["['a', 'b']", "[\"it's\", 'b']", " ['a\\'b'] ", "['a'\n 'b']", "['a',]"])
+def test_list_that_pandas_wrote_is_refused_with_the_remedy(text: str) -> None:
+    error = error_of({"context": text})
+    assert (error.code, "ast.literal_eval" in error.message) == ("context_unreadable", True)
+    assert Case(context=[text]).context == (Document(content=text),)
+
+
+@pytest.mark.parametrize(
+    "text", ["[1]", "[]", "['a', 1]", "['a'] and ['b']", "[['a']]", "['a", '[{"a": "b"}]', "['" * 40_000]
+)
+def test_other_text_in_brackets_is_a_context(text: str) -> None:
+    assert Case(context=text).context == (Document(content=text),)
