@@ -143,7 +143,7 @@ class Seen:
 
 
 PORTS = set[int]()
-"""The ports of all stand-ins of this process: what the library has learnt about one must not hold for another."""
+"""The ports of all stand-ins of this process: what was learnt about one must not hold for another."""
 
 
 def new_port() -> int:

@@ -69,19 +69,6 @@ SCORES = {
 }
 
 
-class AsyncOnly:
-    """A model that answers like `ScriptedModel`, but only in `acomplete`, after yielding to the loop."""
-
-    name = "scripted"
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self.model = model
-
-    async def acomplete(self, request: Any) -> Reply:
-        await asyncio.sleep(0)
-        return await self.model.acomplete(request)
-
-
 def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
     """The verdict by `judge` or `ajudge`, or the verdict of the error."""
     try:
@@ -105,7 +92,7 @@ def both_ways(
     models = ScriptedModel(*replies), ScriptedModel(*replies)
     sync, async_ = (
         verdict_by(load(name, model=model), case or CASES[name], by=by)
-        for model, by in ((models[0], "judge"), (AsyncOnly(models[1]), "ajudge"))
+        for model, by in ((models[0], "judge"), (models[1], "ajudge"))
     )
     assert sync.model_copy(update={"latency_s": 0.0}) == async_.model_copy(update={"latency_s": 0.0})
     assert [request.messages for request in models[0].asked] == [

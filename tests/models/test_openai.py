@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import openai
 import pytest
@@ -24,9 +24,6 @@ from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.verdict import Usage
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 PARAMETERS = {"temperature": 0, "top_p": 1, "max_tokens": 100}
 SOON = 0.01
 QUOTA = Status(429, "You exceeded your current quota", "insufficient_quota", retry_after=SOON)
@@ -38,18 +35,14 @@ def request(text: str = "x", **parameters: Any) -> Request:
     return Request(messages=messages, parameters=parameters or PARAMETERS, rubric=unused, case=unused)
 
 
-def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
-    return shared_loop().run(model.acomplete, asked or request())
-
-
-def ask_async(model: OpenAIModel, asked: Request | None = None) -> Reply:
+def ask(model: OpenAIModel, asked: Request | None = None) -> Reply:
+    """The reply, in an event loop of its own."""
     return asyncio.run(model.acomplete(asked or request()))
 
 
-@pytest.fixture(params=[ask_sync, ask_async])
-def ask(request: pytest.FixtureRequest) -> Callable[..., Reply]:
-    """Every test with this fixture runs once with complete() and once with acomplete()."""
-    return cast("Callable[..., Reply]", request.param)
+def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
+    """The reply, as synchronous callers get it."""
+    return shared_loop().run(model.acomplete, asked or request())
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +56,7 @@ def model_at(server: StandIn, **options: Any) -> OpenAIModel:
     return OpenAIModel("m", base_url=server.url, **options)
 
 
-def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
+def error_of(model: OpenAIModel) -> ModelError:
     with pytest.raises(ModelError) as caught:
         ask(model)
     return caught.value
@@ -111,12 +104,12 @@ def error_of(ask: Callable[..., Reply], model: OpenAIModel) -> ModelError:
         ),
     ],
 )
-def test_completion_is_read_as_a_reply(ask: Callable[..., Reply], answer: Answer, reply: Reply) -> None:
+def test_completion_is_read_as_a_reply(answer: Answer, reply: Reply) -> None:
     with StandIn([answer]) as server:
         assert ask(model_at(server)) == reply
 
 
-def test_request_is_sent_unchanged(ask: Callable[..., Reply]) -> None:
+def test_request_is_sent_unchanged() -> None:
     with StandIn() as server:
         ask(model_at(server, api_key="k"), request("grüße", temperature=0, top_k=3))
     seen = server.requests[0]
@@ -156,11 +149,9 @@ def test_request_is_sent_unchanged(ask: Callable[..., Reply]) -> None:
         ),
     ],
 )
-def test_permanent_error_is_not_retried(
-    ask: Callable[..., Reply], answer: Answer, code: str, words: str
-) -> None:
+def test_permanent_error_is_not_retried(answer: Answer, code: str, words: str) -> None:
     with StandIn([answer, "fine"]) as server:
-        error = error_of(ask, model_at(server))
+        error = error_of(model_at(server))
     assert (error.code, error.subject) == (code, "m")
     assert words in error.message
     assert "OPENAI_" in error.message
@@ -177,33 +168,31 @@ def test_permanent_error_is_not_retried(
         pytest.param(Status(409, retry_after=SOON), "server", id="409"),
     ],
 )
-def test_transient_error_is_retried_max_retries_times(
-    ask: Callable[..., Reply], answer: Answer, code: str
-) -> None:
+def test_transient_error_is_retried_max_retries_times(answer: Answer, code: str) -> None:
     with StandIn([answer, "fine"]) as server:
         assert ask(model_at(server)).text == "fine"
         assert len(server.requests) == 2
     with StandIn([answer]) as server:
-        error = error_of(ask, model_at(server, max_retries=3))
+        error = error_of(model_at(server, max_retries=3))
         assert (error.code, error.retry_after) == (code, SOON)
         assert len(server.requests) == 4
     with StandIn([answer]) as server:
-        assert error_of(ask, model_at(server, max_retries=0)).code == code
+        assert error_of(model_at(server, max_retries=0)).code == code
         assert len(server.requests) == 1
 
 
-def test_wait_is_not_shorter_than_retry_after(ask: Callable[..., Reply]) -> None:
+def test_wait_is_not_shorter_than_retry_after() -> None:
     with StandIn([Status(429, retry_after=0.2), "fine"]) as server:
         start = time.monotonic()
         ask(model_at(server))
     assert time.monotonic() - start >= 0.2
 
 
-def test_retry_after_of_more_than_a_minute_is_not_waited_for(ask: Callable[..., Reply]) -> None:
+def test_retry_after_of_more_than_a_minute_is_not_waited_for() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=300), usegmt=True)
     for retry_after in (300, date):
         with StandIn([Status(429, retry_after=retry_after)]) as server:
-            error = error_of(ask, model_at(server))
+            error = error_of(model_at(server))
         assert error.retry_after == pytest.approx(300, abs=5)
         assert len(server.requests) == 1
 
@@ -211,10 +200,10 @@ def test_retry_after_of_more_than_a_minute_is_not_waited_for(ask: Callable[..., 
 @pytest.mark.parametrize("retry_after", [0, -5, "nan", "inf", "soon", ""])
 def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
     with StandIn([Status(500, retry_after=retry_after)]) as server:
-        assert not error_of(ask_sync, model_at(server, max_retries=0)).retry_after
+        assert not error_of(model_at(server, max_retries=0)).retry_after
 
 
-def test_wait_doubles_without_retry_after(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_doubles_without_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.05)
     with StandIn([Status(500), Status(500), "fine"]) as server:
         start = time.monotonic()
@@ -224,41 +213,41 @@ def test_wait_doubles_without_retry_after(ask: Callable[..., Reply], monkeypatch
 
 def test_retry_after_survives_pickling() -> None:
     with StandIn([Status(429, retry_after=2)]) as server:
-        error = error_of(ask_sync, model_at(server, max_retries=0))
+        error = error_of(model_at(server, max_retries=0))
     assert pickle.loads(pickle.dumps(error)).retry_after == 2  # noqa: S301  pickled here
 
 
-def test_cut_connection_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cut_connection_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with StandIn([Cut(), "fine"]) as server:
         assert ask(model_at(server)).text == "fine"
     with StandIn([Cut()]) as server:
-        assert error_of(ask, model_at(server)).code == "connection"
+        assert error_of(model_at(server)).code == "connection"
         assert len(server.requests) == 3
 
 
-def test_refused_connection_is_a_connection_error(ask: Callable[..., Reply]) -> None:
+def test_refused_connection_is_a_connection_error() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
+        error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == "connection"
     assert "base_url" in error.message
 
 
-def test_endpoint_that_never_responds_is_a_timeout(ask: Callable[..., Reply]) -> None:
+def test_endpoint_that_never_responds_is_a_timeout() -> None:
     with StandIn([Hang()]) as server:
-        error = error_of(ask, model_at(server, timeout=0.2, max_retries=0))
+        error = error_of(model_at(server, timeout=0.2, max_retries=0))
     assert error.code == "timeout"
 
 
-def test_timeout_is_retried(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with StandIn([Hang(), "fine"]) as server:
         assert ask(model_at(server, timeout=0.5)).text == "fine"
 
 
-def test_parameters_that_are_not_json_are_an_error(ask: Callable[..., Reply]) -> None:
+def test_parameters_that_are_not_json_are_an_error() -> None:
     with StandIn() as server, pytest.raises(ModelError, match=r"failed: .*JSON"):
         ask(model_at(server), request(stop={"a set"}))
 
@@ -312,9 +301,7 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
         ),
     ],
 )
-def test_refused_parameter_is_learned_once(
-    ask: Callable[..., Reply], refusals: list[Answer], sent: dict[str, Any]
-) -> None:
+def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
     with StandIn([*refusals, "fine"]) as server:
         model = model_at(server)
         ask(model)
@@ -326,7 +313,7 @@ def test_refused_parameter_is_learned_once(
     assert {name: value for name, value in last.items() if name not in ("model", "messages")} == sent
 
 
-def test_refused_response_format_is_left_out(ask: Callable[..., Reply]) -> None:
+def test_refused_response_format_is_left_out() -> None:
     refusal = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
     with StandIn([refusal, "fine"]) as server:
         ask(model_at(server), request(response_format={"type": "json_object"}))
@@ -344,19 +331,19 @@ def test_refused_response_format_is_left_out(ask: Callable[..., Reply]) -> None:
         pytest.param(Status(400, "images are not supported", param="messages"), id="about something else"),
     ],
 )
-def test_other_bad_request_changes_no_parameter(ask: Callable[..., Reply], answer: Answer) -> None:
+def test_other_bad_request_changes_no_parameter(answer: Answer) -> None:
     with StandIn([answer, "fine"]) as server:
         model = model_at(server)
-        assert error_of(ask, model).code == "bad_request"
+        assert error_of(model).code == "bad_request"
         assert len(server.requests) == 1
         ask(model)
     assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
 
 
-def test_parameter_refused_even_when_left_out_is_an_error(ask: Callable[..., Reply]) -> None:
+def test_parameter_refused_even_when_left_out_is_an_error() -> None:
     with StandIn([refuses("temperature")]) as server:
         model = model_at(server)
-        assert error_of(ask, model).code == "bad_request"
+        assert error_of(model).code == "bad_request"
         assert len(server.requests) == 2
         server.script = ["fine"]
         ask(model)
@@ -390,18 +377,14 @@ def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 # Where the endpoint is
 
 
-def test_missing_endpoint_is_an_error_only_at_the_first_request(
-    ask: Callable[..., Reply],
-) -> None:
-    error = error_of(ask, OpenAIModel("m"))
+def test_missing_endpoint_is_an_error_only_at_the_first_request() -> None:
+    error = error_of(OpenAIModel("m"))
     assert error.code == "no_endpoint"
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "api_key=", "base_url=", "client"):
         assert name in error.message
 
 
-def test_endpoint_and_key_come_from_the_environment(
-    ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endpoint_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with StandIn() as server:
         model = OpenAIModel("m")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -410,7 +393,7 @@ def test_endpoint_and_key_come_from_the_environment(
     assert server.requests[0].headers["Authorization"] == "Bearer secret"
 
 
-def test_local_endpoint_needs_no_key(ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with StandIn() as server:
         assert ask(OpenAIModel("m", base_url=server.url)).text == "fine"
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -421,8 +404,8 @@ def test_local_endpoint_needs_no_key(ask: Callable[..., Reply], monkeypatch: pyt
     ("url", "code"),
     [("127.0.0.1:1/v1", "connection"), ("http://here:port", "no_endpoint"), ("nowhere", "connection")],
 )
-def test_invalid_base_url_is_named_in_the_error(ask: Callable[..., Reply], url: str, code: str) -> None:
-    error = error_of(ask, OpenAIModel("m", base_url=url, max_retries=0))
+def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
+    error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == code
     assert "base_url=" in error.message
 
@@ -465,7 +448,7 @@ def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> N
 
         replies = [asyncio.run(in_first_loop())]
         model = OpenAIModel("m", client=clients_at(server)[kind]) if "Async" not in kind else model
-        replies += [ask_sync(model), ask_async(model), ask_async(model), ask_sync(model)]
+        replies += [ask_sync(model), ask(model), ask(model), ask_sync(model)]
     assert [reply.text for reply in replies] == ["fine"] * 5
     azure = "Azure" in kind
     for seen in server.requests:
@@ -564,7 +547,7 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
 
         def work(number: int) -> tuple[str, str]:
             asked = request(str(number))
-            return ask_sync(model, asked).text, ask_async(model, asked).text
+            return ask_sync(model, asked).text, ask(model, asked).text
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
@@ -574,7 +557,7 @@ def test_clients_of_ended_loops_are_dropped() -> None:
     with StandIn() as server:
         model = model_at(server)
         for _ in range(5):
-            ask_async(model)
+            ask(model)
         assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 

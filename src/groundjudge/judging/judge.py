@@ -13,12 +13,10 @@ from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Conversation, Reasks, Step, with_reply
 from groundjudge.judging.judging import Judging
-from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.scale import Scale
-from groundjudge.verdict import Failure, PromptId, Verdict
+from groundjudge.verdict import Failure, Verdict
 
 OF_THE_CONVERSATION = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """What a verdict has of all requests together, not of the reply that was read."""
@@ -45,44 +43,14 @@ class Judge(Judging):
         return f"Judge(name={self.name!r}, model={self.model.name!r}, prompt={prompt!r})"
 
     @property
-    def name(self) -> str:
-        """The judge's name."""
-        return self.rubric.name
-
-    @property
-    def model_name(self) -> str:
-        """The model's name."""
-        return self.model.name
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The fields of the case that the judge looks at."""
-        return self.rubric.inputs
-
-    @property
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric, as the only one."""
         return (self.rubric,)
 
     @property
-    def scale(self) -> Scale:
-        """The numbers or the labels that a reply may give."""
-        return self.rubric.scale
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """The names of the scores that each verdict has besides the headline."""
-        return self.rubric.format.part_names
-
-    @property
-    def threshold(self) -> float:
-        """The rubric's threshold on the score, 0..1."""
-        return self.rubric.threshold
-
-    @property
-    def prompt_id(self) -> PromptId:
-        """Which prompt is used."""
-        return self.rubric.prompt.id
+    def models(self) -> tuple[Model, ...]:
+        """The model, as the only one."""
+        return (self.model,)
 
     @cached_property
     def identity(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -22,43 +23,72 @@ from groundjudge.judging.conversation import (
     without_waiting,
 )
 from groundjudge.prompt.prompt import Input
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Rubric
+from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
 log = logging.getLogger("groundjudge")
 
 
 class Judging(ABC):
-    """Gives a verdict on a case. Subclasses say who they are, and hold the conversation."""
+    """Gives a verdict on a case. Subclasses say by which rubrics and models, and hold the conversation."""
 
     @property
     @abstractmethod
-    def name(self) -> str:
-        """The name, as verdicts show it."""
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """The rubric of each vote; a single judge has one."""
 
     @property
     @abstractmethod
-    def model_name(self) -> str:
-        """The name of the model, or of all models."""
+    def models(self) -> tuple[Model, ...]:
+        """The model of each vote; a single judge has one."""
 
-    @property
-    @abstractmethod
-    def inputs(self) -> tuple[Input, ...]:
-        """The fields of the case that are looked at."""
-
-    @property
-    @abstractmethod
-    def prompt_id(self) -> PromptId:
-        """Which prompt is used, or which prompts."""
-
-    @property
-    @abstractmethod
-    def part_names(self) -> tuple[str, ...]:
-        """The names of the scores that each verdict has besides the headline."""
-
-    @property
+    @cached_property
     @abstractmethod
     def identity(self) -> str:
         """A hash of all that decides on a verdict."""
+
+    @cached_property
+    def name(self) -> str:
+        """The judge's name, or those of a panel's judges if they differ: "groundedness+strict"."""
+        return "+".join(dict.fromkeys(rubric.name for rubric in self.rubrics))
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model, or the names of several models."""
+        return "+".join(dict.fromkeys(model.name for model in self.models))
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that are looked at, by any of the votes."""
+        shown = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
+        return tuple(shown.values())
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that a reply may give; all votes have one scale."""
+        return self.rubrics[0].scale
+
+    @property
+    def threshold(self) -> float:
+        """The threshold on the score, 0..1; of a panel the strictest; each vote is measured by its own."""
+        return max(rubric.threshold for rubric in self.rubrics)
+
+    @cached_property
+    def prompt_id(self) -> PromptId:
+        """Which prompt is used; of several prompts their names and versions, and a hash of them all."""
+        ids = [*dict.fromkeys(rubric.prompt.id for rubric in self.rubrics)]
+        if len(ids) == 1:
+            return ids[0]
+        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
+        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+
+    @cached_property
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict, and each of its votes, has besides the headline."""
+        first, *others = (rubric.format.part_names for rubric in self.rubrics)
+        return tuple(name for name in first if all(name in names for names in others))
 
     @abstractmethod
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:

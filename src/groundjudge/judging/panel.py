@@ -32,11 +32,9 @@ from groundjudge.judging.votes import (
     no_majority,
     with_votes,
 )
-from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.scale import Scale
-from groundjudge.verdict import Failure, PromptId, Verdict
+from groundjudge.verdict import Failure, Verdict
 
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
@@ -69,55 +67,20 @@ class Panel(Judging):
             raise PromptError("bad_panel", f"panel: {fault}", "panel")
 
     @property
-    def name(self) -> str:
-        """The judges' name, or their names if they have different ones: "groundedness+strict"."""
-        return "+".join(dict.fromkeys(judge.name for judge in self.judges))
-
-    @property
-    def model_name(self) -> str:
-        """The names of the models."""
-        return "+".join(dict.fromkeys(judge.model_name for judge in self.judges))
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """The fields of the case that any of the judges looks at."""
-        return tuple({each.name: each for judge in reversed(self.judges) for each in judge.inputs}.values())
-
-    @property
     def rubrics(self) -> tuple[Rubric, ...]:
         """The rubric of each vote."""
         return tuple(judge.rubric for judge in self.judges)
 
     @property
-    def scale(self) -> Scale:
-        """The numbers or the labels that all judges answer with."""
-        return self.judges[0].scale
-
-    @property
-    def threshold(self) -> float:
-        """The threshold of the strictest judge; each vote is measured against its own."""
-        return max(rubric.threshold for rubric in self.rubrics)
-
-    @property
-    def prompt_id(self) -> PromptId:
-        """The judges' prompt, or the names and versions of several prompts and a hash of them all."""
-        ids = [*dict.fromkeys(judge.prompt_id for judge in self.judges)]
-        if len(ids) == 1:
-            return ids[0]
-        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
-        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+    def models(self) -> tuple[Model, ...]:
+        """The model of each vote."""
+        return tuple(judge.model for judge in self.judges)
 
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the judges' identities, the rule, and when to stop."""
         settings = [*(judge.identity for judge in self.judges), self.rule, self.stop]
         return sha256(" ".join(settings).encode()).hexdigest()[:16]
-
-    @property
-    def part_names(self) -> tuple[str, ...]:
-        """The names of the parts that every vote has."""
-        first, *others = (rubric.format.part_names for rubric in self.rubrics)
-        return tuple(name for name in first if all(name in names for names in others))
 
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
         """The votes on a case, step by step, for whoever drives them.
@@ -191,10 +154,7 @@ def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "d
 
 def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
     """The models of the judges and of the members of panels, each once."""
-    members = (
-        member for judge in judges for member in (judge.judges if isinstance(judge, Panel) else (judge,))
-    )
-    return [*{id(member.model): member.model for member in members}.values()]
+    return [*{id(model): model for judge in judges for model in judge.models}.values()]
 
 
 def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:

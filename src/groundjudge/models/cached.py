@@ -15,7 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
+
+from pydantic import BaseModel, ValidationError
 
 from groundjudge.errors import ModelError
 from groundjudge.models.lookup import ModelLike, model_of
@@ -34,6 +36,8 @@ PATIENCE = 5.0
 FIND = "SELECT reply FROM replies WHERE key = ?"
 STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+
+Call: TypeAlias = tuple[asyncio.AbstractEventLoop, Future[Reply]]
 
 KEPT = 256
 """How many calls a shared model keeps for the other one to ask for; the oldest is dropped first."""
@@ -136,11 +140,11 @@ class CachedModel:
         ]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
-    def _execute(self, statement: str, *values: str) -> tuple[object] | None:
+    def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:
         """The first row that a statement returns; None if there is none or the file cannot be used."""
         try:
             with self._lock:
-                found: tuple[object] | None = self._file.execute(statement, values).fetchone()
+                found: tuple[str | bytes] | None = self._file.execute(statement, values).fetchone()
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be used: %s", self.path, error)
             return None
@@ -167,48 +171,27 @@ def _open(path: Path) -> sqlite3.Connection:
             return file
 
 
+class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):
+    """A reply as it is in the file, without what it cost."""
+
+    text: str
+    finish_reason: str | None
+    model: str | None
+    refusal: str | None
+    tokens: tuple[Token, ...] | None
+
+
 def _text(reply: Reply) -> str:
     """A reply as JSON."""
-    fields: dict[str, Any] = {
-        "text": reply.text,
-        "finish_reason": reply.finish_reason,
-        "model": reply.model,
-        "refusal": reply.refusal,
-        "usage": reply.usage.model_dump() if reply.usage else None,
-    }
-    if reply.tokens:
-        fields["tokens"] = [
-            [token.text.hex(), [[text.hex(), share] for text, share in token.candidates]]
-            for token in reply.tokens
-        ]
-    return json.dumps(fields, ensure_ascii=False)
+    return StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
 
 
-def _reply(text: object) -> Reply | None:
-    """The reply in a JSON text, without its usage; None if the text is not a reply."""
+def _reply(text: str | bytes) -> Reply | None:
+    """The reply in a JSON text; None if the text is not a reply."""
     try:
-        match found := json.loads(str(text)):
-            case {
-                "text": str(content),
-                "finish_reason": str() | None as reason,
-                "model": str() | None as model,
-                "refusal": str() | None as refusal,
-            }:
-                tokens = _tokens(found.get("tokens"))
-                return Reply(content, reason, Usage(), model, refusal, tokens=tokens, cached=True)
-            case _:
-                return None
-    except (ValueError, TypeError, RecursionError):
+        return Reply(**dict(StoredReply.model_validate_json(text)), usage=Usage(), cached=True)
+    except ValidationError:
         return None
-
-
-def _tokens(listed: list[tuple[str, list[tuple[str, float]]]] | None) -> tuple[Token, ...] | None:
-    if listed is None:
-        return None
-    return tuple(
-        Token(bytes.fromhex(text), tuple((bytes.fromhex(each), float(share)) for each, share in candidates))
-        for text, candidates in listed
-    )
 
 
 def shared(model: Model) -> tuple[SharedModel, SharedModel]:
@@ -221,25 +204,14 @@ def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     return first, SharedModel(model, theirs=first.own, own=first.theirs)
 
 
-@dataclass(frozen=True)
-class Call:
-    """A request in flight in an event loop, or its reply once it has arrived."""
-
-    loop: asyncio.AbstractEventLoop
-    reply: Future[Reply] = field(default_factory=Future[Reply])
-
-    def can_be_awaited(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether its reply is there, or comes while this loop runs. Another loop may wait for this one."""
-        return self.reply.done() or self.loop is loop
-
-
 @dataclass(frozen=True, eq=False)
 class SharedModel:
     """One of two models that share calls; see `shared`.
 
     Attributes:
         model: the underlying model.
-        own: the calls that this one made and the other has not asked for, by what identifies the request.
+        own: the calls that this one made and the other has not asked for: by the request, the event loop and
+            what will be the reply.
         theirs: those that the other one made.
     """
 
@@ -252,11 +224,6 @@ class SharedModel:
         """The name of the underlying model."""
         return self.model.name
 
-    @property
-    def identity(self) -> str:
-        """The identity of the underlying model."""
-        return identity_of(self.model)
-
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
@@ -264,20 +231,20 @@ class SharedModel:
             ModelError: as for the underlying model; `failed` if the other model's call was cancelled.
         """
         loop = asyncio.get_running_loop()
-        key = sha256(repr((request.messages, request.parameters, request.repeat)).encode()).hexdigest()
-        call = self.theirs.pop(key, None)
-        if call is not None and call.can_be_awaited(loop):
-            reply = await asyncio.shield(asyncio.wrap_future(call.reply))
+        key = repr((request.messages, request.parameters, request.repeat))
+        made_in, future = self.theirs.pop(key, (None, None))
+        # A call in another loop may wait for this one: a synchronous judge blocks the loop of its caller.
+        if future and (future.done() or made_in is loop):
+            reply = await asyncio.shield(asyncio.wrap_future(future))
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = self.own[key] = Call(loop)
+        _, own = self.own[key] = loop, Future[Reply]()
         while len(self.own) > KEPT:
             self.own.pop(next(iter(self.own)), None)
         try:
-            reply = await self.model.acomplete(request)
+            own.set_result(await self.model.acomplete(request))
         except BaseException as error:
             self.own.pop(key, None)
             cancelled = model_error("failed", f"the call was cancelled: {error!r}", self.name)
-            call.reply.set_exception(error if isinstance(error, Exception) else cancelled)
+            own.set_exception(error if isinstance(error, Exception) else cancelled)
             raise
-        call.reply.set_result(reply)
-        return reply
+        return own.result()

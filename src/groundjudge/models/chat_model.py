@@ -117,8 +117,10 @@ def _with_parameters(llm: ChatModel, negotiation: Negotiation) -> ChatModel:
     is_llm = hasattr(type(llm), "bind_tools")
     already_set: set[str] = getattr(llm, "model_fields_set", set[str]())
     parameters = negotiation.parameters(fields.keys() - already_set if is_llm else ())
-    copied: Callable[..., ChatModel] = getattr(llm, "model_copy", lambda **_: llm)
-    return copied(update=parameters) if parameters else llm
+    if not parameters:
+        return llm
+    copied: Callable[..., ChatModel] = getattr(llm, "model_copy")  # noqa: B009  pydantic's
+    return copied(update=parameters)
 
 
 def client_error(name: str, error: Exception) -> ModelError:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, cast
 
-from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.case.case import is_mapping
+from groundjudge.replies.reply import Reply, reply_of, tokens_of
 from groundjudge.verdict import Usage
 
 MAX_MESSAGE_LENGTH = 500
@@ -18,99 +18,53 @@ NO_COMPLETION = "the response is not a chat completion"
 NO_REASON = "the endpoint gives no reason"
 
 
-def completion_of(answer: object) -> Any:  # noqa: ANN401  what JSON can hold
-    """The completion as a mapping; for what is not a completion, what the endpoint said instead."""
+def parsed(answer: object) -> object:
+    """What an endpoint sent or a client returned, as a mapping where that is possible.
+
+    A mock has every attribute: what its `model_dump` returns is not a mapping.
+    """
     if isinstance(answer, bytes):
-        return _parsed(answer)
-    dumped = _dumped(answer)
-    if dumped is not None:
-        return dumped
-    choices = getattr(answer, "choices", None)
-    if choices is None:
-        return answer
-    return {
-        "choices": _choices(choices),
-        "model": _text(_get(answer, "model")),
-        "usage": _usage(_get(answer, "usage")),
-    }
-
-
-def answer_of(answer: object) -> object:
-    """What an object that is no OpenAI client returned: a completion, or else what `reply_of` reads."""
-    completion = completion_of(answer)
-    if isinstance(completion, Mapping) and ("choices" in completion or "error" in completion):
-        return cast("Mapping[str, Any]", completion)
-    with suppress(TypeError):
-        return reply_of(answer)
-    return repr(answer)
-
-
-def _parsed(content: bytes) -> object:
-    try:
-        return json.loads(content) or content.decode()
-    except (ValueError, RecursionError):
-        return content.decode(errors="replace")
-
-
-def _dumped(answer: object) -> Mapping[str, Any] | None:
-    """The answer if it is a mapping or a pydantic model. A mock's `model_dump` returns neither."""
-    if isinstance(answer, Mapping):
-        return cast("Mapping[str, Any]", answer)
+        with suppress(ValueError, RecursionError):
+            return json.loads(answer) or answer.decode()
+        return answer.decode(errors="replace")
     dump: Callable[..., object] | None = getattr(answer, "model_dump", None)
-    if not callable(dump) or isinstance(answer, Reply):
-        return None
+    if is_mapping(answer) or not callable(dump):
+        return answer
     try:
         dumped = dump(warnings=False)  # an endpoint's completion need not have the types of the schema
     except TypeError:
         dumped = dump()
-    return cast("Mapping[str, Any]", dumped) if isinstance(dumped, Mapping) else None
+    return dumped if is_mapping(dumped) else answer
 
 
-def _choices(choices: Any) -> list[dict[str, Any]]:  # noqa: ANN401  an object of any making
-    """The first choice, by its attributes. A mock has every attribute: what is not text counts as missing."""
-    try:
-        first = choices[0]
-    except (TypeError, IndexError, KeyError):
-        return []
+def reply_in(completion: object) -> Reply | None:
+    """The reply in a chat completion, a mapping or an object with attributes; None if it is neither."""
+    choices = _get(completion, "choices")
+    first = _first(choices)
     message = _get(first, "message")
-    content = _get(message, "content")
-    if not isinstance(content, str | list) and _text(_get(message, "refusal")) is None:
-        return []
-    return [
-        {
-            "message": {
-                "content": content if isinstance(content, str | list) else None,
-                "refusal": _text(_get(message, "refusal")),
-            },
-            "finish_reason": _text(_get(first, "finish_reason")),
-            "logprobs": _get(first, "logprobs"),
-        }
-    ]
+    content: Any = _get(message, "content")
+    refusal = _text(_get(message, "refusal"))
+    is_message = is_mapping(message) or isinstance(content, str | list) or refusal is not None
+    if not is_message:
+        return None
+    told: dict[str, Any] = {"content": content if isinstance(content, str | list) else None}
+    return Reply(
+        reply_of({"choices": [{"message": told}]}).text,
+        finish_reason=_text(_get(first, "finish_reason")),
+        usage=_usage(_get(completion, "usage")),
+        model=_text(_get(completion, "model")),
+        refusal=refusal,
+        tokens=tokens_of(_get(first, "logprobs")),
+    )
 
 
-def _usage(usage: object) -> dict[str, int]:
-    counts = {name: _get(usage, name) for name in ("prompt_tokens", "completion_tokens")}
-    return {name: count for name, count in counts.items() if isinstance(count, int)}
-
-
-def _get(holder: object, name: str) -> object:
-    if isinstance(holder, Mapping):
-        return cast("Mapping[str, object]", holder).get(name)
-    return getattr(holder, name, None)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def reply_in(completion: Any) -> Reply | None:  # noqa: ANN401  what JSON can hold
-    """The reply in a chat completion, with usage and model; None if it is not a chat completion."""
-    match completion:
-        case {"choices": [{"message": Mapping()}, *_]}:
-            usage, name = _counted(completion.get("usage")), completion.get("model")
-            return replace(reply_of(completion), usage=usage, model=_text(name))
-        case _:
-            return None
+def reply_without_choices(answer: object) -> Reply | None:
+    """The reply in what a client that is not OpenAI's returned: whatever `reply_of` reads, but no error."""
+    if is_mapping(answer) and ("choices" in answer or "error" in answer):
+        return None
+    with suppress(TypeError):
+        return reply_of(answer)
+    return None
 
 
 def message_of(body: object) -> str:
@@ -126,11 +80,25 @@ def message_of(body: object) -> str:
             return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
 
 
-def _counted(counts: object) -> Usage | None:
-    match counts:
-        case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}:
-            return Usage(prompt_tokens=prompt, completion_tokens=completion)
-        case {"prompt_tokens": int(prompt)}:
-            return Usage(prompt_tokens=prompt)
-        case _:
-            return None
+def _usage(counts: object) -> Usage | None:
+    prompt, completion = _get(counts, "prompt_tokens"), _get(counts, "completion_tokens")
+    if not isinstance(prompt, int):
+        return None
+    return Usage(prompt_tokens=prompt, completion_tokens=completion if isinstance(completion, int) else 0)
+
+
+def _first(choices: object) -> object:
+    try:
+        return cast("Any", choices)[0]
+    except (TypeError, IndexError, KeyError):
+        return None
+
+
+def _get(holder: object, name: str) -> object:
+    if is_mapping(holder):
+        return holder.get(name)
+    return getattr(holder, name, None)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

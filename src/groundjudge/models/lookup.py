@@ -8,16 +8,14 @@ from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from groundjudge.errors import ModelError
 from groundjudge.models.chat_model import ChatModel, LangChainModel
 from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
 from groundjudge.models.function import Answer, FunctionModel
 from groundjudge.models.model_error import model_error
-from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
@@ -50,21 +48,7 @@ OTHER_NAMES: Mapping[str, str] = MappingProxyType(
 
 LANGCHAIN = "langchain:"
 
-
-class SynchronousModel(Protocol):
-    """A model that answers synchronously; it runs in threads."""
-
-    @property
-    def name(self) -> str:
-        """The model's name, as verdicts show it."""
-        ...
-
-    def complete(self, request: Request) -> Reply:
-        """Answer a request."""
-        ...
-
-
-ModelLike: TypeAlias = str | Model | SynchronousModel | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
+ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
 
 
@@ -83,7 +67,8 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
     if _has_methods(model, "generate", "a_generate", "get_model_name"):
         return DeepEvalModel(cast("DeepEvalLLM", model))
     if _has_methods(model, "complete"):
-        return FunctionModel(cast("SynchronousModel", model).complete, cast("SynchronousModel", model).name)
+        synchronous: Any = model
+        return FunctionModel(synchronous.complete, synchronous.name)
     if callable(model):
         return FunctionModel(model)
     match model:

@@ -13,7 +13,7 @@ SHORTEST_SECRET = 6
 """Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
 
 SECRETS = (
-    (re.compile(r"(://)[^/\s@]+@"), rf"\1{REDACTED}@"),
+    (re.compile(r"(?<=://)[^/\s@]+@|[^/\s@:\"']+:[^/\s@\"']+@"), f"{REDACTED}@"),
     (re.compile(r"\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", re.IGNORECASE), rf"\1 {REDACTED}"),
     (
         re.compile(

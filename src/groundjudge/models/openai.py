@@ -17,7 +17,7 @@ import time
 import weakref
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -25,7 +25,13 @@ import openai
 from openai.resources.chat import Completions
 
 from groundjudge.errors import code_of_status
-from groundjudge.models.completion import NO_COMPLETION, answer_of, completion_of, message_of, reply_in
+from groundjudge.models.completion import (
+    NO_COMPLETION,
+    message_of,
+    parsed,
+    reply_in,
+    reply_without_choices,
+)
 from groundjudge.models.function import called
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.model_error import model_error, redacted
@@ -45,25 +51,6 @@ if TYPE_CHECKING:
     from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
-
-
-class _Completions(Protocol):
-    @property
-    def create(self) -> Callable[..., Any]: ...
-
-
-class _Chat(Protocol):
-    @property
-    def completions(self) -> _Completions: ...
-
-
-class Client(Protocol):
-    """What offers `chat.completions.create`, sync or async."""
-
-    @property
-    def chat(self) -> _Chat:
-        """The resource with the completions."""
-        ...
 
 
 SyncClient: TypeAlias = openai.OpenAI
@@ -140,7 +127,7 @@ class OpenAIModel:
         self,
         name: str,
         *,
-        client: openai.OpenAI | openai.AsyncOpenAI | Client | None = None,
+        client: object = None,
         base_url: str | None = None,
         api_key: str | None = None,
         max_retries: int = 2,
@@ -152,7 +139,7 @@ class OpenAIModel:
         self._api_key = api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
-        self._per_loop: PerLoop[openai.AsyncOpenAI] = PerLoop()
+        self._per_loop = PerLoop()
         self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
     def __repr__(self) -> str:
@@ -243,10 +230,10 @@ class OpenAIModel:
         return wait_before(retries, failure.retry_after) if is_left and is_mine else None
 
     def _reply(self, answer: object, retries: int) -> Reply:
-        if isinstance(answer, Reply):
-            return replace(answer, retries=retries)
-        completion = completion_of(answer)
-        reply = reply_in(completion)
+        completion = parsed(answer)
+        # OpenAI's clients return a text for what is not JSON, others for a reply.
+        is_page = isinstance(answer, bytes) or (_is_openai(self._given) and isinstance(answer, str))
+        reply = reply_in(completion) or (None if is_page else reply_without_choices(completion))
         if reply is None:
             raise self._error(_Failure("server", f"{NO_COMPLETION}: {message_of(completion)}"), retries)
         return replace(reply, retries=retries)
@@ -280,8 +267,7 @@ class OpenAIModel:
 
         async def send(body: dict[str, Any]) -> object:
             arguments = _arguments(body)
-            is_async = _is_async_openai(given)
-            return _read(given, await (create(**arguments) if is_async else called(create, **arguments)))
+            return await (create(**arguments) if _is_async_openai(given) else called(create, **arguments))
 
         return send
 
@@ -328,11 +314,11 @@ def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the 
     return openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient(), **options)
 
 
-def _checked(name: str, client: object, endpoint: str | None) -> Client | None:
+def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
     if client is None:
         return None
     try:
-        can_create = callable(cast("Client", client).chat.completions.create)
+        can_create = callable(client.chat.completions.create)
     except Exception as error:
         raise model_error("unknown_model", f"{NO_CLIENT} {_described(error)}", name) from error
     if not can_create:
@@ -340,7 +326,7 @@ def _checked(name: str, client: object, endpoint: str | None) -> Client | None:
     if endpoint:
         message = "a client has its own endpoint and key: pass either client= or base_url= and api_key="
         raise model_error("unknown_model", message, name)
-    return cast("Client", client)
+    return client
 
 
 def _is_async_openai(client: object) -> TypeIs[openai.AsyncOpenAI]:
@@ -348,18 +334,15 @@ def _is_async_openai(client: object) -> TypeIs[openai.AsyncOpenAI]:
     return issubclass(type(client), openai.AsyncOpenAI)
 
 
+def _is_openai(client: object) -> bool:
+    return issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
+
+
 def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """A body as arguments of `create`: what the openai client does not know by name is `extra_body`."""
     known = {name: value for name, value in body.items() if name in KNOWN}
     extra = {name: value for name, value in body.items() if name not in KNOWN}
     return {**known, "extra_body": extra} if extra else known
-
-
-def _read(client: object, answer: object) -> object:
-    """What `create` returned: OpenAI's clients return text for what is not JSON, and others for a reply."""
-    is_openai = issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
-    is_own_text = is_openai and isinstance(answer, str)
-    return answer if is_own_text else answer_of(answer)
 
 
 def _host(url: str) -> str:

@@ -4,40 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import weakref
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, NamedTuple
 
 
-class Client(Protocol):
-    """A client that has to be closed when its loop ends."""
+class LoopClient(NamedTuple):
+    """A client, and the generator that closes it."""
 
-    def is_closed(self) -> bool:
-        """Whether the client has been closed."""
-        ...
-
-    def close(self) -> Coroutine[object, object, None]:
-        """Close the client's connections."""
-        ...
+    client: Any
+    lifetime: AsyncGenerator[None]
 
 
-C = TypeVar("C", bound=Client)
-
-
-@dataclass(frozen=True)
-class LoopClient(Generic[C]):
-    """A client, the generator that closes it, and the id of the thread in which its loop ran."""
-
-    client: C
-    lifetime: AsyncGenerator[None, None]
-    thread: int = field(default_factory=threading.get_ident)
-
-
-class PerLoop(Generic[C]):
+class PerLoop:
     """Keeps one client per running loop and closes it when that loop ends.
 
     asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
@@ -48,11 +27,10 @@ class PerLoop(Generic[C]):
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: dict[asyncio.AbstractEventLoop, LoopClient[C]] = {}
-        weakref.finalize(self, _close_all, self._kept)  # also called when the interpreter exits
+        self._kept: dict[asyncio.AbstractEventLoop, LoopClient] = {}
+        weakref.finalize(self, _close_without_loops, self._kept)  # also called when the interpreter exits
 
-    async def client(self, make: Callable[[], C]) -> C:
+    async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
         """The running loop's client; `make` builds it if there is none yet, or only a closed one."""
         loop = asyncio.get_running_loop()
         kept = self._kept.get(loop)
@@ -61,14 +39,12 @@ class PerLoop(Generic[C]):
         client = make()
         lifetime = _lifetime(client)
         await anext(lifetime)
-        with self._lock:
-            for ended in [loop for loop in self._kept if loop.is_closed()]:
-                _close_without_loop(self._kept.pop(ended).client)
-            self._kept[loop] = LoopClient(client, lifetime)
+        _close_without_loops(self._kept, if_closed=True)
+        self._kept[loop] = LoopClient(client, lifetime)
         return client
 
 
-async def _lifetime(client: Client) -> AsyncGenerator[None, None]:
+async def _lifetime(client: Any) -> AsyncGenerator[None]:  # noqa: ANN401
     """Yields once; closing the generator closes the client."""
     try:
         yield
@@ -76,25 +52,14 @@ async def _lifetime(client: Client) -> AsyncGenerator[None, None]:
         await client.close()
 
 
-async def _end(lifetime: AsyncGenerator[None, None]) -> None:
-    await lifetime.aclose()
-
-
-def _close_all(clients: Mapping[asyncio.AbstractEventLoop, LoopClient[C]]) -> None:
-    for loop, kept in clients.items():
-        if loop.is_closed():
-            _close_without_loop(kept.client)
-        elif not loop.is_running() and kept.thread == threading.get_ident():
-            ending = _end(kept.lifetime)
-            with contextlib.suppress(Exception):  # another loop may be running in this thread
-                loop.run_until_complete(ending)
-            ending.close()
-
-
-def _close_without_loop(client: Client) -> None:
-    """Close a client whose loop is already closed, as far as that is possible without a loop."""
-    closing = client.close()
-    with contextlib.suppress(Exception):
-        closing.send(None)
-    with contextlib.suppress(Exception):
-        closing.close()
+def _close_without_loops(
+    clients: dict[asyncio.AbstractEventLoop, LoopClient], *, if_closed: bool = False
+) -> None:
+    """Close the clients whose loops do not run, as far as that is possible without them, and forget them."""
+    for loop in [*clients]:
+        if loop.is_closed() or not (if_closed or loop.is_running()):
+            closing = clients.pop(loop).client.close()
+            with contextlib.suppress(Exception):
+                closing.send(None)
+            with contextlib.suppress(Exception):
+                closing.close()

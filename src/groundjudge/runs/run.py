@@ -9,10 +9,8 @@ from collections import Counter
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
-    AsyncIterator,
     Awaitable,
     Callable,
-    Coroutine,
     Generator,
     Iterable,
     Iterator,
@@ -20,7 +18,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
@@ -390,20 +388,25 @@ async def _verdicts(
             if isinstance(outcome, EndsRunError):
                 stopped = stopped or outcome
                 room.release()  # no verdict of this row will be taken
-                if not outcome.lets_others_finish:
-                    _cancel(workers)
+                if getattr(outcome.error, "code", None) != "budget":
+                    _cancel(workers)  # after the last call of a budget, requests in flight are completed
                 return
             done.put_nowait((position, (number, outcome)))
 
-    workers = [_worker(work(), lambda: done.put_nowait(None)) for _ in range(concurrency)]
+    workers = [asyncio.create_task(work()) for _ in range(concurrency)]
+    asyncio.gather(*workers, return_exceptions=True).add_done_callback(lambda _: done.put_nowait(None))
+    waiting: dict[int, tuple[int, Verdict]] = {}
+    n_due = 0
     try:
-        turns = Turns(ordered=ordered)
-        async for finished in _until_all_end(done, concurrency):
-            for verdict in turns.due(*finished):
-                yield verdict
+        while (finished := await done.get()) is not None:
+            position, verdict = finished
+            waiting[position if ordered else n_due] = verdict
+            while n_due in waiting:
+                yield waiting.pop(n_due)
                 room.release()
-        for verdict in turns.left():
-            yield verdict
+                n_due += 1
+        for position in sorted(waiting):  # some before them were cancelled
+            yield waiting[position]
         if stopped:
             raise stopped.error
         await asyncio.gather(*workers)  # raises what reading the rows raised
@@ -411,48 +414,6 @@ async def _verdicts(
         _cancel(workers)
         await asyncio.gather(*workers, return_exceptions=True)
         await jobs.aclose()
-
-
-@dataclass
-class Turns:
-    """Puts verdicts in order.
-
-    Attributes:
-        ordered: whether a verdict waits for those before it; otherwise it is due at once.
-        yielded: how many verdicts have been yielded.
-        waiting: the verdicts that wait, each with the number of its row, by their position.
-    """
-
-    ordered: bool
-    yielded: int = 0
-    waiting: dict[int, tuple[int, Verdict]] = field(default_factory=dict[int, tuple[int, Verdict]])
-
-    def due(self, position: int, verdict: tuple[int, Verdict]) -> Iterator[tuple[int, Verdict]]:
-        """The verdicts that can be yielded after this one has arrived."""
-        self.waiting[position if self.ordered else self.yielded] = verdict
-        while self.yielded in self.waiting:
-            yield self.waiting.pop(self.yielded)
-            self.yielded += 1
-
-    def left(self) -> Iterator[tuple[int, Verdict]]:
-        """The verdicts that still wait because some before them were cancelled."""
-        return (self.waiting[position] for position in sorted(self.waiting))
-
-
-def _worker(work: Coroutine[object, object, None], at_end: Callable[[], None]) -> asyncio.Task[None]:
-    """A task that calls `at_end` when it ends, even if it is cancelled before it starts."""
-    worker = asyncio.create_task(work)
-    worker.add_done_callback(lambda _: at_end())
-    return worker
-
-
-async def _until_all_end(done: asyncio.Queue[Done | None], workers: int) -> AsyncIterator[Done]:
-    """The results of the workers. Each worker puts a None at its end."""
-    while workers:
-        if (finished := await done.get()) is None:
-            workers -= 1
-        else:
-            yield finished
 
 
 def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
@@ -504,11 +465,6 @@ class EndsRunError(Exception):
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
         self.error = error
-
-    @property
-    def lets_others_finish(self) -> bool:
-        """Whether the requests in flight are completed."""
-        return isinstance(self.error, ModelError) and self.error.code == "budget"
 
 
 async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:

@@ -1,0 +1,105 @@
+"""What tells models apart for a cache: settings, and no secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+from command_line import GOOD, ROW
+from langchain_groq import ChatGroq
+from scripted_model import ScriptedModel
+from standin_openai import StandIn, refuses, refusing
+
+from groundjudge import CachedModel, load
+from groundjudge.judging.load import as_model
+from groundjudge.models.openai import OpenAIModel
+from groundjudge.rubric.model import identity_of
+
+
+def chat(**settings: Any) -> Any:
+    values: dict[str, Any] = {"model": "m", "api_key": "k-123456", "base_url": "http://a.example", **settings}
+    return ChatGroq(**values)
+
+
+class DeepEvalLike:
+    def __init__(self, **settings: Any) -> None:
+        self.__dict__.update(settings, client=object())
+
+    def generate(self, _: str) -> str:
+        return GOOD
+
+    async def a_generate(self, _: str) -> str:
+        return GOOD
+
+    def get_model_name(self) -> str:
+        return "m"
+
+
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"temperature": 0.5},
+    {"max_tokens": 3},
+    {"base_url": "http://b.example/v1"},
+    {"model_kwargs": {"seed": 3}},
+]
+
+
+def retried(**settings: Any) -> Any:
+    return chat(**settings).with_retry()
+
+
+def bound(**settings: Any) -> Any:
+    return chat(**settings).bind(stop=["y"])
+
+
+def spare(**settings: Any) -> Any:
+    return chat().with_fallbacks([chat(**settings)])
+
+
+@pytest.mark.parametrize("make", [chat, retried, bound, spare, DeepEvalLike])
+def test_models_with_other_settings_have_other_identities(make: Callable[..., Any]) -> None:
+    identities = [identity_of(as_model(make(**settings))) for settings in SETTINGS]
+    assert len({*identities}) == len(SETTINGS)
+    assert identities == [identity_of(as_model(make(**settings))) for settings in SETTINGS]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (chat(), chat(api_key="k-654321")),
+        (DeepEvalLike(api_key="k-123456"), DeepEvalLike(api_key="k-654321")),
+        (
+            OpenAIModel("m", base_url="http://user:one@a.example/v1"),
+            OpenAIModel("m", base_url="http://user:two@a.example/v1", api_key="k-654321"),
+        ),
+    ],
+)
+def test_keys_and_passwords_are_no_part_of_an_identity(one: Any, other: Any) -> None:
+    identities = [identity_of(as_model(each)) for each in (one, other)]
+    assert identities[0] == identities[1]
+    assert not any(secret in identities[0] for secret in ("k-123456", "one", "two"))
+
+
+def test_a_model_without_an_identity_has_its_name() -> None:
+    assert identity_of(ScriptedModel("hm")) == "scripted"
+
+
+def test_chat_models_with_other_urls_do_not_share_replies(tmp_path: Path) -> None:
+    with StandIn([GOOD]) as one, StandIn(["<S2>1</S2>"]) as two:
+        models = [CachedModel(chat(base_url=each.root), tmp_path / "c") for each in (one, two, one)]
+        values = [load("groundedness", model=model).judge(ROW).value for model in models]
+        assert (values, len(one.requests), len(two.requests)) == ([5, 1, 5], 1, 1)
+
+
+def test_what_an_endpoint_refuses_is_learnt_once_for_all_its_models() -> None:
+    with StandIn(refusing({"temperature": refuses("temperature")}, GOOD)) as server:
+        client = openai.OpenAI(base_url=server.url, api_key="k")
+        for model in (OpenAIModel("m", base_url=server.url), OpenAIModel("m", base_url=f"{server.url}")):
+            load("groundedness", model=model).judge(ROW)
+        load("groundedness", model=OpenAIModel("another", base_url=server.url)).judge(ROW)
+        client.close()
+    sent = [(body["model"] == "m", "temperature" in body) for body in server.bodies]
+    assert sent == [(True, True), (True, False), (True, False), (False, True), (False, False)]

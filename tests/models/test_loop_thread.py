@@ -1,0 +1,207 @@
+"""Synchronous callers are served by a loop thread: context, forks, calls from inside, the program's end."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import GOOD, ROW
+from scripted_model import ScriptedModel
+from standin_openai import StandIn
+
+from groundjudge import Judge, Reply, Request, load, run
+from groundjudge.judging.conversation import Step
+from groundjudge.models.loop_thread import LoopThread, shared_loop
+from groundjudge.models.openai import OpenAIModel
+
+TRACE = ContextVar("TRACE", default="none")
+
+
+class Seeing:
+    """A model that notes the context variable and the thread in which it is called."""
+
+    name = "seeing"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    async def acomplete(self, request: Request) -> Reply:  # noqa: ARG002
+        await asyncio.sleep(0)
+        self.seen.append((TRACE.get(), threading.current_thread().name))
+        return Reply(GOOD)
+
+
+def seeing_function(seen: list[tuple[str, str]]) -> Callable[[Request], str]:
+    def answer(_: Request) -> str:
+        seen.append((TRACE.get(), threading.current_thread().name))
+        return GOOD
+
+    return answer
+
+
+def test_an_asynchronous_model_sees_the_callers_context_variables_in_the_loop_thread() -> None:
+    model = Seeing()
+    TRACE.set("mine")
+    assert load("groundedness", model=model).judge(ROW).score == 1.0
+    assert model.seen == [("mine", "groundjudge loop")]
+
+
+def test_a_synchronous_function_sees_them_in_a_thread_of_its_own() -> None:
+    seen: list[tuple[str, str]] = []
+    TRACE.set("mine")
+    load("groundedness", model=seeing_function(seen)).judge(ROW)
+    ((trace, thread),) = seen
+    assert trace == "mine"
+    assert thread not in {"groundjudge loop", threading.current_thread().name}
+
+
+@contextmanager
+def traced(step: Step) -> Generator[Callable[[Any], object]]:
+    token = TRACE.set(step.name)
+    try:
+        yield lambda _: None
+    finally:
+        TRACE.reset(token)
+
+
+async def test_what_is_set_around_a_step_is_seen_by_its_model_and_by_nothing_after_it() -> None:
+    model, before = Seeing(), TRACE.get()
+    judge: Judge = load("groundedness", model=model)
+    judge.judge(ROW, traced)
+    await judge.ajudge(ROW, traced)
+    assert [trace for trace, _ in model.seen] == ["groundjudge.call"] * 2
+    assert TRACE.get() == before
+
+
+def test_steps_that_call_no_model_run_in_the_callers_thread() -> None:
+    threads: list[threading.Thread] = []
+
+    @contextmanager
+    def watched(_: Step) -> Generator[Callable[[Any], object]]:
+        threads.append(threading.current_thread())
+        yield lambda _: None
+
+    load("groundedness", model=ScriptedModel(GOOD)).judge(ROW, watched)
+    assert {*threads} == {threading.current_thread()}
+
+
+def test_a_judge_that_is_called_synchronously_in_the_loop_thread_says_what_to_call() -> None:
+    inner: Judge = load("groundedness", model=ScriptedModel(GOOD))
+
+    async def answer(_: Request) -> str:
+        return str(inner.judge(ROW).reply)
+
+    error = load("groundedness", model=answer).evaluate(ROW).error
+    assert error
+    assert "await judge.ajudge(case)" in error.message
+
+    async def awaiting(_: Request) -> str:
+        return str((await inner.ajudge(ROW)).reply)
+
+    assert load("groundedness", model=awaiting).judge(ROW).score == 1.0
+
+
+@pytest.mark.parametrize("way", ["judge", "evaluate"])
+async def test_a_synchronous_call_inside_a_running_loop_works(way: str) -> None:
+    with StandIn([GOOD]) as server:
+        judge = load("groundedness", model=OpenAIModel("m", base_url=server.url))
+        assert getattr(judge, way)(ROW).score == 1.0
+        assert (await judge.ajudge(ROW)).score == 1.0
+
+
+def test_rows_may_come_from_another_run() -> None:
+    first = load("groundedness", model=ScriptedModel(GOOD))
+    again = load("groundedness", model=ScriptedModel(GOOD))
+    chained = run(again, ({**ROW, "id": verdict.case_id} for verdict in run(first, [ROW] * 3)), ordered=True)
+    assert [verdict.case_id for verdict in chained] == ["row 1", "row 2", "row 3"]
+
+
+def test_threads_share_one_loop_thread_and_wait_together() -> None:
+    together = asyncio.Barrier(16)
+
+    async def answer(_: Request) -> str:
+        async with asyncio.timeout(10):
+            await together.wait()
+        return GOOD
+
+    judge = load("groundedness", model=answer)
+    with ThreadPoolExecutor(16) as threads:
+        assert [each.score for each in threads.map(judge.judge, [ROW] * 16)] == [1.0] * 16
+    assert [each.name for each in threading.enumerate()].count("groundjudge loop") == 1
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_an_error_that_ends_a_loop_reaches_the_caller_and_the_loop_lives_on(error: BaseException) -> None:
+    async def fails() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        shared_loop().run(fails)
+    assert shared_loop().run(asyncio.sleep, 0, "fine") == "fine"
+
+
+def test_closing_a_loop_thread_cancels_what_runs_in_it() -> None:
+    cancelled = threading.Event()
+    started = threading.Event()
+    thread = LoopThread("test")
+
+    async def never() -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    def wait() -> None:
+        with suppress(CancelledError):
+            thread.run(never)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    assert started.wait(10)
+    thread.close()
+    waiting.join(10)
+    assert cancelled.is_set()
+
+
+def _judge_in_a_fork(url: str) -> float | None:
+    return load("groundedness", model=OpenAIModel("m", base_url=url)).judge(ROW).score
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_has_a_loop_thread_of_its_own() -> None:
+    with StandIn([GOOD]) as server:
+        assert _judge_in_a_fork(server.url) == 1.0
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            assert pool.apply_async(_judge_in_a_fork, (server.url,)).get(30) == 1.0
+
+
+def test_a_program_that_judges_synchronously_ends_cleanly() -> None:
+    program = (
+        "import sys\n"
+        "from groundjudge import load\n"
+        "from groundjudge.models.openai import OpenAIModel\n"
+        "from command_line import ROW\n"
+        "judge = load('groundedness', model=OpenAIModel('m', base_url=sys.argv[1]))\n"
+        "print(judge.judge(ROW).score)\n"
+    )
+    with StandIn([GOOD]) as server:
+        done = subprocess.run(  # noqa: S603  this very Python
+            [sys.executable, "-W", "always", "-c", program, server.url],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=Path(__file__).parents[1],
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
