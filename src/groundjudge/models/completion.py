@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, cast
 
-from groundjudge.case.case import is_mapping
+from groundjudge.case.shapes import is_mapping
 from groundjudge.replies.reply import Reply, reply_of, tokens_of
 from groundjudge.verdict import Usage
 
