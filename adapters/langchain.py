@@ -36,12 +36,7 @@ try:
     from langchain_core.outputs import ChatGeneration, Generation
     from langchain_core.prompt_values import ChatPromptValue
     from langchain_core.runnables import Runnable, RunnableLambda
-    from langchain_core.runnables.config import (
-        ensure_config,
-        get_callback_manager_for_config,
-        patch_config,
-        set_config_context,
-    )
+    from langchain_core.runnables import config as configs
 except ImportError as error:
     needed = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
     raise ImportError(needed) from error
@@ -52,9 +47,6 @@ Judged: TypeAlias = Case | Mapping[str, Any]
 OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
-ROOT = "input"
-"""What the paths of `fields` begin with."""
-
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
@@ -100,9 +92,9 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    found = Fields.of(fields, [each.name for each in loaded.inputs], [ROOT])
+    found = Fields.of(fields, [each.name for each in loaded.inputs], ["input"])
 
-    async def judged(given: Judged, ask: Ask) -> Verdict:
+    async def judged(given: Judged, ask: Ask = call) -> Verdict:
         try:
             return await loaded.ajudge(_case(given, found), _traced, ask)
         except Exception as error:
@@ -116,10 +108,7 @@ def runnable(
     def invoke(given: Judged) -> Verdict:
         return without_waiting(judged(given, call_and_block))
 
-    async def ainvoke(given: Judged) -> Verdict:
-        return await judged(given, call)
-
-    step = RunnableLambda(invoke, ainvoke, name=loaded.name)
+    step = RunnableLambda(invoke, judged, name=loaded.name)
     input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
@@ -134,16 +123,18 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
     rubric = _rubric(judge)
+    strict = rubric.with_options(empty_response="error")
 
     def render(given: Judged) -> ChatPromptValue:
-        row = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+        row, blank = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id), None
         try:
             case = _case(given)
             row = row.model_copy(update={"case_id": case.id})
-            _refuse_blank_response(rubric, case)
+            blank = rubric.blank_response_verdict(case)
+            strict.blank_response_verdict(case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
-            error.verdict = error_verdict(row, error)
+            error.verdict = blank or error_verdict(row, error)
             raise
 
     step = RunnableLambda(render, name="prompt")
@@ -194,38 +185,24 @@ def _case(given: Judged, fields: Fields | None = None) -> Case:
     """The case that the input of a runnable describes."""
     if fields and fields.function:
         return Case.of(fields.function(given))
-    return Case.of(fields.in_row(given, {ROOT: given}) if fields and fields.paths else given)
-
-
-def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
-    """Raise the error of a blank response, with the verdict that `empty_response` makes of it."""
-    verdict = rubric.blank_response_verdict(case)
-    if verdict is not None:
-        try:
-            rubric.with_options(empty_response="error").blank_response_verdict(case)
-        except CaseError as error:
-            error.verdict = verdict
-            raise
+    return Case.of(fields.in_row(given, {"input": given}) if fields and fields.paths else given)
 
 
 def _rubric(judge: Judge | Rubric) -> Rubric:
     if not isinstance(judge, Judge | Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
-        what = type(judge).__name__
-        message = f"prompt and parser need a judge or a rubric, not {what}: use runnable for a panel"
-        raise PromptError("bad_panel", message)
+        message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
+        raise PromptError("bad_panel", f"{message}: use runnable for a panel")
     return judge.rubric if isinstance(judge, Judge) else judge
 
 
 @contextmanager
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace a step as a child run, inside which the runs of its model nest."""
-    config, results = ensure_config(), list[Any]()
-    run = get_callback_manager_for_config(config).on_chain_start(
-        None, cast("Any", _traceable(step.given)), name=step.name
-    )
+    config, given, results = configs.ensure_config(), cast("Any", _traceable(step.given)), list[Any]()
+    run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
     try:
-        child = patch_config(config, callbacks=run.get_child())
-        with set_config_context(child) as context, _entered(context):
+        child = configs.patch_config(config, callbacks=run.get_child())
+        with configs.set_config_context(child) as context, _entered(context):
             yield results.append
     except BaseException as error:
         run.on_chain_error(error)
@@ -254,8 +231,7 @@ def _traceable(value: object) -> object:
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
-    messages = [(message["role"], message["content"]) for message in request.messages]
-    return ChatPromptValue(messages=convert_to_messages(messages))
+    return ChatPromptValue(messages=convert_to_messages([*map(dict, request.messages)]))
 
 
 def _message(reply: Reply) -> AIMessage:
