@@ -40,9 +40,7 @@ from groundjudge.verdict import Verdict, passes
 try:
     from deepeval.errors import MissingTestCaseParamsError
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
-    from deepeval.metrics.utils import check_conversational_test_case_params as check_conversation
-    from deepeval.metrics.utils import check_llm_test_case_params, construct_verbose_logs
-    from deepeval.test_case import MultiTurnParams, SingleTurnParams
+    from deepeval.metrics.utils import construct_verbose_logs
 except ImportError as error:
     needed = 'groundjudge.adapters.deepeval needs deepeval: pip install "groundjudge[deepeval]"'
     raise ImportError(needed) from error
@@ -60,14 +58,8 @@ __all__ = [
     "passage_metrics",
 ]
 
-PARAMS = {
-    "query": SingleTurnParams.INPUT,
-    "response": SingleTurnParams.ACTUAL_OUTPUT,
-    "context": SingleTurnParams.RETRIEVAL_CONTEXT,
-    "reference": SingleTurnParams.EXPECTED_OUTPUT,
-}
-"""The parameter of a test case for each field of a case; the other fields come from `metadata`."""
-
+PARAMS = {"query", "response", "context", "reference"}
+"""The fields of a case that a test case has; the other fields come from its `metadata`."""
 
 NO_JUDGE = (
     f"no judge given: pass judge=, which can be the name of a judge ({', '.join(names())}), "
@@ -142,17 +134,6 @@ class _Judged:
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
 
-    verdict: Verdict | None
-    score: float | None
-    score_breakdown: Any
-    reason: str | None
-    success: bool | None
-    error: str | None
-    verbose_logs: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    evaluation_cost: float | None
-
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
     # each argument has an attribute of its name, whose value gives the same metric when passed again.
     def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, also by position
@@ -182,6 +163,21 @@ class _Judged:
         self.prices = prices
         self.evaluation_model: str | None = self.judge.model_name
         self._reset()
+
+    def _reset(self) -> None:
+        self.verdict: Verdict | None = None
+        self.score: float | None = None
+        self.score_breakdown: Any = None
+        self.reason: str | None = None
+        self.success: bool | None = None
+        self.error: str | None = None
+        self.verbose_logs: str | None = None
+        self.input_tokens: int | None = None
+        self.output_tokens: int | None = None
+        self.evaluation_cost: float | None = None
+        self._costs: list[float | None] = []
+        # DeepEval's cache compares a metric's criteria, but not its prompt.
+        self.criteria = self.judge.identity
 
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
@@ -219,27 +215,19 @@ class _Judged:
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401
         raise NotImplementedError
 
-    def _reset(self) -> None:
-        self.verdict = self.score = self.score_breakdown = self.reason = self.success = self.error = None
-        self.verbose_logs = self.input_tokens = self.output_tokens = self.evaluation_cost = None
-        self._costs: list[float | None] = []
-        # DeepEval's cache compares a metric's criteria, but not its prompt.
-        self.criteria = self.judge.identity
-
     async def _measured(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
         self._reset()
         try:
-            self._set_result(await self.judge.ajudge(self._case(test_case), self._noting, ask))
+            _check_text(test_case)
+            verdict = await self.judge.ajudge(self._case(test_case), self._noting, ask)
         except Exception as error:
             shown = _translated(error)
-            self._set_verdict(getattr(error, "verdict", None))
-            self.error = self.reason = str(shown)
-            self.is_successful()
-            self._log(self.error)
+            self._show(getattr(error, "verdict", None), str(shown))
             if shown is error:
                 raise
             raise shown from error
+        self._show(verdict)
         return self.score
 
     @contextmanager
@@ -249,32 +237,30 @@ class _Judged:
         yield replies.append
         self._costs += [_cost(reply, self.prices) for reply in replies if step.model]
 
-    def _log(self, conclusion: str) -> None:
-        """Set the logs; DeepEval prints the conclusion, but does not keep it."""
-        verdict = self.verdict
-        steps = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
-        if verdict and verdict.error and verdict.reply:
-            steps.append(f"Reply:\n{verdict.reply}")
-        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), [*steps, conclusion])
-
-    def _set_verdict(self, verdict: Verdict | None) -> None:
-        self.verdict = verdict
-        if verdict and verdict.usage:
-            self.input_tokens = verdict.usage.prompt_tokens
-            self.output_tokens = verdict.usage.completion_tokens
+    def _show(self, verdict: Verdict | None, error: str | None = None) -> None:
+        """Set the attributes; DeepEval prints the last of the logs, but does not keep it."""
+        self.verdict, self.error, self.reason = verdict, error, error
+        usage = verdict and verdict.usage
+        if usage:
+            self.input_tokens, self.output_tokens = usage.prompt_tokens, usage.completion_tokens
         costs = [cost for cost in self._costs if cost is not None]
         self.evaluation_cost = sum(costs) if costs and len(costs) == len(self._costs) else None
+        if verdict and not error:
+            self._show_scores(verdict)
+        self.is_successful()
+        logs = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
+        if verdict and error and verdict.reply:
+            logs.append(f"Reply:\n{verdict.reply}")
+        logs.append(error or f"Score: {self.score}")
+        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), logs)
 
-    def _set_result(self, verdict: Verdict) -> None:
-        self._set_verdict(verdict)
+    def _show_scores(self, verdict: Verdict) -> None:
         named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = named_score.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
         status = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
         self.reason = named_score.explanation if self.include_reason else status
         self.success = verdict.passed
-        self.is_successful()
-        self._log(f"Score: {self.score}")
 
 
 class JudgeMetric(_Judged, BaseMetric):
@@ -283,24 +269,13 @@ class JudgeMetric(_Judged, BaseMetric):
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
 
-    @property
-    def _required_params(self) -> Any:  # noqa: ANN401  DeepEval declares it as a list on the class
-        # The judge itself checks its own inputs, because its error names their keys.
-        required = (field.field for field in self.judge.inputs if field.required and not field.is_custom)
-        return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in required))
-
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes
-        _check_text(test_case)
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase
         inputs = {field.field for field in self.judge.inputs}
-        called = (getattr(test_case, "tools_called", None) or ()) if "context" in inputs else ()
+        called = (test_case.tools_called or ()) if "context" in inputs else ()
         tools = [result for each in called for result in tool_documents(each.name, each.output)]
-        # A missing response is the judge's own error: DeepEval can be set to skip what lacks a parameter.
-        unchecked = {PARAMS["response"], *([PARAMS["context"]] if tools else [])}
-        required = [param for param in self._required_params if param not in unchecked]
-        check_llm_test_case_params(test_case, required, None, None, self)
         retrieved = test_case.retrieval_context
         metadata: dict[str, Any] = test_case.metadata or {}
-        shown = (inputs - PARAMS.keys()) & metadata.keys()
+        shown = (inputs - PARAMS) & metadata.keys()
         if tools or shown:
             self.criteria = f"not cacheable: {uuid4()}"
         return Case(
@@ -365,12 +340,8 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
     """
 
     default_judge = "knowledge_hallucination"
-    _required_test_case_params: ClassVar = [MultiTurnParams.ROLE, MultiTurnParams.CONTENT]
-    _requires_chatbot_role = True
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase, if the check passes
-        _check_text(test_case)
-        check_conversation(test_case, self._required_test_case_params, self, True)  # noqa: FBT003
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
         turns = enumerate(test_case.turns)
         last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
