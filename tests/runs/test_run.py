@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from any_options import load_any
 from many_rows import GOOD, Echo, Row, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
@@ -473,3 +474,28 @@ def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
         cwd=Path(__file__).parents[1],
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+RAG_ROW = {"query": "q", "context": ["c"], "response": "r"}
+
+
+def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
+    judge = load_any("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"))
+    rows = [
+        {**RAG_ROW, "id": "a"},
+        {**RAG_ROW, "id": "a", "label": 1},
+        {**RAG_ROW, "id": "a", "response": "Other."},
+        RAG_ROW,
+        RAG_ROW,
+    ]
+    codes = [verdict.error.code if verdict.error else None for verdict in run(judge, rows, ordered=True)]
+    assert codes == [None, None, "duplicate_id", None, None]
+
+
+def test_data_frame_is_refused_with_the_remedy() -> None:
+    class DataFrame(dict[str, Any]):
+        def to_dict(self) -> None: ...
+
+    frame: Any = DataFrame()
+    with pytest.raises(TypeError, match=r'df\.to_dict\("records"\)'):
+        list(run(load_any("groundedness", model="offline"), frame))

@@ -134,7 +134,9 @@ class Case(Frozen):
                 faults[name] = error
         super().__init__(**values)
         self._faults = faults
-        self._media = frozenset(name for name, value in given.items() if holds_media(value))
+        self._media = frozenset(
+            name for name, value in given.items() if name != "metadata" and holds_media(value)
+        )
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.

@@ -251,11 +251,15 @@ def _block_text(block: object) -> str:
 
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
-    if isinstance(value, str) or is_absent(value):
+    if value is None or isinstance(value, str):
         return False
     with suppress(Exception):  # what cannot be read is not shown at all, and an error
         for item in messages_in(value):
-            contents = [] if isinstance(item, str) else [_getter(item)(name) for name in CONTENT_NAMES]
+            contents = (
+                []
+                if isinstance(item, str | Message | Document)
+                else [_getter(item)(name) for name in CONTENT_NAMES]
+            )
             if any(MEDIA_BLOCK.fullmatch(_kind(each)) for held in contents if is_list(held) for each in held):
                 return True
     return False
@@ -287,7 +291,8 @@ def _is_message(item: object) -> bool:
 
 def _contents(get: Callable[[str], Any]) -> list[Any]:
     """What a message says: its content and its refusal, as far as they are given."""
-    refusal = get("refusal") or (get("additional_kwargs") or {}).get("refusal")
+    more: Mapping[str, Any] = get("additional_kwargs") or {}
+    refusal = get("refusal") or more.get("refusal")
     return [each for each in (get("content"), refusal) if each is not None]
 
 
@@ -300,8 +305,9 @@ def messages_in(value: object) -> list[Any]:
 
 
 def _split(item: object) -> Iterator[Any]:
+    is_plain = isinstance(item, str | Message | Document)  # most items are, and need no look inside
     get = _getter(item)
-    blocks = get("content")
+    blocks = None if is_plain else get("content")
     if not is_list(blocks) or not any(map(_is_result, blocks)):
         yield item
         return

@@ -13,6 +13,7 @@ from groundjudge.analysis.joined import join
 from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case
+from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
 from groundjudge.cli.inputs import refuse_to_overwrite
 from groundjudge.cli.labelled import JudgeFile, in_words_of
@@ -154,7 +155,10 @@ def _cases(path: str, rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
         try:
             if isinstance(row, CaseError):
                 raise row
-            cases.append(case_of(row, number))
+            case = case_of(row, number)
+            for name in ALIASES:
+                case.value(name)  # raises what could not be read
+            cases.append(case)
         except CaseError as error:
             unreadable.append(f"{path}: row {number} cannot be shown: {error.message}")
     return cases, unreadable
