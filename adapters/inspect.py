@@ -189,7 +189,7 @@ def _case(state: TaskState, target: Target, fields: Fields) -> Case | Mapping[st
     if fields.function:
         return Case.of(fields.function(state, target))
     asked, metadata = state.input, dict(state.metadata)
-    # A question and its answer alone are not an agent's thread, in which "no tool called" is an empty context.
+    # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
     roles = [message.role for message in state.messages]
     is_thread = bool(state.tools) or "tool" in roles or roles.count("user") > 1
     named = {name: metadata.pop(name) for name in IN_METADATA if name in metadata}

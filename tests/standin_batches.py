@@ -33,9 +33,7 @@ from standin_openai import Cut, Status, Text, completion, error_of
 GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
 COMPLETIONS: Final = "/v1/chat/completions"
 
-Call: TypeAlias = Literal[
-    "upload", "files", "file", "content", "delete", "create", "retrieve", "list", "cancel", "results", "chat"
-]
+Call: TypeAlias = Literal["upload", "content", "create", "retrieve", "list", "cancel", "results", "chat"]
 """The names of the calls. `content` downloads a file, `results` those of Anthropic, `chat` asks online."""
 
 End: TypeAlias = Literal["completed", "failed", "expired"]
@@ -192,7 +190,6 @@ class BatchStandIn:
         ahead: the seconds by which the server's clock is ahead.
         share_done: the share of the requests of a batch that expires or is cancelled that are answered.
         hidden_for: in how many listings a new batch does not appear yet.
-        slow: the stages that a batch stays in for one more poll each.
         batches: all batches by id, in order of creation.
         files: all files by id.
         calls: the name of each call, in order of arrival.
@@ -207,7 +204,6 @@ class BatchStandIn:
     ahead: float = 0.0
     share_done: float = 0.5
     hidden_for: int = 0
-    slow: Sequence[str] = ()
     batches: dict[str, Batch] = field(default_factory=dict[str, Batch])
     files: dict[str, UploadedFile] = field(default_factory=dict[str, UploadedFile])
     calls: list[Call] = field(default_factory=list[Call])
@@ -219,7 +215,7 @@ class BatchStandIn:
 
     @property
     def root(self) -> str:
-        """The base_url for an Anthropic client, and the azure_endpoint for an Azure client."""
+        """The base_url for an Anthropic client."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -261,19 +257,8 @@ class BatchStandIn:
         self._loop, self._down = asyncio.get_running_loop(), asyncio.Event()
         app = web.Application(client_max_size=2**29)
         app.on_response_prepare.append(self._stamp)
-        for prefix in ("/v1", "/openai/v1", "/openai"):  # OpenAI, Azure, Azure with an api-version
-            app.router.add_routes(
-                [
-                    web.route(method, prefix + path, self._route(call, do))
-                    for method, path, call, do in self._openai_routes()
-                ]
-            )
-        app.router.add_routes(
-            [
-                web.route(method, path, self._route(call, do))
-                for method, path, call, do in self._anthropic_routes()
-            ]
-        )
+        for method, path, call, do in (*self._openai_routes(), *self._anthropic_routes()):
+            app.router.add_route(method, f"/v1{path}", self._route(call, do))
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self.port, backlog=1024, reuse_address=True).start()
@@ -285,26 +270,22 @@ class BatchStandIn:
     def _openai_routes(self) -> list[tuple[str, str, Call, Handler]]:
         return [
             ("POST", "/files", "upload", self._upload),
-            ("GET", "/files", "files", self._list_files),
-            ("GET", "/files/{id}", "file", self._file),
             ("GET", "/files/{id}/content", "content", self._content),
-            ("DELETE", "/files/{id}", "delete", self._delete),
             ("POST", "/batches", "create", self._create),
             ("GET", "/batches", "list", self._list),
             ("GET", "/batches/{id}", "retrieve", self._retrieve),
             ("POST", "/batches/{id}/cancel", "cancel", self._cancel),
             ("POST", "/chat/completions", "chat", self._chat),
-            ("POST", "/deployments/{name}/chat/completions", "chat", self._chat),
         ]
 
     def _anthropic_routes(self) -> list[tuple[str, str, Call, Handler]]:
         return [
-            ("POST", "/v1/messages/batches", "create", self._create_messages),
-            ("GET", "/v1/messages/batches", "list", self._list_messages),
-            ("GET", "/v1/messages/batches/{id}", "retrieve", self._retrieve_messages),
-            ("GET", "/v1/messages/batches/{id}/results", "results", self._results),
-            ("POST", "/v1/messages/batches/{id}/cancel", "cancel", self._cancel_messages),
-            ("POST", "/v1/messages", "chat", self._message),
+            ("POST", "/messages/batches", "create", self._create_messages),
+            ("GET", "/messages/batches", "list", self._list_messages),
+            ("GET", "/messages/batches/{id}", "retrieve", self._retrieve_messages),
+            ("GET", "/messages/batches/{id}/results", "results", self._results),
+            ("POST", "/messages/batches/{id}/cancel", "cancel", self._cancel_messages),
+            ("POST", "/messages", "chat", self._message),
         ]
 
     # --- every call ---------------------------------------------------------------------------
@@ -347,7 +328,7 @@ class BatchStandIn:
     def _new_batch(self, kind: str, requests: dict[str, dict[str, Any]]) -> Batch:
         number = len(self.batches)
         end = self.ends[min(number, len(self.ends) - 1)]
-        stages = [stage for stage in STAGES[end] for _ in range(1 + (stage in self.slow))]
+        stages = [*STAGES[end]]
         batch = Batch(self._new_id(kind), requests, stages, number, self._now(), hidden_for=self.hidden_for)
         self.batches[batch.id] = batch
         return batch
@@ -393,26 +374,11 @@ class BatchStandIn:
         self.files[file.id] = file
         return web.json_response(_file_object(file))
 
-    async def _list_files(self, request: web.Request) -> web.StreamResponse:
-        purpose = request.query.get("purpose")
-        files = [file for file in reversed(self.files.values()) if purpose in {None, file.purpose}]
-        return web.json_response(_page([_file_object(file) for file in files], request))
-
-    async def _file(self, request: web.Request) -> web.StreamResponse:
-        file = self.files.get(request.match_info["id"])
-        return web.json_response(_file_object(file)) if file else _failed(request, _no_such("File"))
-
     async def _content(self, request: web.Request) -> web.StreamResponse:
         file = self.files.get(request.match_info["id"])
         if file is None:
             return _failed(request, _no_such("File"))
         return web.Response(body=file.content, content_type="application/octet-stream")
-
-    async def _delete(self, request: web.Request) -> web.StreamResponse:
-        file = self.files.pop(request.match_info["id"], None)
-        if file is None:
-            return _failed(request, _no_such("File"))
-        return web.json_response({"id": file.id, "object": "file", "deleted": True})
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()

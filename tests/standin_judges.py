@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from groundjudge import Judge, PartReading, Reading, Reply, Request, load_rubric
-from groundjudge.probe.attacks import PLEAS, REASON, best_verdict
+from groundjudge.probe.attacks import PLEAS, best_verdict
+from groundjudge.probe.edit import TEXTS
 from groundjudge.rubric.rubric import label_of
 
-ORDERS = (*REASON.values(), *(text for plea in PLEAS.values() for text in plea.values()))
+SPOKEN = [json.loads(TEXTS.read_text(encoding="utf-8"))[language] for language in ("english", "chinese")]
+ORDERS = [texts[name][0] for texts in SPOKEN for name in ("reason", *PLEAS)]
 """What stands in injected verdicts and in pleas."""
 
 LONG = 60

@@ -16,6 +16,7 @@ CORE = ROOT / "src" / "groundjudge"
 ROOMS = (
     "version",
     "verdict",
+    "shares",
     "errors",
     "scale",
     "text",

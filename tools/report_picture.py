@@ -24,15 +24,8 @@ from groundjudge.runs.run import run
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "docs/assets"
-EXAMPLES = ROOT / "examples/cases.jsonl"
-WIDTH, HEIGHT, QUALITY = 1200, 860, 75
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--hide-scrollbars",
-]
+SIZE = {"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": False}
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-background-networking", "--hide-scrollbars")
 JUDGES = ("groundedness", "statement_groundedness")
 ROW = "rag-number-changed"
 """The case that the second picture shows."""
@@ -44,17 +37,14 @@ OPEN = """
 
 
 def main() -> None:
-    """Make the report and take the pictures."""
+    """Make the report of the examples and take the pictures."""
+    rows = [row for row in read_rows(ROOT / "examples/cases.jsonl") if not isinstance(row, CaseError)]
+    verdicts = run([load(name, model="offline") for name in JUDGES], rows)
     with TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
-        page.write_text(_report(), encoding="utf-8")
+        text = report(verdicts, title="verdicts.jsonl", cases=map(Case.from_mapping, rows))
+        page.write_text(text, encoding="utf-8")
         _pictures(page)
-
-
-def _report() -> str:
-    rows = [row for row in read_rows(EXAMPLES) if not isinstance(row, CaseError)]
-    verdicts = run([load(name, model="offline") for name in JUDGES], rows)
-    return report(verdicts, title="verdicts.jsonl", cases=map(Case.from_mapping, rows))
 
 
 def _pictures(page: Path) -> None:
@@ -64,8 +54,7 @@ def _pictures(page: Path) -> None:
         options.add_argument(flag)
     chrome = webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
     try:
-        size: Any = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
-        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
         chrome.get(page.as_uri())
         _take(chrome, ASSETS / "report.webp")
         chrome.execute_script(OPEN, ROW, JUDGES[-1])
@@ -75,7 +64,7 @@ def _pictures(page: Path) -> None:
 
 
 def _take(chrome: webdriver.Chrome, path: Path) -> None:
-    taken: Any = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    taken: Any = chrome.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 75})
     path.write_bytes(b64decode(taken["data"]))
 
 

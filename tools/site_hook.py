@@ -45,15 +45,10 @@ ALSO = {
 """
 }
 """What is said once for several names of an adapter."""
-TITLES = {
-    "deepeval": "DeepEval",
-    "langchain": "LangChain",
-    "langsmith": "LangSmith",
-    "mlflow": "MLflow",
-    "opentelemetry": "OpenTelemetry",
-    "promptfoo": "promptfoo",
-    "pydantic_evals": "pydantic-evals",
-}
+NAMES = ["DeepEval", "LangChain", "LangSmith", "MLflow", "OpenTelemetry", "promptfoo", "pydantic_evals"]
+TITLES = {name.lower(): name for name in NAMES}
+"""The frameworks whose names are not just capitalised."""
+
 INTERNAL = {"groundjudge.evidence", "groundjudge.replies", "groundjudge.analysis.libraries"}
 """Modules whose `__all__` is for the library itself."""
 
@@ -61,11 +56,10 @@ INTERNAL = {"groundjudge.evidence", "groundjudge.replies", "groundjudge.analysis
 def on_page_markdown(markdown: str, page: Any, **_: object) -> str:  # noqa: ANN401  MkDocs has its own types
     """Link to the repository where a page names a file outside `docs`, and list adapters and commands."""
     folder = (ROOT / "docs" / page.file.src_uri).parent
-    markdown = LINK.sub(lambda link: _in_repository(folder, link["path"]), markdown)
     for line, made in ((EVERY_ADAPTER, _adapters), (EVERY_COMMAND, _commands)):
         if line in markdown:
             markdown = markdown.replace(line, "\n".join(made()))
-    return markdown
+    return LINK.sub(lambda link: _in_repository(folder, link["path"]), markdown)
 
 
 def _in_repository(folder: Path, link: str) -> str:
@@ -122,10 +116,8 @@ def on_post_build(config: Any, **_: object) -> None:  # noqa: ANN401
         SystemExit: one does; the message names it.
     """
     for file in Path(config.site_dir).rglob("*.html"):
-        loaded = LOADED.search(file.read_text(encoding="utf-8"))
-        if loaded:
-            message = f"{file} loads from elsewhere: {loaded[0]}"
-            raise SystemExit(message)
+        if loaded := LOADED.search(file.read_text(encoding="utf-8")):
+            raise SystemExit(f"{file} loads from elsewhere: {loaded[0]}")  # noqa: EM102, TRY003  it is read by people
 
 
 def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
@@ -133,11 +125,8 @@ def public_names(package: griffe.Object | griffe.Alias) -> Iterator[str]:
 
     A function with the name of its file is found inside it: `groundjudge.judging.panel.panel`.
     """
-    if package.path not in INTERNAL:
-        for name in package.exports or ():
-            yield (
-                f"{package.path}.{name}.{name}" if f"{name}" in package.modules else f"{package.path}.{name}"
-            )
+    for name in () if package.path in INTERNAL else package.exports or ():
+        yield f"{package.path}.{name}.{name}" if f"{name}" in package.modules else f"{package.path}.{name}"
     for module in package.modules.values():
         if not module.is_alias:
             yield from public_names(module)

@@ -1,11 +1,199 @@
-"""What can go wrong: errors, each with a short code to count by and the thing that it is about."""
+"""What can go wrong: errors, each with a short code to count by, and one table of all codes.
+
+The table says of every code of an error and of a warning what is wrong, in its first sentence, and what to do
+about it, in the others. The page of codes in the documentation, the report and the tests are made from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from groundjudge.verdict import Verdict
+
+CODES: Mapping[str, Mapping[str, str]] = {
+    "CaseError": {
+        "alias_conflict": "Two keys of a row mean the same field, and their values differ. "
+        "Remove one of them, or name the one that counts with `fields=` (`--fields`).",
+        "bad_path": "A dotted path of `fields=` (`--fields`) leads nowhere, or is ambiguous. "
+        "Compare it with the roots and keys that the message lists; a key may contain a dot.",
+        "context_unreadable": "A document of the context has no text under a known name. "
+        "Give strings, or mappings with the text under a name from the message, such as `content`.",
+        "duplicate_id": "Two rows have one id and different contents. Give each row its own id.",
+        "empty_response": "The response is blank; the application probably failed. Repair the row, or pass "
+        '`empty_response="not_applicable"` to leave it out or `"worst"` to score it 0.',
+        "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
+        "Give a string or chat messages; the message names the field and what it holds.",
+        "missing_field": "The case lacks an input that the judge needs. "
+        "Add it, name its place with `fields=` (`--fields`), or pass `optional=[...]` if it is not needed.",
+        "no_response": "The case has no response; the application probably crashed. "
+        "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
+        "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
+        "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
+        "unreadable_file": "A file of cases is not what its suffix says, as a `.json` file without an array. "
+        "Pass `--format jsonl`, `json`, `csv` or `tsv`, or correct the file.",
+        "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
+        "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
+    },
+    "ModelError": {
+        "auth": "The endpoint rejects the key (status 401 or 403). "
+        "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
+        "bad_cache": "The file of `--cache` or `CachedModel` cannot be used as a cache. Name another one.",
+        "bad_request": "The endpoint rejects the request: its parameters, its length or its content. "
+        "Read the endpoint's words in the message; the offline baseline needs something to compare with.",
+        "budget": "The run has used the calls or tokens that it may use. "
+        "Continue with `--resume` and a higher limit: `--max-calls`, `--max-tokens`.",
+        "cancelled": "The batch was cancelled before it reached the request. "
+        "Ask again: `groundjudge batch collect --finish online`, or `--finish batch`.",
+        "connection": "The endpoint cannot be reached, or cuts connections, and waiting did not help. "
+        "Check that it is up and that `OPENAI_BASE_URL` or `base_url=` points to it.",
+        "expired": "The batch ended, mostly after 24 hours, before this request. As for `cancelled`.",
+        "failed": "What you passed as a model raised an exception. Read that exception in the message.",
+        "no_batches": "The model's provider has no batches that the library can use. "
+        "Take one of [these](batches.md), or write the requests with `groundjudge batch write`.",
+        "no_endpoint": "No key and no endpoint are configured, or no client can be built from them. "
+        "Set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for another endpoint, or pass `client=`.",
+        "no_model": "No model was given, and none is the default. Pass `model=`, see [Models](models.md).",
+        "not_found": "The endpoint knows no model, or no address, of that name (status 404). "
+        "Check the model's name, and that the base URL ends as the provider says, mostly in `/v1`.",
+        "quota": "The account has no credit left (status 402). Check the plan, then use `--resume`.",
+        "rate_limited": "The endpoint rejected the request as too many (status 429), after all retries too. "
+        "Send fewer requests at a time: `--concurrency`, `concurrency=`.",
+        "server": "The endpoint has a fault (status 500 or above), or its response is not a chat completion. "
+        "Try again with `--resume`; if it stays, check that the base URL points to a chat completions API.",
+        "timeout": "The endpoint did not answer in time, or the row's `deadline=` has passed. "
+        "Raise `timeout=` of the model or `--deadline`, or send fewer requests at a time.",
+        "unanswered": "The results of the batches have no line for the request. As for `cancelled`.",
+        "unknown_model": "What was passed as a model cannot be used as one, or its package is not installed. "
+        "Do what the message says; see [Models and providers](models.md).",
+    },
+    # The model is shown the first sentences of these when it is asked again.
+    "ReplyError": {
+        "ambiguous": "The reply gives more than one score and does not say which one counts. "
+        "Look at the reply; ask for one score in the prompt, or raise `max_reasks=`.",
+        "bad_distribution": "The formula's shares must add up to 1. If it is frequent, take another model.",
+        "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
+        "missing_score": "A block of the reply has no score. As for `ambiguous`.",
+        "no_verdict": "The reply holds no verdict in the place where the format puts it. "
+        "Look at the reply; check that the prompt asks for the format that `reply:` declares.",
+        "not_a_number": "What stands in the score's place is not a number. As for `no_verdict`.",
+        "not_adjacent": "The formula must weigh one score, or two scores that are next to each other. "
+        "As for `bad_distribution`.",
+        "not_integer": "The score must be a whole number. Say so in the prompt, or drop `integer: true`.",
+        "out_of_scale": "The score lies outside the scale. State the scale in the prompt as it stands in "
+        "`scale:`; `3/10` is outside of a scale that ends at 5.",
+        "refused": "The model declined to judge. Look at the case; another model may judge it.",
+        "truncated": "The reply was cut off before its verdict was complete. Raise `max_tokens`.",
+        "unknown_label": "What stands in the verdict's place is none of the labels. "
+        'List them in the prompt as in `choices:`; "not supported" is never read as "supported".',
+    },
+    "PromptError": {
+        "bad_choices": "The reply format cannot express one of the labels. Change the label or the format.",
+        "bad_empty_response": "It is none of `error`, `not_applicable` and `worst`. Use one of them.",
+        "bad_example": "The file's `example_reply` is not read as the value that it declares. "
+        "Correct the example, or `reply:` and `scale:`; the message says what was read.",
+        "bad_front_matter": "The part between the `---` lines is not valid YAML, or a key is wrong. "
+        "Correct the key that the message names: it is unknown, occurs twice or has a value of a wrong type.",
+        "bad_levels": "A level or a `not_applicable` value is off the scale. Change it, or the scale.",
+        "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
+        "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
+        "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",
+        "bad_reply_format": "The object passed as `reply=` is not a reply format. Pass one, as "
+        '`Tags(value="rating")`, or an object with all members of [`Format`](reference/replies.md).',
+        "bad_reply_option": "`reply:` has an unknown option, or no text for one. See the message.",
+        "bad_scale": "`scale=` is not a `Scale`. Pass `Scale(worst=1, best=5)` or `Choices({...})`.",
+        "bad_structured": "It is none of `reask`, `always` and `never`. Use one of them.",
+        "bad_threshold": "The threshold is not a number from 0 to 1. Give it on the score's scale.",
+        "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0. Change the scale.",
+        "empty_prompt": "The file has no text below its front matter. Add the prompt.",
+        "no_placeholder": "The text shows nothing of the case. Add a placeholder, such as `{{response}}`.",
+        "no_reply_format": "The file names no reply format. Add `reply:` to it, or pass `reply=Tags(...)`.",
+        "no_scale": "The file has no scale. Add `scale:` to it, or pass `scale=Scale(worst=1, best=5)`.",
+        "template_language": "The text contains `{%`: there is no template language. Use placeholders.",
+        "unknown_input": "An input is not a field of a case and not in the text, or an option names no "
+        "input. Correct the name, or add a placeholder for an input of your own.",
+        "unknown_judge": "There is no judge and no file of that name, or none was given. "
+        "Use a name that `groundjudge judges` lists, or a path; it is relative to the working directory.",
+        "unknown_placeholder": "A placeholder is not an input. Declare it under `inputs:`, or remove it.",
+        "unknown_reply_format": "There is no reply format of that name. Use one that the message lists.",
+        "unreadable_prompt": "The file cannot be opened, or is not UTF-8. Check the path and the encoding.",
+        "unused_input": "The text has no placeholder for an input. Add the placeholder, or remove the input.",
+    },
+    "PanelError": {
+        "no_majority": "No outcome has more than half of the votes that were asked for, failed ones "
+        "included. Use an odd number of votes; a row whose `verdict.votes` differ deserves a look by a "
+        "person.",
+    },
+    "GroundjudgeError": {
+        "duplicate_key": "Two LangSmith evaluators of one experiment have the same feedback key. "
+        'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
+        "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
+        "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
+        "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
+        "unexpected": "An exception that is none of this library's, mostly from a function of yours. "
+        "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",
+    },
+    "LabelError": {
+        "bad_option": "An option does not fit the verdicts. Read it in the message: graded labels need "
+        "`--label-threshold`, and several judges or a panel need `--judge`.",
+        "label_conflict": "One id has two different labels. Keep one, or give the rows ids of their own.",
+        "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
+        "too_few_labels": "The split lacks positive or negative rows. Label more, or use fewer `--folds`.",
+        "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
+        "unreadable_label": "A label is no boolean, no number on the scale and none of the judge's labels. "
+        "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
+    },
+    "ResumeError": {
+        "in_use": "Another run is writing to the file. Wait for it, or choose another `--out`.",
+        "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
+        "other_model": "The verdicts come from another model, other settings or another library version. "
+        "As for `no_verdict`: the scores of both would not be comparable.",
+        "other_prompt": "The file's verdicts come from another prompt. As for `other_model`.",
+    },
+    "StateError": {
+        "in_use": "Another command works on the same run. Wait for it.",
+        "no_state": "Nothing was submitted for that `--out`, or its state is incomplete or old. "
+        "Name the file that `groundjudge batch submit` got as `--out`, or submit again.",
+        "other_run": "The state is of another judge, prompt, model, option, endpoint, version or cases. "
+        "Go back to what was submitted, or choose another `--out`.",
+    },
+    "ProbeError": {
+        "bad_card": "The file was not written by `groundjudge probe --card`. Pass such a file.",
+        "bad_case": "A row of `--cases` is unreadable, has no `expect` or an id twice. Correct that row.",
+        "no_cases": "No case of the library has your judge's inputs. Pass yours: `--cases own.jsonl`.",
+        "no_edit": "`--without` names an edit that does not exist. Use a name from the message's list.",
+        "no_source": "The prompt shows nothing that could back a response. Probe another judge.",
+        "no_verdict": "No judging gave a verdict. Look up the first error, which the message quotes.",
+        "nothing_fails": "No case is labelled `fail`. Add some: attacks need wrong responses.",
+        "nothing_passes": "No case is labelled `pass`. Add some: edits need right responses.",
+        "other_judge": "Two cards have no edit in common. Compare probes of the same judge.",
+    },
+    "warnings": {
+        "band_mismatch": "The level that the reply names is not its number's; the number counts.",
+        "content_not_shown": "Images, audio or other content that is not text was left out of the prompt. "
+        "Give what the judge must know as text; the prompt names what was left out in brackets.",
+        "empty_response": 'The response was blank and was scored 0, as `empty_response="worst"` asks.',
+        "evidence_altered": "A quote is similar to a passage of the documents, but does not say the same. "
+        "Compare the quote with the source: the judge may have misread it.",
+        "evidence_not_found": "A quote is in none of the documents. Do not rely on it: it may be invented.",
+        "evidence_unchecked": "Quotes were not looked up: the case was not given, or the search would take "
+        "too long. Pass the case: `rubric.read(reply, case)`, `parser(judge, case)`.",
+        "formula_missing": "A weighted sum is stated without its formula; the stated number counts.",
+        "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
+        "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
+        "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
+        "statement_missing": "A sentence of the response was not rated: the mean lacks it. Read the verdict.",
+        "statement_not_in_response": "A rated sentence is not in the response. As for `statement_missing`.",
+        "statements_unchecked": "The rated sentences are too many to compare them with the response.",
+        "unclosed_tag": "The tag around the verdict is not closed.",
+        "weighted_sum_mismatch": "The stated sum is not what its formula gives; the formula counts.",
+    },
+}
+"""Code -> its meaning and remedy, by the class of the error; the codes of a verdict's warnings stand last."""
+
+ENDS_RUN = frozenset({"auth", "budget", "no_endpoint", "not_found", "quota"})
+"""The codes of a ModelError that end a run, because every further request would fail in the same way."""
 
 STATUS_CODES = {
     401: "auth",
@@ -19,13 +207,30 @@ STATUS_CODES = {
 FIRST_SERVER_STATUS = 500
 
 
+def explained(kind: str, code: str) -> tuple[str, str]:
+    """What a code means, in one sentence, and what to do about it; "" for each that the table does not say.
+
+    Args:
+        kind: the name of the error's class, or "warnings".
+        code: the code of an error of that class, or of a warning.
+    """
+    meaning, _, remedy = CODES.get(kind, {}).get(code, "").partition(". ")
+    return f"{meaning.rstrip('.')}." if meaning else "", remedy
+
+
+def _as_clause(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:].removesuffix(".")
+
+
 class GroundjudgeError(Exception):
     """Any error of this library.
 
     Attributes:
-        code: short and stable, made for counting: "missing_field", "out_of_scale", "timeout".
+        code: short and stable, made for counting: "missing_field", "out_of_scale", "timeout". `CODES` has
+            them all; another one gives a RuntimeWarning.
         message: a sentence that names the thing and says what to do.
-        subject: the offending thing: a field's name, a file, a raw reply.
+        subject: the offending thing: a field's name, a file, a raw reply. If it is a parameter, the message
+            names it in backquotes, and the command line shows its option there: --max-calls for `max_calls`.
         verdict: the row's verdict with status "error" (attempts, usage and raw reply kept),
             set when a judge raised the error while judging a case.
     """
@@ -37,6 +242,9 @@ class GroundjudgeError(Exception):
         self.code = code
         self.message = message
         self.subject = subject
+        if not any(code in codes for codes in CODES.values()):
+            about = f"the code {code!r} of a {type(self).__name__} is not in groundjudge.errors.CODES"
+            warnings.warn(about, RuntimeWarning, stacklevel=2)
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
@@ -53,10 +261,6 @@ class CaseError(GroundjudgeError):
 class ModelError(GroundjudgeError):
     """The model returned no reply.
 
-    Codes: timeout, connection, rate_limited, quota, auth, bad_request, not_found, server (of an endpoint);
-    no_model, unknown_model, no_endpoint (of what was passed as a model); failed (a callable raised);
-    bad_cache (the file is not a cache); budget (the run's budget is spent).
-
     Attributes:
         retry_after: the seconds that the endpoint asks clients to wait; None if it does not ask.
         retries: how many times the request was sent again without success.
@@ -67,7 +271,7 @@ class ModelError(GroundjudgeError):
 
 
 class PanelError(GroundjudgeError):
-    """The votes of a panel give no verdict. Code: no_majority."""
+    """The votes of a panel give no verdict."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -82,11 +286,7 @@ def code_of_status(status: int) -> str:
 
 
 class ReplyError(GroundjudgeError):
-    """A model's reply holds no verdict that can be read; it is never turned into a number.
-
-    Codes: empty, refused, truncated, no_verdict, missing_score, not_a_number, not_integer,
-    out_of_scale, unknown_label, ambiguous, not_adjacent, bad_distribution.
-    """
+    """A model's reply holds no verdict that can be read; it is never turned into a number."""
 
     def __init__(self, code: str, reply: str, message: str = "") -> None:
         super().__init__(code, message or WHAT_IS_WRONG[code], reply)
@@ -98,18 +298,5 @@ class ReplyError(GroundjudgeError):
         return self.subject
 
 
-WHAT_IS_WRONG = {
-    "empty": "the reply is empty",
-    "refused": "the model declined to judge",
-    "truncated": "the reply was cut off before its verdict was complete",
-    "no_verdict": "the reply holds no verdict in the place where the format puts it",
-    "missing_score": "a block of the reply has no score",
-    "not_a_number": "what stands in the score's place is not a number",
-    "not_integer": "the score must be a whole number",
-    "out_of_scale": "the score lies outside the scale",
-    "unknown_label": "what stands in the verdict's place is none of the labels",
-    "ambiguous": "the reply gives more than one score and does not say which one counts",
-    "not_adjacent": "the formula must weigh one score, or two scores that are next to each other",
-    "bad_distribution": "the formula's shares must add up to 1",
-}
-"""The codes of a ReplyError, each with the sentence that the model is shown when it is asked again."""
+WHAT_IS_WRONG = {code: _as_clause(explained("ReplyError", code)[0]) for code in CODES["ReplyError"]}
+"""The codes of a ReplyError, each with the clause that the model is shown when it is asked again."""

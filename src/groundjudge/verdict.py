@@ -260,8 +260,13 @@ def named_scores(
 
 
 def passes(score: float, threshold: float) -> bool:
-    """Whether a score, 0..1, reaches a threshold."""
-    return round(score, DIGITS_COMPARED) >= threshold
+    """Whether a score reaches a threshold: the only place where one is applied."""
+    return compared(score) >= threshold
+
+
+def compared(score: float) -> float:
+    """A score as it is compared with thresholds: without the rounding errors of sums and means."""
+    return round(score, DIGITS_COMPARED)
 
 
 def _score_of(part: Part) -> float:

@@ -28,6 +28,7 @@ from deepeval.test_case import (
     ToolCall,
     Turn,
 )
+from fenced import without_codes
 from scripted_model import ScriptedModel
 
 from groundjudge import (
@@ -144,7 +145,7 @@ def copies(*metrics: Any) -> list[Any]:
 
 def last_prompt(model: ScriptedModel) -> str:
     """The last message of the last request to a model."""
-    return model.asked[-1].messages[-1]["content"]
+    return without_codes(model.asked[-1].messages[-1]["content"])
 
 
 async def by_measure(metric: Any, case: Any) -> Any:
@@ -555,7 +556,7 @@ async def test_deepeval_model_is_called_by_its_asynchronous_method() -> None:
     assert [method for method, _ in model.asked] == ["a_generate"] * 3
     first, again, _ = (prompt for _, prompt in model.asked)
     assert "impartial grader" in first
-    assert "<data-response>\nIt opens at 9:00." in first
+    assert "<data-response>\nIt opens at 9:00." in without_codes(first)
     assert again.startswith(first)
     assert "could not be read" in again
     assert (metric.input_tokens, metric.output_tokens) == (30, 5)

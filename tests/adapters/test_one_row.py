@@ -19,6 +19,7 @@ from uuid import uuid4
 import pytest
 from chats import CHAT, LANGCHAIN, OPENAI
 from deepeval.test_case import LLMTestCase
+from fenced import without_codes
 from langsmith.schemas import Example, Run
 from scripted_model import ScriptedModel
 
@@ -50,7 +51,8 @@ def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
         id=uuid4(), name="a", run_type="chain", trace_id=uuid4(), inputs=inputs, outputs=row.outputs, **times
     )
     made.evaluate_run(run, Example(id=uuid4(), inputs=inputs, metadata={**row.metadata}))
-    return next(iter((run.extra or {})["groundjudge"].values()))
+    (verdict,) = (run.extra or {})["groundjudge"].values()
+    return Verdict.model_validate(verdict)
 
 
 def by_langfuse(judge: Any, row: Row, **options: Any) -> Verdict:
@@ -235,7 +237,7 @@ def test_own_input_is_filled(file: Path, adapter: str, row: Row, fields: Any) ->
     given = {"topic": f"{root}.{fields}"} if isinstance(fields, str) else fields
     verdict = judged(adapter, model, row, file, **({"fields": given} if given else {}))
     assert (verdict.error, verdict.score) == (None, 1)
-    assert "<data-topic>\ndogs\n</data-topic>" in model.asked[0].messages[0]["content"]
+    assert "<data-topic>\ndogs\n</data-topic>" in without_codes(model.asked[0].messages[0]["content"])
 
 
 @pytest.mark.parametrize("adapter", entries())

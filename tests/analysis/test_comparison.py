@@ -74,6 +74,13 @@ def test_each_side_has_its_own_threshold() -> None:
     assert (found.values["pass_rate"], found.same_outcome) == ((1.0, 0.0), 0.0)
 
 
+def test_only_cases_with_a_label_for_both_judges_count_as_labelled() -> None:
+    labels = Labels({"a": {"one": 1, "two": 1}, "b": {"one": 0}, "c": {"one": 0, "two": 0}, "d": {"two": 1}})
+    scores = dict.fromkeys("abcd", 1.0)
+    found = compare(judged(scores), judged(scores, "two"), labels)
+    assert (found.n, found.n_labelled, found.values["accuracy"]) == (4, 2, (0.5, 0.5))
+
+
 def test_no_common_case_gives_undefined_figures() -> None:
     found = compare(judged({"a": 1.0}), judged({"b": 1.0}))
     assert (found.n, found.same_outcome, found.differences["mean_score"]) == (0, None, Figure())

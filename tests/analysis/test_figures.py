@@ -1,9 +1,11 @@
-"""Figures and intervals against their definitions, known results and theory."""
+"""Weighted figures against their definitions, scikit-learn and SciPy; intervals against theory."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections.abc import Sequence
+from importlib import import_module
 from math import isnan, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,123 +15,133 @@ from reference_figures import Row, reference_figures
 
 from groundjudge.analysis.figures import (
     AGREEMENT_FIGURES,
+    Bootstrap,
     Figure,
+    Floats,
     Sample,
     constant_guess,
     intervals,
     numbered,
-    paired_differences,
-    point_estimates,
-    weighted_figures,
+    paired,
+    weighted_kappa,
+    weighted_mean,
 )
+
+metrics: Any = import_module("sklearn.metrics")
+stats: Any = import_module("scipy.stats")
 
 ROWS = st.lists(
     st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans(), st.booleans()), min_size=1
 )
-GRADED = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=1)
+WEIGHTED = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]),
+        st.booleans(),
+        st.booleans(),
+        st.integers(1, 5),
+        st.integers(0, 3),
+    ),
+    min_size=1,
+).filter(lambda rows: any(row[-1] for row in rows))
+"""Rows with a score, whether it passed, whether the label is positive, a grade, and how often it counts."""
 
 
-def sample(rows: list[Row], groups: list[int] | None = None) -> Sample:
-    scores, passed, positive = zip(*rows, strict=True)
-    return Sample(
-        np.array(scores, dtype=float),
-        np.array(passed, dtype=bool),
-        np.array(positive, dtype=bool),
-        None,
-        numbered(groups or range(len(rows))),
-    )
+def sample(rows: Sequence[Row], groups: Sequence[int] | None = None) -> Sample:
+    scores, passed, positive = (np.array(column) for column in zip(*rows, strict=True))
+    return Sample(scores, passed, positive, None, numbered(groups or range(len(rows))))
+
+
+def figures(of: Sample, weights: Floats | None = None) -> dict[str, float]:
+    """The agreement figures of a sample by name, each row counted as often as its weight says."""
+    found = of.agreement(np.ones((1, of.scores.size)) if weights is None else weights[None, :])
+    return {name: float(value[0]) for name, value in found.items()}
 
 
 def table(true_positives: int, false_positives: int, false_negatives: int, true_negatives: int) -> Sample:
-    cells = (
-        (1.0, True, True, true_positives),
-        (1.0, True, False, false_positives),
-        (0.0, False, True, false_negatives),
-    )
-    rows = [(score, passed, positive) for score, passed, positive, count in cells for _ in range(count)]
-    return sample([*rows, *[(0.0, False, False)] * true_negatives])
-
-
-def same(found: float, expected: Fraction | float | None) -> bool:
-    return isnan(found) if expected is None else found == pytest.approx(float(expected), abs=1e-12)
+    cells = [(1.0, True, True), (1.0, True, False), (0.0, False, True), (0.0, False, False)]
+    counts = (true_positives, false_positives, false_negatives, true_negatives)
+    return sample([cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)])
 
 
 @given(ROWS)
 def test_figures_match_the_reference_implementation(rows: list[Row]) -> None:
-    found, expected = point_estimates(sample(rows)), reference_figures(rows)
-    assert [name for name in AGREEMENT_FIGURES if not same(found[name], expected[name])] == []
+    found, expected = figures(sample(rows)), reference_figures(rows)
+    known = {name: float("nan") if value is None else float(value) for name, value in expected.items()}
+    assert found == pytest.approx(known, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("cells", "kappa"),
-    [
-        ((20, 5, 10, 15), 0.4),  # 35 of 50 agree where chance gives 25: (0.7 - 0.5) / 0.5
-        ((45, 15, 25, 15), 0.1304),  # 60 of 100 agree where chance gives 54
-        ((50, 0, 0, 50), 1.0),
-        ((25, 25, 25, 25), 0.0),
-        ((0, 50, 50, 0), -1.0),
-    ],
-)
-def test_kappa_of_known_confusion_matrices(cells: tuple[int, int, int, int], kappa: float) -> None:
-    assert point_estimates(table(*cells))["kappa"] == pytest.approx(kappa, abs=1e-4)
+@given(WEIGHTED, st.sampled_from([1.0, 0.001, 1e6]))
+def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_nothing(
+    rows: list[tuple[float, bool, bool, int, int]], factor: float
+) -> None:
+    scores, passed, positive, grades, times = (np.array(column) for column in zip(*rows, strict=True))
+    everything = Sample(scores, passed, positive, grades.astype(float), numbered(range(len(rows))))
+    repeated = everything.rows(np.repeat(np.arange(len(rows)), times))
+    assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
 
 
-@given(ROWS, st.data())
-def test_weighted_row_counts_like_repeated_rows(rows: list[Row], data: st.DataObject) -> None:
-    weights = data.draw(
-        st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)).filter(
-            lambda drawn: sum(drawn) > 0
+ORACLES = {
+    "accuracy": metrics.accuracy_score,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+    "precision": metrics.precision_score,
+    "recall": metrics.recall_score,
+    "f1": metrics.f1_score,
+    "kappa": metrics.cohen_kappa_score,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weighted_figures_are_scikit_learns(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    scores, weights = generator.random(50).round(1), generator.random(50)
+    positive, passed = generator.random(50) < 0.4, scores >= 0.5
+    found = figures(Sample(scores, passed, positive, None, numbered(range(50))), weights)
+    expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
+    expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    guess = constant_guess(positive, weights)
+    assert guess["accuracy"] == pytest.approx(
+        max(
+            metrics.accuracy_score(positive, np.full(50, each), sample_weight=weights)
+            for each in (True, False)
         )
     )
-    found = weighted_figures(sample(rows))(np.array([weights], dtype=float))
-    repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
-    expected = point_estimates(sample(repeated))
-    assert [name for name in expected if not same(float(found[name][0]), _or_none(expected[name]))] == []
-
-
-@given(GRADED, st.data())
-def test_weighted_grade_counts_like_repeated_grades(rows: list[tuple[int, int]], data: st.DataObject) -> None:
-    weights = data.draw(
-        st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)).filter(
-            lambda drawn: sum(drawn) > 0
-        )
+    assert guess["f1"] == pytest.approx(
+        metrics.f1_score(positive, np.full(50, fill_value=True), sample_weight=weights)
     )
-    found = weighted_figures(graded(rows))(np.array([weights], dtype=float))
-    repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
-    expected = point_estimates(graded(repeated))["spearman"]
-    assert same(float(found["spearman"][0]), _or_none(expected))
+    assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
 
-def graded(rows: list[tuple[int, int]]) -> Sample:
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
+def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
-    return Sample(scores / 4, scores >= 2, None, grades, numbered(range(len(rows))))
+    found = figures(Sample(scores / 4, scores >= 2, None, grades, numbered(range(len(rows)))))["spearman"]
+    if np.ptp(scores) > 0 and np.ptp(grades) > 0:
+        assert found == pytest.approx(stats.spearmanr(scores, grades).statistic)
+    else:
+        assert isnan(found)
 
 
-def _or_none(value: float) -> float | None:
-    return None if isnan(value) else value
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.floats(0.01, 3)), min_size=2))
+def test_weighted_kappa_is_scikit_learns(rows: list[tuple[int, int, float]]) -> None:
+    people, judge, weights = (np.array(column) for column in zip(*rows, strict=True))
+    found = weighted_kappa(weights[None, :], people / 3, judge / 3)[0]
+    if np.ptp(people) == 0:
+        assert isnan(found)
+    else:
+        options: dict[str, Any] = {"labels": range(4), "weights": "quadratic", "sample_weight": weights}
+        assert found == pytest.approx(metrics.cohen_kappa_score(people, judge, **options))
 
 
-def test_spearman_is_the_correlation_of_midranks() -> None:
-    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: squared differences 0 + .25 + .25 + 0, tied twice.
-    rows = [(0, 1), (1, 2), (1, 4), (3, 5)]
-    first, second = np.array([1, 2.5, 2.5, 4]), np.array([1, 2, 3, 4])
-    assert point_estimates(graded(rows))["spearman"] == pytest.approx(np.corrcoef(first, second)[0, 1])
-
-
-def test_constant_guess_is_the_best_constant_answer() -> None:
-    guess = constant_guess(np.array([True] * 3 + [False] * 7))
-    everything_passes = point_estimates(table(3, 7, 0, 0))
-    assert guess["accuracy"] == pytest.approx(0.7)
-    assert guess["f1"] == pytest.approx(everything_passes["f1"])
-    assert (guess["balanced_accuracy"], guess["roc_auc"], guess["kappa"]) == (0.5, 0.5, 0.0)
+def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> None:
+    people, near, far = (np.array(row) for row in ([0.0, 0.1, 1.0], [0.1, 0.1, 1.0], [0.0, 1.0, 1.0]))
+    ones = np.ones((1, 3))
+    assert weighted_kappa(ones, people, near)[0] > 0.95 > weighted_kappa(ones, people, far)[0]
 
 
 def test_interval_of_accuracy_is_about_as_wide_as_the_normal_approximation() -> None:
     found = intervals(table(160, 40, 60, 140))["accuracy"]
-    assert found.low is not None
-    assert found.high is not None
-    expected = 2 * 1.96 * sqrt(0.75 * 0.25 / 400)
-    assert found.high - found.low == pytest.approx(expected, rel=0.1)
+    assert width(found) == pytest.approx(2 * 1.96 * sqrt(0.75 * 0.25 / 400), rel=0.1)
 
 
 def test_interval_is_wider_when_identical_rows_form_groups() -> None:
@@ -152,14 +164,16 @@ def width(figure: Figure) -> float:
 
 def test_same_seed_gives_the_same_intervals() -> None:
     rows = sample([(0.25 * place, place > 2, place % 2 == 0) for place in range(5)] * 4)
-    assert intervals(rows, seed=3) == intervals(rows, seed=3)
-    assert intervals(rows, seed=3) != intervals(rows, seed=4)
+    first, again, other = (intervals(rows, Bootstrap(seed=seed)) for seed in (3, 3, 4))
+    assert first == again != other
 
 
 @pytest.mark.parametrize("n_groups", [0, 1])
 def test_one_group_or_none_has_no_interval(n_groups: int) -> None:
     rows = sample([(1.0, True, True), (0.0, False, False)], [0, 0]).rows(np.arange(2 * n_groups))
-    assert all(figure.low is None and figure.high is None for figure in intervals(rows).values())
+    found = intervals(rows)
+    assert all(figure.low is None and figure.high is None for figure in found.values())
+    assert (found["accuracy"] == Figure()) is (n_groups == 0)
 
 
 def test_figure_undefined_in_many_resamples_has_no_interval() -> None:
@@ -168,30 +182,18 @@ def test_figure_undefined_in_many_resamples_has_no_interval() -> None:
     assert intervals(rows)["precision"] == Figure(value=1.0)
 
 
-def test_identical_samples_have_zero_differences() -> None:
-    rows = sample([(0.25 * (place % 5), place % 3 == 0, place % 2 == 0) for place in range(30)])
-    found = paired_differences(rows, rows)
-    assert found["kappa"] == Figure(value=0.0, low=0.0, high=0.0)
-    assert found["spearman"] == Figure()
-
-
 def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
     generator = np.random.default_rng(5)
     positive = generator.random(300) < 0.5
     first = np.where(generator.random(300) < 0.75, positive, ~positive)
     second = np.where(generator.random(300) < 0.05, ~first, first)
     before, after = (
-        sample([(float(p), bool(p), bool(s)) for p, s in zip(passed, positive, strict=True)])
+        Sample(passed.astype(float), passed, positive, None, numbered(range(300)))
         for passed in (first, second)
     )
-    found = paired_differences(before, after)["accuracy"]
-    assert found.value == pytest.approx(
-        point_estimates(after)["accuracy"] - point_estimates(before)["accuracy"]
-    )
-    assert width(found) < 0.7 * width(intervals(before)["accuracy"])
-
-
-def test_figures_of_no_rows_are_undefined() -> None:
-    empty = sample([(0.0, False, False)]).rows(np.array([], dtype=int))
-    assert all(isnan(value) for value in point_estimates(empty).values())
-    assert intervals(empty) == dict.fromkeys(intervals(empty), Figure())
+    found = paired(before.agreement, after.agreement, before.groups, Bootstrap())
+    assert found.keys() == set(AGREEMENT_FIGURES)
+    one = found["accuracy"]
+    assert (one.first, one.second) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
+    assert one.difference.value == pytest.approx((one.second.value or 0) - (one.first.value or 0))
+    assert width(one.difference) < 0.7 * width(one.first)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from make_verdicts import error, labelled, verdict, vote
+from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
 from groundjudge import Choices, Scale, Verdict, load_rubric
 from groundjudge.analysis.joined import join
@@ -34,30 +34,34 @@ def test_labels_are_learnt_from_verdicts_by_rising_score(
     assert list(found.items()) == list(scores.items())
 
 
-def test_labels_of_levels_have_the_score_and_not_the_value_on_the_judges_scale() -> None:
-    verdicts = [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)]
-    assert words_of(verdicts).scores == {"made up": 0.0, "fine": 1.0}
+SHARES = {"yes": 0.9, "no": 0.1}
+MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float]]] = [
+    # the score and not the value on the judge's scale
+    (
+        [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
+        {"made up": 0.0, "fine": 1.0},
+    ),
+    # the value where the score is weighted by probabilities
+    ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
+    # of a panel those of its votes, which may be weighted too
+    (
+        [panel_verdict("a", vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0))],
+        {"no": 0.0, "yes": 1.0},
+    ),
+    (
+        [panel_verdict("a", *(vote("a", score, label="yes", value=1.0) for score in (0.9, 0.8)))],
+        {"yes": 1.0},
+    ),
+    # a blank response and an error have none
+    ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
+]
 
 
-def test_labels_of_weighted_verdicts_have_their_value() -> None:
-    shares = {"yes": 0.9, "no": 0.1}
-    more: Mapping[str, Any] = {"expected": 0.9, "distribution": shares}
-    assert words_of([verdict("a", 0.9, label="yes", value=1.0, **more)]).scores == {"yes": 1.0}
-
-
-def test_labels_of_a_panel_are_those_of_its_votes() -> None:
-    votes = [vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0)]
-    assert words_of([verdict("a", 0.5, label="yes", votes=votes)]).scores == {"no": 0.0, "yes": 1.0}
-
-
-def test_votes_with_weighted_scores_have_the_values_of_their_labels() -> None:
-    votes = [vote("a", 0.9, label="yes", value=1.0), vote("b", 0.8, label="yes", value=1.0)]
-    assert words_of([verdict("a", 0.85, votes=votes)]).scores == {"yes": 1.0}
-
-
-def test_a_blank_response_has_no_label() -> None:
-    verdicts = [verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")]
-    assert words_of(verdicts).scores == {"yes": 1.0}
+@pytest.mark.parametrize(("verdicts", "scores"), MEANINGS)
+def test_label_means_the_score_or_value_that_its_verdicts_share(
+    verdicts: Sequence[Verdict], scores: Mapping[str, float]
+) -> None:
+    assert words_of(verdicts).scores == scores
 
 
 @pytest.mark.parametrize(
@@ -118,11 +122,20 @@ def test_people_use_the_judges_labels_booleans_or_numbers(
 
 
 @pytest.mark.parametrize(
-    ("texts", "numbers"),
-    [(["Yes", "No"], [0.0, 1.0]), ([True, False], [1.0, 0.0]), (["true", "0"], [1.0, 0.0])],
+    ("words", "texts", "numbers"),
+    [
+        (REVERSED, ["Yes", "No"], [0.0, 1.0]),
+        (REVERSED, [True, False], [1.0, 0.0]),
+        (REVERSED, ["true", "0"], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), ["0", "1"], [1.0, 0.0]),
+        (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+    ],
 )
-def test_yes_is_the_judges_label_where_it_has_one(texts: Sequence[object], numbers: Sequence[float]) -> None:
-    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), REVERSED)
+def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
+    words: Words, texts: Sequence[object], numbers: Sequence[float]
+) -> None:
+    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
     assert [found[case_id].number for case_id in "ab"] == numbers
 
 
@@ -148,23 +161,18 @@ def test_an_unknown_word_is_an_error_that_lists_the_labels(
 
 
 def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
-    verdicts = [
-        labelled("both", *NA),
-        labelled("judge", *NA),
-        labelled("people", *YES),
-        labelled("none", *YES),
-        labelled("scored", *YES),
-        labelled("no", *NO),
-        error("error", "timeout"),
-    ]
+    said = {"both": NA, "judge": NA, "people": YES, "none": YES, "scored": YES, "no": NO}
+    verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
     (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
     assert [(row.case_id, row.label, row.word) for row in found.labelled] == [
         ("scored", 0.0, "no"),
         ("no", 0.0, "no"),
     ]
-    counts = (found.n_not_applicable, found.n_label_not_applicable, found.n_unlabelled)
-    assert (counts, found.n_error, found.n_unjudged) == ((2, 1, 1), 1, 1)
+    assert found.counts == {
+        "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
+        "n_missing": 0, "n_repeated": 0,
+    }  # fmt: skip
     assert [(pair.people, pair.judge) for pair in found.paired] == [
         ("cannot tell", "cannot tell"),
         ("yes", "cannot tell"),

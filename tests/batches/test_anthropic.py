@@ -17,7 +17,7 @@ from anthropic.types.shared import ErrorObject
 from command_line import GOOD, ROW
 from pydantic import TypeAdapter
 from scripted_model import ScriptedModel
-from standin_batches import BatchStandIn, LineAnswer, Missing, Unanswered
+from standin_batches import BatchStandIn, LineAnswer, Unanswered
 from standin_openai import Cut, Status, Text
 
 from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric
@@ -28,8 +28,8 @@ from groundjudge.batches.anthropic import (
     params_of,
     read_result,
 )
-from groundjudge.batches.asking import Ask, settle
 from groundjudge.batches.provider import Batch, Provider
+from groundjudge.batches.replay import PendingRequest, replay
 
 PARAMS = TypeAdapter(MessageCreateParamsNonStreaming)
 USER = {"role": "user", "content": "u"}
@@ -41,16 +41,16 @@ def provider_of(server: BatchStandIn) -> Generator[AnthropicBatches, None, None]
         yield AnthropicBatches(client)
 
 
-def asks(n: int) -> list[Ask]:
+def pending(n: int) -> list[PendingRequest]:
     """Requests of a judge about n cases."""
     judge = Judge(load_rubric("groundedness"), ScriptedModel(GOOD))
     cases = [Case.from_mapping({**ROW, "query": f"Number {number}?"}) for number in range(n)]
-    return [ask for case in cases for ask in settle(judge, case, lambda _: None).asks]
+    return [each for case in cases for each in replay(judge, case, lambda _: None)[1]]
 
 
 def file_of(provider: Provider, tmp_path: Path, n: int = 3) -> Path:
     path = tmp_path / "lines.jsonl"
-    path.write_text("".join(f"{provider.line(ask)}\n" for ask in asks(n)))
+    path.write_text("".join(f"{provider.line(each)}\n" for each in pending(n)))
     return path
 
 
@@ -178,15 +178,14 @@ def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:
 
     with BatchStandIn(script) as server, provider_of(server) as provider:
         lines = file_of(provider, tmp_path, 5)
-        assert provider.upload(lines, "name") == ""
-        batch = provider.create("", lines, {})
+        batch = provider.create(lines, {})
         assert batch == Batch(batch.id, "in_progress", is_ended=False)
         assert ended(provider, batch) == Batch(batch.id, "ended", is_ended=True, n_done=5)
         found = dict(map(provider.read, provider.results(batch.id)))
-    good, cut_off, *errors, last = [found[ask.custom_id] for ask in asks(5)]
+    good, cut_off, *errors, last = [found[each.custom_id] for each in pending(5)]
     assert last == good
     assert isinstance(good, Reply)
-    assert (good.text, good.finish_reason, good.model) == (GOOD, "end_turn", asks(1)[0].model.name)
+    assert (good.text, good.finish_reason, good.model) == (GOOD, "end_turn", pending(1)[0].model.name)
     assert isinstance(cut_off, Reply)
     assert cut_off.finish_reason == "max_tokens"
     assert [error.code for error in errors if isinstance(error, ModelError)] == ["rate_limited", "expired"]
@@ -195,7 +194,7 @@ def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_cancelled_batch_has_the_replies_that_it_got(tmp_path: Path) -> None:
     with BatchStandIn() as server, provider_of(server) as provider:
-        batch = provider.create("", file_of(provider, tmp_path, 4), {})
+        batch = provider.create(file_of(provider, tmp_path, 4), {})
         assert provider.cancel(batch.id).status == "canceling"
         ended(provider, batch)
         answers = [provider.read(line).answer for line in provider.results(batch.id)]
@@ -209,7 +208,7 @@ def test_a_batch_is_found_by_time_and_size_whatever_the_servers_clock_says(
     tmp_path: Path, ahead: float
 ) -> None:
     with BatchStandIn(ahead=ahead) as server, provider_of(server) as provider:
-        made = [provider.create("", file_of(provider, tmp_path, n), {}) for n in (1, 2, 3)]
+        made = [provider.create(file_of(provider, tmp_path, n), {}) for n in (1, 2, 3)]
         for one, other in pairwise(server.batches.values()):
             one.created_at, other.created_at = other.created_at - 60, other.created_at
         now = time.time()
@@ -228,7 +227,7 @@ def test_a_batch_is_created_with_one_call(tmp_path: Path, answer: Status | Cut) 
         server.fail("create", answer, takes_effect=True)
         lines, since = file_of(provider, tmp_path), time.time()
         with pytest.raises(ModelError):
-            provider.create("", lines, {})
+            provider.create(lines, {})
         found = provider.find({}, since, 3)
     assert found
     assert [*server.batches] == [found.id]
@@ -251,10 +250,10 @@ def test_errors_of_the_client_are_model_errors(
 ) -> None:
     with BatchStandIn() as server, provider_of(server) as provider:
         lines = file_of(provider, tmp_path)
-        batch = ended(provider, provider.create("", lines, {}))
+        batch = ended(provider, provider.create(lines, {}))
         server.fail(call, answer)
         does: dict[str, Callable[[], object]] = {
-            "create": lambda: provider.create("", lines, {}),
+            "create": lambda: provider.create(lines, {}),
             "retrieve": lambda: provider.batch(batch.id),
             "list": lambda: provider.find({}, 0, 3),
             "results": lambda: [*provider.results(batch.id)],
@@ -275,7 +274,7 @@ def test_a_missing_key_is_a_model_error(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.soak
 def test_a_download_that_is_cut_off_is_a_connection_error(tmp_path: Path) -> None:
     with BatchStandIn() as server, provider_of(server) as provider:
-        batch = ended(provider, provider.create("", file_of(provider, tmp_path, 40), {}))
+        batch = ended(provider, provider.create(file_of(provider, tmp_path, 40), {}))
         stop = server.stop("results", "midway")
         results = provider.results(batch.id)
         first = next(results)
@@ -284,10 +283,3 @@ def test_a_download_that_is_cut_off_is_a_connection_error(tmp_path: Path) -> Non
         with pytest.raises(ModelError, match="connection"):
             list(results)
         assert len({first, *provider.results(batch.id)}) == 40
-
-
-@pytest.mark.soak
-def test_a_request_that_the_results_lack_is_not_answered(tmp_path: Path) -> None:
-    with BatchStandIn(lambda _: Missing()) as server, provider_of(server) as provider:
-        batch = ended(provider, provider.create("", file_of(provider, tmp_path), {}))
-        assert [*provider.results(batch.id)] == []

@@ -17,8 +17,10 @@ from standin_batches import COMPLETIONS, LineAnswer, Unanswered, read_lines, res
 from standin_openai import Status, Text, logprobs_of
 
 from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric, names
-from groundjudge.batches.asking import Ask, settle
-from groundjudge.batches.lines import Result, read_result, read_results, request_line
+from groundjudge.batches.lines import read_result, request_line
+from groundjudge.batches.openai import OpenAIBatches
+from groundjudge.batches.replay import PendingRequest, replay
+from groundjudge.models.openai import OpenAIModel
 
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
 
@@ -50,9 +52,9 @@ class Named(ScriptedModel):
         self.name = name
 
 
-def asks_of(name: str, **row: Any) -> list[Ask]:
+def pending_of(name: str, **row: Any) -> list[PendingRequest]:
     judge = Judge(rubric_of(name), Named("m"))
-    return [*settle(judge, Case.from_mapping(row or ALL_FIELDS), lambda _: None).asks]
+    return [*replay(judge, Case.from_mapping(row or ALL_FIELDS), lambda _: None)[1]]
 
 
 ALL_FIELDS = {
@@ -66,24 +68,40 @@ ALL_FIELDS = {
 
 @pytest.mark.parametrize("name", names())
 def test_the_requests_of_every_judge_have_the_types_of_the_openai_client(name: str) -> None:
-    (ask,) = asks_of(name)
-    line = json.loads(request_line(ask))
+    (pending,) = pending_of(name)
+    line = json.loads(request_line(pending))
     assert {*line} == {"custom_id", "method", "url", "body"}
     body = PARAMS.validate_python(line["body"], extra="forbid")
     assert body["model"] == "m"
-    assert read_lines(request_line(ask).encode(), COMPLETIONS, 1) == ({ask.custom_id: line["body"]}, [])
+    assert read_lines(request_line(pending).encode(), COMPLETIONS, 1) == (
+        {pending.custom_id: line["body"]},
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "path"),
+    [
+        ("https://n.openai.azure.com/openai/v1", "/chat/completions"),
+        ("https://api.openai.com/v1", "/v1/chat/completions"),
+    ],
+)
+def test_a_line_names_the_path_of_the_endpoint(endpoint: str, path: str) -> None:
+    provider = OpenAIBatches(OpenAIModel("m", base_url=endpoint, api_key="k"))
+    (pending,) = pending_of("groundedness")
+    assert json.loads(provider.line(pending))["url"] == path
 
 
 def test_a_line_of_requests_has_the_form_of_vllms_documentation() -> None:
     documented = json.loads(VLLM_REQUEST)
-    model, (ask,) = Named(documented["body"]["model"]), asks_of("groundedness")
-    request = ask.request.__class__(
+    model, (pending,) = Named(documented["body"]["model"]), pending_of("groundedness")
+    request = pending.request.__class__(
         tuple(documented["body"]["messages"]),
         {"max_completion_tokens": 1000},
-        ask.request.rubric,
-        ask.request.case,
+        pending.request.rubric,
+        pending.request.case,
     )
-    assert json.loads(request_line(Ask("request-1", model, request))) == documented
+    assert json.loads(request_line(PendingRequest("request-1", model, request))) == documented
 
 
 def test_the_results_of_vllms_documentation_are_read() -> None:
@@ -98,12 +116,12 @@ def test_the_results_of_vllms_documentation_are_read() -> None:
 @given(content=st.text(), query=st.text(min_size=1))
 def test_a_request_is_one_line_whatever_the_case_says(content: str, query: str) -> None:
     row = {**ROW, "context": [content or "."], "query": query + "?"}
-    for ask in asks_of("groundedness", **row):
-        line = request_line(ask)
+    for pending in pending_of("groundedness", **row):
+        line = request_line(pending)
         assert "\n" not in line
-        assert len(ask.custom_id) <= 64
+        assert len(pending.custom_id) <= 64
         assert json.loads(line.encode())["body"]["messages"] == [
-            dict(message) for message in ask.request.messages
+            dict(message) for message in pending.request.messages
         ]
 
 
@@ -196,12 +214,6 @@ def test_a_byte_order_mark_is_skipped() -> None:
     assert read_result("\ufeff" + of("a")) == read_result(of("a"))
 
 
-def test_unreadable_lines_are_counted_among_the_others() -> None:
-    found = [*read_results([of("a"), "\n", "{half", of("b")])]
-    assert [isinstance(each, Result) for each in found] == [True, False, True]
-    assert str(found[1]).startswith("unreadable_row: line 3: ")
-
-
 @given(where=st.integers(0, len(of("a")) - 1))
 def test_a_half_written_line_is_never_read(where: int) -> None:
     with pytest.raises(CaseError):
@@ -210,4 +222,4 @@ def test_a_half_written_line_is_never_read(where: int) -> None:
 
 @pytest.mark.parametrize("around", ["{}", "{}\n", "{}\r\n", " {} "])
 def test_a_line_is_read_whatever_surrounds_it(around: str) -> None:
-    assert [*read_results([around.replace("{}", of("a"))])] == [read_result(of("a"))]
+    assert read_result(around.replace("{}", of("a"))) == read_result(of("a"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,14 +17,14 @@ from standin_batches import BatchStandIn, Call, Unanswered
 from standin_openai import Cut, Status
 
 from groundjudge import Case, Judge, ModelError, Verdict, load_rubric
-from groundjudge.batches.answers import answers_in
+from groundjudge.batches.answers import verdicts_in
 from groundjudge.batches.anthropic import AnthropicBatches
-from groundjudge.batches.asking import settle
-from groundjudge.batches.collect import Collected, download, verdicts_in, waits_in
+from groundjudge.batches.collect import answers_of, download
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.state import State, StateError
-from groundjudge.batches.submit import Planned, plan, submit
+from groundjudge.batches.replay import replay
+from groundjudge.batches.state import State, StateError, open_state
+from groundjudge.batches.submit import Plan, plan, submit
 from groundjudge.models.openai import OpenAIModel
 
 ProviderOf: TypeAlias = Callable[[BatchStandIn, ExitStack], Provider]
@@ -69,10 +69,11 @@ class Run:
     judge: Judge
     rows: Sequence[dict[str, Any]]
 
-    def plan(self) -> Planned:
-        settings = {"run": "r"}
-        answers = answers_in(self.state, lambda _, line: self.provider.read(line))
-        return plan(self.state, [self.judge], self.rows, self.providers, answers=answers, settings=settings)
+    def plan(self) -> Plan:
+        with closing(answers_of(self.state, self.providers)) as answers:
+            return plan(
+                self.state, [self.judge], self.rows, self.providers, answers=answers, settings={"run": "r"}
+            )
 
     @property
     def providers(self) -> dict[str, Provider]:
@@ -85,15 +86,13 @@ class Run:
         return any(download(self.state, self.providers) for _ in range(polls))
 
     def verdicts(self) -> list[Verdict]:
-        answers = answers_in(self.state, lambda _, line: self.provider.read(line))
-        return [
-            *verdicts_in(
-                answers, [self.judge], self.rows, collected=Collected(), is_waiting=waits_in(self.state)
-            )
-        ]
+        is_final = {*self.steps()} <= {"collected"}
+        with closing(answers_of(self.state, self.providers)) as answers:
+            found = verdicts_in(answers, [self.judge], self.rows, is_final=is_final)
+            return [*found]
 
     def steps(self) -> list[str]:
-        return [part.step for part in self.state.parts()]
+        return [part.step for part in self.state.parts]
 
 
 @contextmanager
@@ -103,8 +102,7 @@ def run_of(
     with BatchStandIn(**options) as server, ExitStack() as stack:
         provider = provider_of(server, stack)
         provider.max_requests = at_most
-        state = State(tmp_path / "state")
-        stack.callback(state.close)
+        state = stack.enter_context(open_state(tmp_path / "state", is_new=True))
         yield Run(
             server, provider, state, Judge(rubric_of("groundedness"), ScriptedModel(GOOD)), rows(n_rows)
         )
@@ -118,7 +116,8 @@ def scores(run: Run) -> list[float | None]:
 def test_rows_become_batches_and_batches_verdicts(provider_of: ProviderOf, tmp_path: Path) -> None:
     with run_of(provider_of, tmp_path) as run:
         run.rows = [*run.rows, {**run.rows[0], "id": "again"}, {"id": "faulty"}]
-        assert run.plan() == Planned(n_free=1, n_shared=1, n_requests=5, n_parts=3)
+        planned = run.plan()
+        assert (planned.n_free, planned.n_shared, planned.n_requests, len(planned.parts)) == (1, 1, 5, 3)
         run.submit()
         assert run.steps() == ["created"] * 3
         assert run.verdicts()[-1].error  # the faulty row; the others wait
@@ -127,22 +126,6 @@ def test_rows_become_batches_and_batches_verdicts(provider_of: ProviderOf, tmp_p
         assert scores(run) == [1.0] * 6 + [None]
         assert {*run.server.paid().values()} == {1}
         assert [len(batch.requests) for batch in run.server.batches.values()] == [2, 2, 1]
-
-
-@pytest.mark.soak
-@both
-def test_submitting_and_collecting_again_does_nothing(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path) as run:
-        run.plan()
-        run.submit()
-        run.submit()
-        assert run.download()
-        n_calls = len(run.server.calls)
-        run.submit()
-        assert run.download()
-        assert len(run.server.calls) == n_calls
-        assert run.plan().n_requests == 0
-        assert {*run.server.paid().values()} == {1}
 
 
 FAULTS: list[tuple[Status | Cut, bool]] = [
@@ -205,21 +188,20 @@ def test_a_batch_is_found_whatever_the_servers_clock_says(
 def test_a_batch_of_somebody_else_is_not_taken(provider_of: ProviderOf, tmp_path: Path) -> None:
     with run_of(provider_of, tmp_path, n_rows=4, at_most=4) as run:
         run.plan()
-        (part,) = run.state.parts()
-        part = run.state.move(part, "created", batch="batch-none")
+        (part,) = run.state.parts
         other = tmp_path / "other.jsonl"
         lines = [line.replace('"custom_id":"', '"custom_id":"x') for line in lines_of(run)]
         other.write_text("".join(f"{line}\n" for line in lines))
-        theirs = run.provider.create(run.provider.upload(other, "other"), other, {"groundjudge_run": "s"})
-        run.state.move(part, "created", batch=theirs.id)
+        theirs = run.provider.create(other, {"groundjudge_run": "s"})
+        run.state.change(part, step="created", batch=theirs)
         with pytest.raises(StateError, match="results of other requests"):
             run.download()
         assert run.steps() == ["created"]
 
 
 def lines_of(run: Run) -> list[str]:
-    settled = [settle(run.judge, Case.from_mapping(row), lambda _: None) for row in run.rows]
-    return [run.provider.line(ask) for each in settled for ask in each.asks]
+    pending = [replay(run.judge, Case.from_mapping(row), lambda _: None)[1] for row in run.rows]
+    return [run.provider.line(each) for (each,) in pending]
 
 
 @pytest.mark.soak
@@ -265,44 +247,13 @@ def test_an_error_while_collecting_loses_nothing(provider_of: ProviderOf, tmp_pa
 
 @pytest.mark.soak
 @both
-def test_what_expired_is_asked_once_more(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path, n_rows=4, at_most=4, ends=["expired", "completed"]) as run:
-        run.plan()
-        run.submit()
-        assert run.download()
-        codes = [verdict.error.code for verdict in run.verdicts() if verdict.error]
-        assert codes == ["expired"] * 2
-        assert run.plan().n_requests == 2
-        run.submit()
-        assert run.download()
-        assert scores(run) == [1.0] * 4
-        assert sorted(run.server.paid().values()) == [1, 1, 2, 2]
-
-
-@pytest.mark.soak
-@both
 def test_what_fails_again_is_not_asked_for_ever(provider_of: ProviderOf, tmp_path: Path) -> None:
     def script(_: dict[str, Any]) -> Unanswered:
         return Unanswered("expired")
 
     with run_of(provider_of, tmp_path, script=script) as run:
-        for n_requests in (5, 5, 0, 0):
+        for n_requests in (5, 5, 5, 0, 0):
             assert run.plan().n_requests == n_requests
             run.submit()
-            assert run.download() == bool(run.state.parts())
-        assert {*run.server.paid().values()} == {2}
-
-
-@pytest.mark.soak
-def test_a_batch_that_failed_as_a_whole_says_why(tmp_path: Path) -> None:
-    with run_of(openai_batches, tmp_path, ends=["failed", "completed"]) as run:
-        run.plan()
-        run.submit()
-        assert run.download()
-        assert "Enqueued token limit reached" in run.state.parts()[0].status
-        assert scores(run) == [None, None, 1.0, 1.0, 1.0]
-        assert run.plan().n_requests == 2
-        run.submit()
-        assert run.download()
-        assert scores(run) == [1.0] * 5
-        assert {*run.server.paid().values()} == {1}
+            assert run.download() == bool(run.state.parts)
+        assert {*run.server.paid().values()} == {3}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from chats import CHAT, LANGCHAIN, OPENAI, Snippet, error_of
+from fenced import without_codes
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.load import dumpd
 from langchain_core.messages import (
@@ -35,7 +36,7 @@ class RetrievedContextData:
 
 
 def shown(context: Any) -> str:
-    return CONTEXT_PROMPT.render(Case(context=context))[0]["content"]
+    return without_codes(CONTEXT_PROMPT.render(Case(context=context))[0]["content"])
 
 
 # --- context ----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from command_line import Invoke, words
 from make_verdicts import PROMPT, error
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
@@ -78,28 +77,3 @@ def test_verdicts_of_several_prompts_are_noted(command: Invoke) -> None:
     write_rows("l.jsonl", some_labels())
     result = command("agree", "v.jsonl", "--labels", "l.jsonl")
     assert "one: these figures mix verdicts with 2 signatures: one@1.0.0|" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            "v.jsonl --labels other.jsonl",
-            "cases are matched by id, and the first ids are '0' and 'elsewhere'",
-        ),
-        ("v.jsonl --labels l.jsonl --label nope", "no row has a 'nope'"),
-        ("l.jsonl --labels l.jsonl", "l.jsonl holds no verdicts"),
-        ("v.jsonl --labels l.jsonl --threshold 1.5", "--threshold must be a score, 0..1, not 1.5"),
-        ("v.jsonl --labels l.jsonl --threshold l.jsonl", "no file of thresholds"),
-        ("none.jsonl --labels l.jsonl", "none.jsonl: No such file"),
-    ],
-)
-def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:
-    write_verdicts("v.jsonl", some_verdicts())
-    write_rows("l.jsonl", some_labels())
-    write_rows("other.jsonl", [{"id": "elsewhere", "label": 1}])
-    result = command("agree", *arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("groundjudge: ")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1

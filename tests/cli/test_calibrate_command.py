@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from command_line import Invoke, words
 from make_verdicts import verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
@@ -39,25 +38,3 @@ def test_calibrate_goes_on_without_judges_that_have_too_few_labels(command: Invo
     assert result.exit_code == 0
     assert 'load("one"' in result.stdout
     assert "note: two: 2 parts need 2 independent positive rows" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("v.jsonl --labels l.jsonl --by recall", "--by can be balanced-accuracy"),
-        (
-            "v.jsonl --labels l.jsonl --judge two",
-            "v.jsonl has no verdict by the judge 'two': --judge can be one",
-        ),
-        ("v.jsonl --labels few.jsonl", "2 independent positive rows or more, not 1"),
-    ],
-)
-def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:
-    write_verdicts("v.jsonl", some_verdicts())
-    write_rows("l.jsonl", some_labels())
-    write_rows("few.jsonl", some_labels(3))
-    result = command("calibrate", *arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("groundjudge: ")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from command_line import Invoke, words
 from make_verdicts import PROMPT, verdict
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
@@ -37,29 +36,3 @@ def test_compare_takes_two_judges_of_one_file(command: Invoke) -> None:
     assert "one (first) and two (second)" in result.stdout
     assert "passed with both or with neither: 1.000" in result.stdout
     assert "accuracy" not in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("v.jsonl two.jsonl --judge one", "two.jsonl has no verdict by the judge 'one': --judge can be two"),
-        (
-            "v.jsonl both.jsonl --judge three",
-            "v.jsonl has no verdict by the judge 'three': --judge can be one",
-        ),
-        ("both.jsonl three.jsonl", "no judge in common: give --judge twice, once for each file"),
-        ("v.jsonl elsewhere.jsonl", "no case has a score in both v.jsonl and elsewhere.jsonl"),
-        ("v.jsonl v.jsonl --judge one --judge one --judge one", "--judge can be given at most twice"),
-    ],
-)
-def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:
-    write_verdicts("v.jsonl", some_verdicts())
-    write_verdicts("two.jsonl", some_verdicts(judge="two"))
-    write_verdicts("both.jsonl", [*some_verdicts(), *some_verdicts(judge="two")])
-    write_verdicts("three.jsonl", [*some_verdicts(judge="three"), *some_verdicts(judge="four")])
-    write_verdicts("elsewhere.jsonl", [verdict("x", 1.0)])
-    result = command("compare", *arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("groundjudge: ")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1

@@ -11,53 +11,27 @@ from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
 
-from groundjudge.cli.screen import OPTIONS, as_options
+from groundjudge import CaseError, GroundjudgeError, ModelError, PromptError
+from groundjudge.cli.screen import message_of
 from groundjudge.models.openai import REMEDIES
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("error", "shown"),
     [
-        ("5 calls were made, and max_calls allows 5", "5 calls were made, and --max-calls allows 5"),
-        ("9 tokens were spent, and max_tokens allows 5", "9 tokens were spent, and --max-tokens allows 5"),
-        ("no model given: pass model=, which can be", "no model given: pass --model, which can be"),
-        ('pass model="langchain:a:b" or', "pass --model langchain:a:b or"),
-        (
-            'pass empty_response="not_applicable" to leave such rows out, or "worst" to score them 0.',
-            'pass --empty-response not_applicable to leave such rows out, or "worst" to score them 0.',
-        ),
-        (
-            "set OPENAI_API_KEY or pass api_key= to use OpenAI, set X or pass base_url=, or pass client=",
-            "set OPENAI_API_KEY to use OpenAI, set X",
-        ),
-        (
-            "m at h: no response in time (raise timeout= if the endpoint needs longer)",
-            "m at h: no response in time",
-        ),
-        ("put it into the file, or pass scale=Scale(worst=…, best=…)", "put it into the file"),
-        ("add it to the file, or pass reply=Tags(value=…, reason=…)", "add it to the file"),
-        ("use a smaller concurrency=", "use a smaller --concurrency"),
-        ("listed twice: pass load(repeats=)", "listed twice: pass --repeats"),
-        ("j: weighted needs labels", "j: --weighted needs labels"),
-        ("a weighted sum, and the model needs more", "a weighted sum, and the model needs more"),
-        ("the model said: a=1 or b=2", "the model said: a=1 or b=2"),
-        ("the model, its threshold and the deadline", "the model, its threshold and the deadline"),
-        ("max_calls_total, my_max_tokens", "max_calls_total, my_max_tokens"),
+        (ModelError("budget", "`max_calls` allows 5", "max_calls"), "--max-calls allows 5"),
+        (PromptError("bad_weighted", "j: `weighted` needs labels", "weighted"), "j: --weighted needs labels"),
+        (ModelError("bad_request", "`max_tokens` is too large", "gpt-4o"), "`max_tokens` is too large"),
+        (CaseError("empty_response", "the empty_response", "empty_response"), "the empty_response"),
     ],
 )
-def test_arguments_become_options(message: str, shown: str) -> None:
-    assert as_options(message) == shown
+def test_the_parameter_that_an_error_names_becomes_an_option(error: GroundjudgeError, shown: str) -> None:
+    assert message_of(error) == shown
 
 
 @pytest.mark.parametrize("remedy", REMEDIES.values(), ids=REMEDIES)
 def test_remedies_for_an_endpoint_name_no_argument(remedy: str) -> None:
-    assert not re.search(r"\w=", as_options(f"m at h: why ({remedy})"))
-
-
-def test_what_messages_call_an_option_is_one(invoke: Invoke) -> None:
-    shown = invoke("run", "--help").stdout + invoke("agree", "--help").stdout
-    for name in OPTIONS:
-        assert f"--{name.replace('_', '-')} " in shown
+    assert not re.search(r"\w=|`", remedy)
 
 
 PROMPT = """---
@@ -78,21 +52,23 @@ Rate {{{{response}}}}
         ),
         pytest.param(
             *("reply: {format: tags, value: v}", ROW, ["--model", "m", "--judge", "PROMPT"]),
-            *("scale is missing: put it into the file\n",),
+            *("scale is missing: put it into the file",),
             id="no scale",
         ),
         pytest.param("", ROW, ["--model", "m"], "set OPENAI_API_KEY to use OpenAI, set", id="no endpoint"),
         pytest.param("", ROW, ["--model", "openai:"], "lacks the name of the model", id="no name of a model"),
         pytest.param(
-            *("", ROW, ["--model", "anthropic:x"], "pass --model langchain:anthropic:x (pip install"),
+            *("", ROW, ["--model", "anthropic:x"], 'pass "langchain:anthropic:x" (pip install'),
             id="another provider",
         ),
         pytest.param("", ROW, ["--model", "ofline"], 'the lexical baseline is called "offline"', id="a typo"),
         pytest.param(
-            "", ROW, ["--model", "langchain:nobody:x"], "nobody", id="a provider that does not exist"
-        ),
-        pytest.param(
-            *("", {**ROW, "response": ""}, ["--model", "offline"], "pass --empty-response not_applicable to"),
+            *(
+                "",
+                {**ROW, "response": ""},
+                ["--model", "offline"],
+                'set --empty-response to "not_applicable" to',
+            ),
             id="a blank response",
         ),
         pytest.param(

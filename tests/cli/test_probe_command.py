@@ -148,7 +148,7 @@ def test_text_of_a_card_stays_data_in_a_report(probe: Callable[..., Any], comman
         (["--judge", JUDGE, "--model", "offline", "--resume"], "--resume needs --out PATH"),
         (["--judge", JUDGE, "--model", "offline", "--without", "x"], "there is no edit 'x'"),
         (["--judge", JUDGE, "--model", "offline", "--card", "no/card.json"], "the folder no does not exist"),
-        (["--judge", JUDGE, "--model", "offline", "--card", "x", "--out", "x"], "--out x is the file --card"),
+        (["--judge", JUDGE, "--model", "offline", "--card", "x", "--out", "x"], "--card x is the file --out"),
         (["--judge", "nobody"], "there is no judge 'nobody'"),
         (["--compare", "a.json", "b.json"], "a.json: No such file or directory"),
     ],

@@ -15,9 +15,9 @@ from make_verdicts import error, verdict
 from groundjudge import Usage, Verdict
 from groundjudge.cli.progress import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import Rows
-from groundjudge.runs.outcome import Outcome
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 
 
 class Clock:
@@ -37,7 +37,7 @@ class Terminal(io.StringIO):
 
 def judge_all(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Prices | None = None) -> None:
     """A run of which one row is read for each verdict, each at its time in seconds."""
-    clock, rows, outcome = Clock(), Rows(path), Outcome(Tally(["j"]))
+    clock, rows, outcome = Clock(), CaseFile(path), RunTotals(Tally(["j"]))
     reading = iter(rows)
     progress = ProgressLine(rows, outcome, prices, "out.jsonl", clock)
     with progress.shown() as advance:
@@ -111,8 +111,8 @@ def test_a_terminal_without_a_bar_has_no_lines(cases: str, monkeypatch: pytest.M
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdout", Terminal())
-    rows, clock = Rows(cases), Clock()
-    with ProgressLine(rows, Outcome(Tally(["j"])), None, "-", clock).shown() as advance:
+    rows, clock = CaseFile(cases), Clock()
+    with ProgressLine(rows, RunTotals(Tally(["j"])), None, "-", clock).shown() as advance:
         clock.now += 60
         advance()
     assert screen.getvalue() == ""

@@ -339,6 +339,7 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
             ["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"],
             "the folder no/such does not exist",
         ),
+        (["run", "CASES", "--model", "langchain:nobody:x"], "LangChain cannot make the model 'nobody:x': "),
         (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
     ],
 )

@@ -213,7 +213,7 @@ TOO_MANY_VALUES = (
         ([*JUDGE, "--judge", "confidence_grounding", "--model", "a", "--panel"], OTHER_SCALES),
         (
             ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--panel"],
-            "panel: strict is listed twice at temperature 0, where it repeats itself: pass --repeats",
+            "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats",
         ),
         (
             ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--repeats", "2"],
@@ -337,7 +337,7 @@ def test_deadline_holds_for_all_votes_of_a_row_together(
         "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more" in result.stderr
     )
     assert (
-        "vote 3: groundedness@1.0.0, well: error timeout: well: no verdict within the row's" in result.stderr
+        "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's" in result.stderr
     )
 
 
@@ -384,9 +384,9 @@ def test_full_shows_each_vote(invoke: Invoke, file_of: Callable[..., Path], serv
         "  score: 0.6667, passed",
         "  value: 3.66667",
         "  label: grounded",
-        "  vote 1: groundedness@1.0.0, good: score 1, label grounded, passed",
-        "  vote 2: groundedness@1.0.0, bad: score 0, label ungrounded, not passed",
-        "  vote 3: groundedness@1.0.0, well: score 1, label grounded, passed",
+        "  vote 1: groundedness@1.1.0, good: score 1, label grounded, passed",
+        "  vote 2: groundedness@1.1.0, bad: score 0, label ungrounded, not passed",
+        "  vote 3: groundedness@1.1.0, well: score 1, label grounded, passed",
         "  spread: 0.471",
         "  agreement: 0.667, after 3 votes",
         "  reason: all of it",

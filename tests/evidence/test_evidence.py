@@ -91,6 +91,7 @@ def test_quote_whose_source_has_an_ellipsis_is_one_quote() -> None:
         ("Returns are accepted within 60 days of delivery.", "evidence_altered"),
         ("Shoes that were worn are now accepted.", "evidence_altered"),
         ("The library opens at 9:30 on weekdays.", "evidence_altered"),
+        ("Returns are rejected", "evidence_altered"),
         ("The museum is closed on Mondays all year round.", "evidence_not_found"),
         ("Sixty days is what the law of the land demands.", "evidence_not_found"),
     ],
@@ -116,7 +117,7 @@ FORMATTING = [
     ("It opens at nine 👍🏽 daily", "Document 2: opens  at NINE 👍🏽", "opens at nine 👍🏽", True),
     (
         "The fee is 30 euros for the visitors of the museum. In 1990 it was 5.",
-        "The fee is 30 euros for all the visitors of the museum.",
+        "The fee is 30 euros for visitors of the museum.",
         "The fee is 30 euros for the visitors of the museum.",
         False,
     ),
@@ -188,7 +189,11 @@ SENTENCES = ["The library opens at nine.", "Tours cost 4.50 euros!", "Is it open
         ([], "The café is on the ground floor.", ("statement_missing",)),
         (["Twice said."], "Twice said. Twice said. Twice said. Twice said.", ()),
         (["该博物馆每周一闭馆。"], "该博物馆每周一闭馆。", ()),
-        (["该博物馆每周一闭馆。"], f"该博物馆每周一闭馆。{CHINESE}", ("statement_missing",)),
+        (
+            ["该博物馆每周一闭馆。"],
+            f"该博物馆每周一闭馆。{CHINESE}周六和周日开放到晚上九点。",
+            ("statement_missing",),
+        ),
         (["“Tours” cost\n4.50 euros"], "'Tours' cost 4.50 euros", ()),
         (["Opening hours: 9 to 5", "Closed."], "**Opening hours:** 9 to 5\n\n- *Closed*.", ()),
         (["**Opening hours:** 9 to 5"], "Opening hours: 9 to 5", ()),
@@ -242,6 +247,7 @@ CUT = [
     ("이 거래는 불법입니다.", "법입니다"),
     # what the source denies
     ("No dogs are allowed.", "dogs are allowed"),
+    ("Only members may enter.", "members may enter"),
     ("Dogs are not allowed in the park.", "allowed in the park"),
     ("NO DOGS ARE ALLOWED", "dogs are allowed"),
     ("It is not true that dogs are allowed.", "dogs are allowed"),
@@ -304,7 +310,6 @@ WHOLE = [
     ("Not only dogs are allowed.", "dogs are allowed"),
     ("Cats are not allowed, dogs are allowed.", "dogs are allowed"),
     ("Das Museum öffnet nicht nur montags.", "Das Museum öffnet"),
-    ("No parque os cães não pagam.", "parque os cães não pagam"),
     ("不但周一开放，周二也开放。", "周二也开放"),
     ("他不来。周一开放参观。", "周一开放参观"),
     ("The shop—legal in France—is shut.", "legal in France"),
@@ -501,13 +506,29 @@ ALTERED = [
     ("博物馆允许游客在展厅内拍照和录像。", "博物馆禁止游客在展厅内拍照和录像。"),
     ("公司去年的销售额大幅增加了百分之十。", "公司去年的销售额大幅减少了百分之十。"),
     ("The train departs from platform two at noon.", "The train arrives from platform two at noon."),
+    # words that no table of opposites has, and words lost or added
+    ("Guests must pay a deposit on arrival.", "Guests may pay a deposit on arrival."),
+    ("The seller bears the costs of the transport.", "The buyer bears the costs of the transport."),
+    ("The library opens at 9:00 on weekdays.", "The library opens at 9:00 on weekends."),
+    ("Only members may borrow more than two books.", "All members may borrow more than two books."),
+    ("The pool is open only in August.", "The pool is open in August."),
+    ("The fee is 30 euros for the visitors.", "The fee is 30 euros for all the visitors."),
+    ("Members may borrow up to twelve books a month.", "Members can borrow up to twelve books a month."),
+    ("The organs of the club decide.", "The organization of the club decides."),
+    ("该博物馆每周一闭馆，成人票价为八十元。", "该博物馆每周一闭馆，成人票价是八十元。"),
+    # other spellings are other words
+    ("The bridge is 12 km long and has two lanes.", "The bridge is 12 kilometres long and has two lanes."),
+    ("Send us an e-mail within a week of delivery.", "Send us an email within a week of delivery."),
+    ("The share of it rose to 50 per cent of sales.", "The share of it rose to 50 percent of sales."),
+    ("Das Museum ist am Montag in der Früh geöffnet.", "Das Museum ist am Montag in der Frühe geöffnet."),
+    ("Цена билета составляет 5 евро для взрослых.", "Цена билета составляет 5 евро для взрослого."),
     # numbers that changed places
     ("The tour costs 20 euros and takes 45 minutes.", "The tour costs 45 euros and takes 20 minutes."),
 ]
 
 
 @pytest.mark.parametrize(("source", "quote"), ALTERED)
-def test_near_quote_with_another_time_unit_or_opposite_is_altered(source: str, quote: str) -> None:
+def test_near_quote_with_another_word_is_altered(source: str, quote: str) -> None:
     shared = (
         ", as the notice on the board at the entrance of the building has said since the spring of last year"
     )
@@ -516,22 +537,15 @@ def test_near_quote_with_another_time_unit_or_opposite_is_altered(source: str, q
 
 
 NEAR = [
-    # source, quote: near matches that say the same
+    # source, quote: only articles, forms of "to be", "that", "which" and the endings of words differ
     ("The museum is closed on Mondays in winter.", "The museum is closed on Monday in winter."),
-    (
-        "The bridge over the river near the harbour is 12 km long and has two lanes and a path.",
-        "The bridge over the river near the harbour is 12 kilometres long and has two lanes and a path.",
-    ),
-    ("Members may borrow up to twelve books a month.", "Members can borrow up to twelve books a month."),
-    ("The pool is open in August and September.", "The pool is opened in August and September."),
-    ("Send us an e-mail within a week of delivery.", "Send us an email within a week of delivery."),
+    ("The museum is closed on Mondays in winter.", "Museum closed on Mondays in the winter."),
+    ("The pool is open in August and September.", "The pool was opened in August and September."),
+    ("The rule which the city passed is in force.", "The rule that the city passed is in force."),
+    ("Members who borrowed books pay a fee.", "Members who borrow a book pay the fee."),
     ("The well-known works hang on the second floor.", "The well known works hang on the second floor."),
-    ("Das Museum ist am Montag in der Früh geöffnet.", "Das Museum ist am Montag in der Frühe geöffnet."),
-    ("The share of it rose to 50 per cent of all sales.", "The share of it rose to 50 percent of all sales."),
-    ("The library opens at 9:00 on weekdays and", "The library opens at 9:00 on weekd"),
-    ("该博物馆每周一闭馆，成人票价为八十元。", "该博物馆每周一闭馆，成人票价是八十元。"),
-    ("Les enfants entrent gratuitement au musée.", "Les enfants entrent gratuitement au muse."),
-    ("Цена билета составляет 5 евро для взрослых.", "Цена билета составляет 5 евро для взрослого."),
+    ("Open daily (except Mondays), 9:00 to 17:00.", "Open daily, except Mondays: 9:00 to 17:00."),
+    ("成人票价为八十元，儿童免费参观。", "成人票价为八十元；儿童免费参观"),
 ]
 
 
@@ -613,7 +627,7 @@ def test_warnings_are_only_the_known_ones(response: str, quotes: list[str]) -> N
 
 
 def test_many_quotes_are_found_as_few_are() -> None:
-    """More quotes than are looked for one by one: from there on an index finds them."""
+    """Documents that are too large to be scanned for each quote: an index finds the quotes."""
     content = " ".join(f"In room {n} there are {n + 7} chairs." for n in range(1500))
     quotes = [f"In room {n} there are {n + 7} chairs." for n in range(1500)]
     documents = [Document(content=CHINESE), Document(content=content), Document(content=LIBRARY)]
@@ -622,7 +636,7 @@ def test_many_quotes_are_found_as_few_are() -> None:
     assert all(one.exact and one.document == 1 for one in found)
     assert warnings == ()
     lost = [f"In room {n} there are {n + 8} chairs." for n in range(1500)]
-    found, warnings = find([*lost, CHINESE[3:9], "成人票价是八十元，儿童免费参观", *quotes], documents)
+    found, warnings = find([*lost, CHINESE[3:9], "成人票价为八十元；儿童免费参观", *quotes], documents)
     assert len(found) == 2 + len(quotes)
     assert warnings == ("evidence_altered",)
     assert unlisted(quotes, content) == ()
@@ -630,14 +644,13 @@ def test_many_quotes_are_found_as_few_are() -> None:
     assert unlisted([*quotes, lost[3]], content) == ("statement_not_in_response",)
 
 
-def test_hundreds_of_quotes_that_are_hard_to_find_are_unchecked_but_never_found_wrongly() -> None:
-    content = " ".join(f"In room {n} of the library there are {n} red chairs." for n in range(2000))
-    altered = [f"In room {n} of the library there are {n + 1} red chairs." for n in range(2000)]
-    found, warnings = find([content[:40], *altered, content[:40]], [Document(content=content)])
-    assert [(one.start, one.end, one.exact) for one in found[:1]] == [(0, 40, True)]
-    assert all(content[one.start : one.end] == content[:40] for one in found)
-    assert warnings == ("evidence_altered", "evidence_unchecked")
-    assert unlisted(altered, content) == ("statement_not_in_response", "statements_unchecked")
+def test_what_is_beyond_the_bounds_is_unchecked() -> None:
+    """Words that a document repeats too often, and more pieces of a quote than are looked up."""
+    content = "x y " * 60_000
+    assert find(["x y y x"], [Document(content=content)]) == ((), ("evidence_unchecked",))
+    assert unlisted(["x y y x", "x y"], content) == ("statements_unchecked", "statement_not_in_response")
+    _, warnings = find(["The library opens at 9:00 ... " * 301], DOCUMENTS)
+    assert warnings == ("evidence_unchecked",)
 
 
 @pytest.mark.parametrize("sentence", ["_", "...", "—", "**", "?!"])

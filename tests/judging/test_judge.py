@@ -234,7 +234,7 @@ def test_a_missing_or_blank_response_is_an_error_without_a_call(name: str, blank
     assert (verdict.status, verdict.score, verdict.passed) == ("error", None, None)
     assert verdict.error is not None
     assert verdict.error.code == code
-    assert 'empty_response="not_applicable"' in verdict.error.message
+    assert '`empty_response` to "not_applicable"' in verdict.error.message
     assert (model.asked, verdict.attempts) == ([], 0)
 
 

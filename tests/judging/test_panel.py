@@ -313,7 +313,7 @@ def test_temperature_of_ones_own_is_kept_and_0_is_refused() -> None:
         ({"repeats": 2.5}, r"repeats must be 2 or more, not 2\.5"),
         ({"repeats": 2, "rule": "mode"}, "rule must be one of 'mean', 'median', 'min', not 'mode'"),
         ({"repeats": 2, "stop": "early"}, "stop must be one of 'decided', 'never', not 'early'"),
-        ({"rule": "mean"}, "rule: only a judge that votes has them: pass repeats= too"),
+        ({"rule": "mean"}, "rule: only a judge that votes has them: pass `repeats` too"),
     ],
 )
 def test_bad_option_of_a_panel_is_refused(options: dict[str, Any], message: str) -> None:

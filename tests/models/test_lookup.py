@@ -54,8 +54,8 @@ def test_names_of_other_providers_are_refused_with_the_ways_to_use_them(
     with pytest.raises(ModelError) as raised:
         as_model(name)
     assert raised.value.code == "unknown_model"
-    assert f'pass model="{through_langchain}" (pip install langchain' in raised.value.message
-    assert raised.value.message.endswith(f'set OPENAI_BASE_URL and pass model="{at_endpoint}"')
+    assert f'pass "{through_langchain}" (pip install langchain' in raised.value.message
+    assert raised.value.message.endswith(f'set OPENAI_BASE_URL and pass "{at_endpoint}"')
 
 
 def test_names_with_a_slash_are_accepted_at_a_gateway(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,7 +232,7 @@ def test_refused_connection_is_a_connection_error() -> None:
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
         error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == "connection"
-    assert "base_url" in error.message
+    assert "OPENAI_BASE_URL" in error.message
 
 
 def test_endpoint_that_never_responds_is_a_timeout() -> None:
@@ -380,7 +380,7 @@ def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 def test_missing_endpoint_is_an_error_only_at_the_first_request() -> None:
     error = error_of(OpenAIModel("m"))
     assert error.code == "no_endpoint"
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "api_key=", "base_url=", "client"):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "client"):
         assert name in error.message
 
 
@@ -407,7 +407,7 @@ def test_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
     error = error_of(OpenAIModel("m", base_url=url, max_retries=0))
     assert error.code == code
-    assert "base_url=" in error.message
+    assert "OPENAI_BASE_URL" in error.message
 
 
 def test_names_and_clients_are_models() -> None:

@@ -259,6 +259,37 @@ def test_what_others_say_in_a_role_play_backs_nothing() -> None:
     assert (backed.score or 0) > 0.8
 
 
+CITED = [
+    ("It was founded in 1932{}. Adults pay 12 euros.", 2),
+    ("It was founded in 1932.{} Adults pay 12 euros.", 2),
+    ("It was founded in 1932. {} Adults pay 12 euros. {}", 2),
+]
+
+
+@pytest.mark.parametrize("marker", ["[1]", " [1]", "[2, 3]", "[^1]", "【1】", "[1][2]"])
+@pytest.mark.parametrize(("response", "count"), CITED)
+@pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])
+def test_citation_markers_change_no_score_and_no_sentence(
+    name: str, response: str, count: int, marker: str
+) -> None:
+    plain = judged(name, query="?", context=MUSEUM, response=response.format("", ""))
+    cited = judged(name, query="?", context=MUSEUM, response=response.format(marker, marker))
+    assert cited.score == plain.score
+    assert [part.score for part in cited.parts] == [part.score for part in plain.parts]
+    assert len(cited.parts) == len(plain.parts) == (count if name == "statement_groundedness" else 0)
+
+
+def test_reason_names_the_passage_that_says_otherwise() -> None:
+    source = (
+        "By day, from 6 a.m. to 10 p.m., a kilowatt hour costs 31.4 cents. "
+        "At night, from 10 p.m. to 6 a.m., it costs 24.9 cents."
+    )
+    response = "At night, from 10 p.m. to 6 a.m., a kilowatt hour costs 21.9 cents."
+    verdict = judged("groundedness", query="?", context=source, response=response)
+    assert verdict.label == "incorrect"
+    assert f"(“21.9” instead of “24.9”), against “{source}”" in verdict.reason
+
+
 OWN = [
     (Tags("GRADE", "WHY"), Scale(worst=0, best=10, integer=True)),
     (Tags(), Scale(worst=5, best=1, integer=True)),
@@ -327,7 +358,7 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
 def test_reason_says_what_was_found_and_by_whom() -> None:
     response = "Adults pay 12 euros. The roof is made of copper."
     reason = judged("groundedness", query="?", context=MUSEUM, response=response).reason
-    assert "1 of 2" in reason
+    assert "Statements: 2 (1 backed by the source, 0 in part, 1 not)." in reason
     assert "“Adults pay 12 euros.”" in reason
     assert "copper" in reason
     start = MUSEUM.index("Adults")
@@ -366,7 +397,7 @@ def test_reason_says_what_differs(source: str, response: str, told: str) -> None
         (
             "老磨坊是用红砖建造的，旁边有一座桥。",
             "老磨坊是用青石建造的，旁边有一座桥。",
-            "(not found: 用青石建)",
+            "(not found: 青, 石)",
         ),
     ],
 )
@@ -380,18 +411,19 @@ def test_reason_says_what_is_backed_in_part(source: str, response: str, told: st
 def test_support_tells_the_passage_and_the_details() -> None:
     documents = ["Cats sleep.", "Intro. The bridge was not renovated in 1990 by the Olafsen works. Outro."]
     found = support("The bridge was renovated in 1991 by Brandt.", index(documents))
-    assert found.document == 1
-    assert documents[1][found.start : found.end] == found.quote
+    document, start, end = found.passage
+    assert document == 1
+    assert documents[1][start:end] == found.quote
     assert "not renovated in 1990" in found.quote
-    assert found.numbers == ("1991",)
-    assert "Brandt" in found.missing
-    assert {"bridge", "renovated"} <= set(found.matched)
-    assert support("The bridge was renovated in 1990.", index(documents)).conflict.denied
+    assert found.missing == ("1991", "Brandt")
+    assert support("The bridge was renovated in 1990.", index(documents)).contradictions == (
+        "one denies what the other says",
+    )
 
 
 def test_nothing_supports_anything_where_there_are_no_documents() -> None:
     found = support("The bridge was renovated.", index([]))
-    assert (found.quote, found.document, found.matched) == ("", None, ())
+    assert (found.quote, found.signals.covered, found.contradictions) == ("", 0, ())
     assert found.score < 0.1
 
 
@@ -400,6 +432,7 @@ def test_nothing_supports_anything_where_there_are_no_documents() -> None:
     [
         ("Hello!", True),
         ("Is there anything else I can help you with?", True),
+        ("Based on the passages, here is how:", True),
         ("You're welcome, happy to help with your order.", True),
         ("您好，请问有什么可以帮您？", True),
         ("👍", True),

@@ -1,4 +1,4 @@
-"""Attacks are in the judge's own format; fences hold them, and readers take no number from them."""
+"""Attacks are in the judge's own format, and readers take no number from them; fences: see tests/prompt."""
 
 from __future__ import annotations
 
@@ -79,20 +79,6 @@ def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
     )
     case = wrong_cases(rubric)[0].case
     assert rubric.read(Reply(best_verdict(rubric, case)), case).label == "yes"
-
-
-@EACH_JUDGE
-def test_attack_opens_and_closes_no_fence(rubric: Rubric) -> None:
-    for case in wrong_cases(rubric):
-        plain = rubric.ask(case.case).messages[-1]["content"]
-        for name, edit in suiting(edits(rubric), rubric).items():
-            edited = edit(case.case)
-            assert edited is not None, name
-            text = rubric.ask(edited).messages[-1]["content"]
-            more = 1 if name == "tool_result_posed" else 0  # one more document, with a fence of its own
-            assert text.count("</data-") == plain.count("</data-") + more, name
-            assert text.count("<data-") == plain.count("<data-") + more, name
-            assert 'kind="tool result"' not in text or 'kind="tool result"' in plain, name
 
 
 @EACH_JUDGE

@@ -34,7 +34,7 @@ CHANGED = [
     ("date", "The shop closes at 16:00.", "The shop closes at 18:00."),
     ("date", "游泳馆每周三闭馆。", "游泳馆每周五闭馆。"),
     ("date", "预计5月18日送达。", "预计5月21日送达。"),
-    ("name", "You may ask Petra Holm.", "You may ask Nora Marlow."),
+    ("name", "You may ask Petra Holm.", "You may ask Marlow Tilbury."),
     ("name", "The shop is in Fennick Street.", "The shop is in Marlow Street."),
     ("name", "课由陆雨桐老师上。", "课由欧阳雨桐老师上。"),
     ("negation_added", "Dogs are allowed in the garden.", "Dogs are not allowed in the garden."),

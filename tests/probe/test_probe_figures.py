@@ -18,8 +18,9 @@ from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
 from groundjudge.probe.compared import compare, read_card
-from groundjudge.probe.figures import card, mcnemar, rate_of, wilson
+from groundjudge.probe.figures import card
 from groundjudge.probe.plan import FIRST, SECOND, plan
+from groundjudge.shares import mcnemar, rate_of, wilson
 
 stats: Any = import_module("scipy.stats")
 
@@ -104,9 +105,9 @@ class Failing(StandIn):
 
 def test_replies_that_cannot_be_read_are_an_outcome_of_their_own() -> None:
     found = probed(Mumbling("m", partial(knows_all, TRUTH)))
-    assert edit_of(found, "number").no_verdict == {"unreadable": 2}
+    assert edit_of(found, "number").no_verdict == {"no_verdict": 2}
     assert edit_of(found, "number").rate.n == 0
-    assert found.card.family("faults").no_verdict == {"unreadable": 2}
+    assert found.card.family("faults").no_verdict == {"no_verdict": 2}
 
 
 def test_family_counts_each_case_once_in_its_interval_and_test() -> None:
@@ -128,7 +129,7 @@ def test_card_survives_being_written(tmp_path: Any) -> None:
     path = tmp_path / "card.json"
     path.write_text(found.model_dump_json())
     assert read_card(path) == found
-    assert found.signature.startswith("groundedness@1.0.0|sha:")
+    assert found.signature.startswith("groundedness@1.1.0|sha:")
     assert (found.n_right, found.n_wrong, found.model) == (2, 1, "obeys")
 
 
@@ -142,7 +143,7 @@ def test_cards_are_compared_case_by_case() -> None:
 
 
 WRONG_CASES: list[tuple[list[Any], str, str]] = [
-    ([], "no_cases", "there are no cases"),
+    ([], "no_cases", "no case is labelled pass"),
     (ROWS[:2], "nothing_fails", "no case is labelled fail"),
     (ROWS[2:], "nothing_passes", "no case is labelled pass"),
     ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
@@ -214,7 +215,7 @@ def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
     path = tmp_path / "card.json"
     path.write_text('{"judge": 1}')
     with pytest.raises(
-        ProbeError, match=r"card.json is not a card written by `groundjudge probe --card`: judge"
+        ProbeError, match=r"card.json is not a card written by `groundjudge probe --card`: .*'judge'"
     ):
         read_card(path)
 

@@ -23,27 +23,12 @@ from groundjudge.scale import Scale
 ROOT = Path(__file__).parents[2]
 
 # A prompt's text decides what its scores mean. If you edit one, raise its version and record both here.
-GOLDEN: Mapping[str, tuple[str, str]] = {
-    "confidence_grounding": (
-        "1.0.0",
-        "8ca42f364a623db45d0e89907f044fbd0655e16f5d1d199f593e7dbda0e17535",
-    ),
-    "groundedness": (
-        "1.0.0",
-        "d4079a056462d27743927eed9c3c026cb48d1eac29ca4b7c06d3fb02ed1de28e",
-    ),
-    "knowledge_hallucination": (
-        "1.0.0",
-        "b2fe5da19ccbe98f16c279ed0c1240332e385448103b96b3b252a2a9e3a4f248",
-    ),
-    "passage_quality": (
-        "1.0.0",
-        "7cb55d75db125663b2809e6a31ff85f44de0d4acf82885b2b9cbb88dfe1746e7",
-    ),
-    "statement_groundedness": (
-        "1.0.0",
-        "b86aa3baade5744f05113a4633a354b0e79b8bcf9dfc55bc5013612b267f0f42",
-    ),
+GOLDEN: Mapping[str, str] = {
+    "confidence_grounding": "1.1.0 02df6ea3856d8a0a206381c89bf62053c0a69a8249b4da87cfc76c6bebab76da",
+    "groundedness": "1.1.0 4a991044e3c96341c382aeac1888ddbd4d46a40488a90a959ad094a760491dbd",
+    "knowledge_hallucination": "1.1.0 05f21182775f9e8916e07fdbec3b31ab8813658c447be900abeb5acd4f4a7d40",
+    "passage_quality": "1.1.0 c5f27fe346363c830e7a47325f00159d70d614bade81590510d2272a15c96f6a",
+    "statement_groundedness": "1.1.0 a8d4ddd20e88898fecb622d667d3e0bd7d3cfa85af2a4edbe443fe5e753830cb",
 }
 
 # The inputs: "!" is required and not blank, "?" is required but may be blank, "-" is optional.
@@ -103,8 +88,8 @@ def test_names_lists_the_five_bundled_judges() -> None:
 @pytest.mark.parametrize("name", names())
 def test_edited_prompt_needs_a_new_version(name: str) -> None:
     prompt = RUBRICS[name].prompt
-    version, sha256 = GOLDEN[name]
-    entry = f'"{name}": ("{prompt.version}", "{prompt.sha256}")'
+    version, sha256 = GOLDEN[name].split()
+    entry = f'"{name}": "{prompt.version} {prompt.sha256}"'
     assert prompt.sha256 == sha256 or prompt.version != version, (
         f"{name}.prompty was edited, so scores may not be comparable with earlier ones. Raise its version "
         "(major: the meaning of scores changes; minor: scores may differ; patch: they should not), "

@@ -18,6 +18,7 @@ from make_verdicts import error, labelled, panel_verdict, verdict, vote
 from groundjudge import Case, Evidence, Part
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
+from groundjudge.errors import CODES, explained
 from groundjudge.report.page import FOLDER, report
 
 HOSTILE = (
@@ -69,6 +70,13 @@ def test_data_holds_verdicts_cases_and_judges() -> None:
     (judge,) = data["judges"]
     assert (judge["n_ok"], judge["n_error"], judge["errors"], judge["calls"]) == (1, 1, {"timeout": 1}, 2)
     assert judge["histogram"][16] == [0, 1]
+
+
+def test_warnings_that_occur_are_explained_by_the_table_of_codes() -> None:
+    codes = (*CODES["warnings"], "odd")
+    data = data_of(report([verdict("a", 0.8, warnings=codes), verdict("b", 0.9)]))
+    assert data["warnings"] == {code: explained("warnings", code)[0] for code in codes}
+    assert [code for code, meaning in data["warnings"].items() if not meaning] == ["odd"]
 
 
 def test_zeros_are_not_left_out_as_empty() -> None:

@@ -12,9 +12,9 @@ from command_line import GOOD, ROW, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, load, run
-from groundjudge.runs.file_run import Rows, judge_rows
-from groundjudge.runs.outcome import MAX_UNREADABLE, Outcome
+from groundjudge.runs.file_run import CaseFile, judge_rows
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 
 class Progress:
@@ -32,10 +32,10 @@ class Progress:
         self.advanced += 1
 
 
-def outcome_of(model: ScriptedModel, path: Path, out: Path, progress: Progress | None = None) -> Outcome:
+def outcome_of(model: ScriptedModel, path: Path, out: Path, progress: Progress | None = None) -> RunTotals:
     judging = partial(run, load("groundedness", model=model), concurrency=1)
-    outcome = Outcome(Tally(["groundedness"]), frozenset({"row 1"}))
-    rows = Rows(str(path), outcome.kept_ids)
+    outcome = RunTotals(Tally(["groundedness"]), frozenset({"row 1"}))
+    rows = CaseFile(str(path), outcome.kept_ids)
     judge_rows(rows, judging, str(out), outcome, progress.shown() if progress else None)
     return outcome
 
@@ -52,7 +52,7 @@ def test_verdicts_are_written_and_counted(file_of: Callable[..., Path], tmp_path
     assert (summary.n_ok, summary.n_error, outcome.n_new, outcome.n_unreadable) == (1, 1, 3, 1)
     assert outcome.first_errors["groundedness", "no_verdict"].startswith("row 3: ")
     assert [verdict.score for verdict in outcome.kept["row 1"]] == [1.0]
-    assert outcome.stopped == ""
+    assert outcome.stopped is None
 
 
 def test_progress_advances_with_each_verdict(file_of: Callable[..., Path], tmp_path: Path) -> None:
@@ -74,7 +74,9 @@ def test_fatal_error_in_the_first_row_shows_no_progress_and_writes_no_file(
 def test_error_that_ends_the_run_is_in_the_outcome(file_of: Callable[..., Path], tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     model = ScriptedModel(GOOD, ModelError("quota", "Quota exceeded"))
-    assert outcome_of(model, file_of(ROW, ROW, ROW), out).stopped == "Quota exceeded"
+    stopped = outcome_of(model, file_of(ROW, ROW, ROW), out).stopped
+    assert stopped is not None
+    assert stopped.message == "Quota exceeded"
     assert [verdict.case_id for verdict in verdicts_in(out.read_text())] == ["row 1"]
 
 

@@ -255,7 +255,7 @@ def test_all_attempts_of_a_request_are_one_call() -> None:
         judging = run(judge_named("j", at(server.url)), rows(100), concurrency=4, max_calls=20)
         found, error = until_it_stops(judging)
     assert (codes(found), error.code) == ({"ok": 20}, "budget")
-    assert error.message == "20 calls were made, and max_calls allows 20"
+    assert error.message == "20 calls were made, and `max_calls` allows 20"
 
 
 @pytest.mark.soak

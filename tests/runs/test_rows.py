@@ -184,7 +184,7 @@ def test_what_is_no_json_array_is_refused(tmp_path: Path, content: str | bytes, 
     path = tmp_path / "rows.json"
     assert raised.value.code == "unreadable_file"
     assert raised.value.message.startswith(f"{path}: a JSON file must be an array of objects, but {what}")
-    assert raised.value.message.endswith("If each line is an object of its own, use --format jsonl")
+    assert raised.value.message.endswith("If each line is an object, use --format jsonl")
 
 
 CONTENTS: Mapping[FileFormat, bytes] = {

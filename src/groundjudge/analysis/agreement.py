@@ -8,25 +8,30 @@ for agreement in agree(verdicts, labels):
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import replace
+from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis.confusion import LabelAgreement, measure_labels
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     RESAMPLES,
     Bools,
+    Bootstrap,
     Figure,
     Floats,
     Sample,
+    confusion_cells,
     constant_guess,
+    count_groups,
     intervals,
-    numbered,
+    reaches,
+    relative_ranks,
+    without_labels,
 )
 from groundjudge.analysis.joined import Joined, LabelledVerdict, join
 from groundjudge.analysis.labels import Labels
-from groundjudge.analysis.libraries import metrics, np, stats
+from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
-from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, passes
+from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 RELIABILITY_BINS = 10
 """The number of bins of equal width of the reliability diagram."""
@@ -56,6 +61,7 @@ class Disagreement(Frozen):
     passed: bool
     label: Finite
     reason: str
+    """The verdict's explanation."""
     word: str | None = None
     """The label in words, if people's labels are words."""
 
@@ -88,7 +94,13 @@ class Agreement(Frozen):
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
         n: rows with a score and a label. All figures are computed from these.
         n_groups: how many independent groups these rows belong to.
-        n_error: see `Joined`, as for the other counts.
+        n_error: verdicts that should have a score but failed.
+        n_not_applicable: verdicts on cases with nothing to judge.
+        n_missing: verdicts on cases without an input that the judge needs.
+        n_unlabelled: verdicts with a score whose case has no label.
+        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
+        n_unjudged: labelled cases without a verdict of this judge.
+        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
         guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
@@ -124,45 +136,31 @@ class Agreement(Frozen):
     votes: VoteAgreement | None = None
 
 
-def agree(  # noqa: PLR0913  each option changes the figures
-    verdicts: Iterable[Verdict],
-    labels: Labels,
-    *,
-    threshold: Thresholds = None,
-    label_threshold: float | None = None,
-    worst: int = 5,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> list[Agreement]:
+class AgreeOptions(TypedDict, total=False):
+    """The options of `agree`."""
+
+    threshold: Thresholds
+    label_threshold: float | None
+    worst: int
+    resamples: int
+    seed: int
+
+
+def agree(verdicts: Iterable[Verdict], labels: Labels, **options: Unpack[AgreeOptions]) -> list[Agreement]:
     """Measure how well each judge agrees with human labels; one result per judge, by name.
 
     Args:
         verdicts: verdicts of any number of judges.
         labels: the human labels.
-        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
-        label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by rank.
-        worst: how many disagreements to list at most.
-        resamples: how many bootstrap resamples to draw for the intervals (see `figures.intervals`).
-        seed: of the bootstrap.
+        options: as for `measure_agreement`.
 
     Raises:
         LabelError: `unreadable_label`.
     """
-    return [
-        measure_agreement(
-            joined,
-            threshold=threshold,
-            label_threshold=label_threshold,
-            worst=worst,
-            resamples=resamples,
-            seed=seed,
-        )
-        for joined in join(verdicts, labels)
-    ]
+    return [measure_agreement(joined, **options) for joined in join(verdicts, labels)]
 
 
-def measure_agreement(  # noqa: PLR0913  as for agree
+def measure_agreement(  # noqa: PLR0913  each option changes the figures
     joined: Joined,
     *,
     threshold: Thresholds = None,
@@ -171,69 +169,66 @@ def measure_agreement(  # noqa: PLR0913  as for agree
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
-    """Measure how well one judge agrees with human labels; for the arguments see `agree`."""
+    """Measure how well one judge agrees with human labels.
+
+    Args:
+        joined: its verdicts joined with the labels.
+        threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
+        label_threshold: the lowest label that means grounded. Without it graded labels are only
+            compared by rank.
+        worst: how many disagreements to list at most.
+        resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
+        seed: of the bootstrap.
+    """
     threshold = threshold_of(threshold, joined.judge)
+    bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-    figures = intervals(sample, resamples=resamples, seed=seed)
+    figures = intervals(sample, bootstrap)
     positive = sample.positive if sample.scores.size else None
     return Agreement(
         judge=joined.judge,
         threshold=threshold,
         n=len(joined.labelled),
-        n_groups=sample.n_groups,
-        n_error=joined.n_error,
-        n_not_applicable=joined.n_not_applicable,
-        n_missing=joined.n_missing,
-        n_unlabelled=joined.n_unlabelled,
-        n_label_not_applicable=joined.n_label_not_applicable,
-        n_unjudged=joined.n_unjudged,
-        n_repeated=joined.n_repeated,
+        n_groups=count_groups(sample.groups),
+        **joined.counts,
         base_rate=None if positive is None else float(positive.mean()),
         guess={} if positive is None else constant_guess(positive),
-        confusion=_confusion_matrix(sample),
-        figures={name: figures[name] for name in AGREEMENT_FIGURES},
+        confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
+        figures=figures,
         undefined={
-            name: why_undefined(name, sample) for name in AGREEMENT_FIGURES if figures[name].value is None
+            name: why_undefined(name, sample) for name, figure in figures.items() if figure.value is None
         },
-        worst=_disagreements(joined.labelled, sample)[:worst],
-        curves=Curves() if positive is None else _curves(positive, sample.scores),
-        labels=measure_labels(joined, resamples=resamples, seed=seed),
-        votes=measure_votes(joined, sample, threshold=threshold, resamples=resamples, seed=seed),
+        worst=tuple(_disagreements(joined.labelled, sample)[:worst]),
+        curves=Curves() if positive is None else curves(positive, sample.scores),
+        labels=measure_labels(joined, bootstrap),
+        votes=measure_votes(joined, sample, threshold, bootstrap),
     )
 
 
 def sample_of(
     joined: Joined, *, threshold: float | None = None, label_threshold: float | None = None
 ) -> Sample:
-    """Turn the labelled verdicts of a judge into columns; for the arguments see `agree`.
+    """Turn the labelled verdicts of a judge into columns; for the arguments see `measure_agreement`.
 
     If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
     """
-    labels: Floats = np.array([row.label for row in joined.labelled], dtype=np.float64)
+    rows = joined.labelled
+    labels: Floats = np.array([row.label for row in rows], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = joined.default_label_threshold
     if label_threshold is None and not graded:
         label_threshold = 1.0
-    return Sample(
-        scores=np.array([row.score for row in joined.labelled], dtype=np.float64),
-        passed=np.array([verdict_passes(row.verdict, threshold) for row in joined.labelled], dtype=np.bool_),
-        positive=None if label_threshold is None else np.round(labels, DIGITS_COMPARED) >= label_threshold,
+    return replace(
+        without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
+        positive=None if label_threshold is None else reaches(labels, label_threshold),
         graded=labels if graded else None,
-        groups=numbered([row.group for row in joined.labelled]),
     )
 
 
 def threshold_of(threshold: Thresholds, judge: str) -> float | None:
     """Look up the threshold of one judge; None: whether a row passed in its run counts."""
     return threshold.get(judge) if isinstance(threshold, Mapping) else threshold
-
-
-def verdict_passes(verdict: Verdict, threshold: float | None) -> bool:
-    """Whether a verdict passes: as in its run, or with another threshold on its score (0..1)."""
-    if threshold is None or verdict.score is None:
-        return bool(verdict.passed)
-    return passes(verdict.score, threshold)
 
 
 def why_undefined(name: str, sample: Sample) -> str:
@@ -249,47 +244,54 @@ def why_undefined(name: str, sample: Sample) -> str:
     return f"every label is {'positive' if sample.positive.all() else 'negative'}"
 
 
-def reason_of(verdict: Verdict) -> str:
-    """The reason of a verdict, or the names of its lowest-scored parts if it has no reason of its own."""
-    if verdict.reason.strip() or not verdict.parts:
-        return verdict.reason
-    lowest = min((part.score for part in verdict.parts if part.score is not None), default=None)
-    parts = "; ".join(f"{part.name} ({part.said})" for part in verdict.parts if part.score == lowest)
-    return f"lowest of {len(verdict.parts)} parts: {parts}"
+def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Curves:
+    """The points of a report's charts.
 
-
-def _confusion_matrix(sample: Sample) -> ConfusionMatrix | None:
-    positive, passed = sample.positive, sample.passed
-    if positive is None:
-        return None
-    return ConfusionMatrix(
-        true_positives=int((positive & passed).sum()),
-        false_positives=int((~positive & passed).sum()),
-        false_negatives=int((positive & ~passed).sum()),
-        true_negatives=int((~positive & ~passed).sum()),
+    Args:
+        positive: whether the label calls the response grounded, shape (rows,).
+        scores: 0..1, shape (rows,).
+        weights: how much each row counts, shape (rows,); None: all the same.
+    """
+    roc: tuple[tuple[float, float], ...] = ()
+    if positive.any() and not positive.all():
+        false_rates, true_rates, _ = metrics.roc_curve(positive, scores, sample_weight=weights)
+        roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
+    weights = np.ones_like(scores) if weights is None else weights
+    bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
+    bins = tuple(
+        ReliabilityBin(
+            mean_score=float(np.average(scores[rows], weights=weights[rows])),
+            share_grounded=float(np.average(positive[rows], weights=weights[rows])),
+            n=int(rows.sum()),
+        )
+        for rows in (bin_of_row == number for number in np.unique(bin_of_row))
     )
+    return Curves(roc=roc, bins=bins)
 
 
-def _disagreements(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Disagreement, ...]:
+def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
+    counts = confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
+    return ConfusionMatrix.model_validate(dict(zip(ConfusionMatrix.model_fields, counts, strict=True)))
+
+
+def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disagreement]:
     """The rows on which judge and label disagree, the widest gap first, then by case id."""
-    gaps, disagree = _gaps(labelled, sample)
-    places = np.flatnonzero(disagree).tolist()
-    places.sort(key=lambda place: (-gaps[place], labelled[place].case_id))
-    return tuple(_disagreement(labelled[place], passed=bool(sample.passed[place])) for place in places)
+    gaps, disagree = _gaps(sample)
+    places = sorted(np.flatnonzero(disagree).tolist(), key=lambda place: (-gaps[place], rows[place].case_id))
+    return [
+        Disagreement(
+            case_id=rows[place].case_id,
+            score=rows[place].score,
+            passed=bool(sample.passed[place]),
+            label=rows[place].label,
+            word=rows[place].word,
+            reason=rows[place].verdict.explanation,
+        )
+        for place in places
+    ]
 
 
-def _disagreement(row: LabelledVerdict, *, passed: bool) -> Disagreement:
-    return Disagreement(
-        case_id=row.case_id,
-        score=row.score,
-        passed=passed,
-        label=row.label,
-        word=row.word,
-        reason=reason_of(row.verdict),
-    )
-
-
-def _gaps(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Floats, Bools]:
+def _gaps(sample: Sample) -> tuple[Floats, Bools]:
     """How far apart score and label are, 0..1, and whether they disagree; both of the shape (rows,).
 
     For labels that mean grounded or not, the gap is the distance of the score from 1 or 0; for mere
@@ -297,30 +299,6 @@ def _gaps(labelled: Sequence[LabelledVerdict], sample: Sample) -> tuple[Floats, 
     """
     if sample.positive is not None:
         return np.abs(sample.scores - sample.positive), sample.positive != sample.passed
-    grades = np.array([row.label for row in labelled])
-    gaps = np.abs(_relative_ranks(sample.scores) - _relative_ranks(grades))
+    grades = sample.scores if sample.graded is None else sample.graded
+    gaps = np.abs(relative_ranks(sample.scores) - relative_ranks(grades))
     return gaps, gaps > 0
-
-
-def _relative_ranks(values: Floats) -> Floats:
-    """Ranks divided by the number of rows; ties share their mean rank."""
-    return np.asarray(stats.rankdata(values) / max(1, values.size))
-
-
-def _curves(positive: Bools, scores: Floats) -> Curves:
-    roc: tuple[tuple[float, float], ...] = ()
-    if positive.any() and not positive.all():
-        false_rates, true_rates, _ = metrics.roc_curve(positive, scores)
-        roc = tuple(zip(false_rates.tolist(), true_rates.tolist(), strict=True))
-    bin_of_row = np.minimum((scores * RELIABILITY_BINS).astype(int), RELIABILITY_BINS - 1)
-    return Curves(
-        roc=roc, bins=tuple(_bin(positive, scores, bin_of_row == number) for number in np.unique(bin_of_row))
-    )
-
-
-def _bin(positive: Bools, scores: Floats, rows: Bools) -> ReliabilityBin:
-    return ReliabilityBin(
-        mean_score=float(scores[rows].mean()),
-        share_grounded=float(positive[rows].mean()),
-        n=int(rows.sum()),
-    )

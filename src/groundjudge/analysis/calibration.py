@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,21 +11,22 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     RESAMPLES,
     Bools,
+    Bootstrap,
     Figure,
     Floats,
     Sample,
     confusion_figures,
     constant_guess,
     intervals,
-    paired_differences,
+    paired,
+    reaches,
 )
 from groundjudge.analysis.joined import Joined
 from groundjudge.analysis.labels import LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
-from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict
+from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, compared
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 """The figures that a threshold can be fitted to maximise."""
@@ -33,14 +34,6 @@ Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 Indices: TypeAlias = NDArray[Any]
 Split: TypeAlias = tuple[Indices, Indices]
 """The indices of the rows to fit on, and of those to test on."""
-
-
-class Provenance(Frozen):
-    """Prompts, models and library versions of verdicts. A threshold fitted to some may not suit others."""
-
-    prompts: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
 
 
 class Calibration(Frozen):
@@ -61,7 +54,7 @@ class Calibration(Frozen):
         as_run: the figures on the same held-out rows by whether they passed in their run.
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
-        provenance: of the verdicts it was fitted on.
+        signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
     """
 
     judge: str
@@ -77,7 +70,7 @@ class Calibration(Frozen):
     as_run: Mapping[str, Figure]
     gain: Mapping[str, Figure]
     guess: Mapping[str, Finite]
-    provenance: Provenance
+    signatures: tuple[str, ...]
 
     @property
     def beats_guessing(self) -> bool:
@@ -122,15 +115,19 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             "their mean: calibrate with the verdicts of a single judge"
         )
         raise LabelError("bad_option", message, joined.judge)
+    bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold)
-    positive = _checked_classes(sample, joined.judge, folds or 2)
-    parts = list(splits(sample, positive, joined.judge, folds, seed))
+    if (positive := sample.positive) is None:
+        message = "the labels are graded; give a label threshold to say which of them mean grounded"
+        raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
+    parts = splits(sample, positive, joined.judge, folds, seed)
     thresholds = [fit_threshold(sample.scores[train], positive[train], by) for train, _ in parts]
     threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
     fitted = replace(sample, passed=reaches(sample.scores, threshold)).rows(train)
-    tested, as_run = _held_out(sample, parts, thresholds).rows(test), sample.rows(test)
+    as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
+    held_out = paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -140,16 +137,16 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         thresholds=tuple(thresholds),
         n_fitted=train.size,
         n_tested=test.size,
-        fitted=_agreement_figures(intervals(fitted, resamples=resamples, seed=seed)),
-        tested=_agreement_figures(intervals(tested, resamples=resamples, seed=seed)),
-        as_run=_agreement_figures(intervals(as_run, resamples=resamples, seed=seed)),
-        gain=_agreement_figures(paired_differences(as_run, tested, resamples=resamples, seed=seed)),
+        fitted=intervals(fitted, bootstrap),
+        tested={name: figure.second for name, figure in held_out.items()},
+        as_run={name: figure.first for name, figure in held_out.items()},
+        gain={name: figure.difference for name, figure in held_out.items()},
         guess=constant_guess(positive[test]),
-        provenance=provenance(row.verdict for row in joined.labelled),
+        signatures=_signatures(row.verdict for row in joined.labelled),
     )
 
 
-def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
+def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Floats | None = None) -> float:
     """Find the threshold, 0..1, that maximises a figure on these rows; the middle one of several.
 
     It is 0 if everything should pass, and otherwise lies above one score that occurs and not above
@@ -159,16 +156,17 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
         scores: 0..1, shape (rows,), one row or more.
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
+        weights: how much each row counts, shape (rows,); None: all the same.
     """
-    levels, level_of_row = np.unique(rounded(scores), return_inverse=True)
-    level_of_row = level_of_row.reshape(-1)
-    positives = np.bincount(level_of_row, weights=positive, minlength=levels.size)
-    negatives = np.bincount(level_of_row, weights=~positive, minlength=levels.size)
+    levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
+    weights = np.ones_like(scores) if weights is None else weights
     # One candidate per level, from which on rows pass, and one that nothing passes.
-    true_positives, false_positives = _from_each_on(positives), _from_each_on(negatives)
-    found = confusion_figures(
-        true_positives, false_positives, positives.sum() - true_positives, negatives.sum() - false_positives
-    )[by]
+    passing = [
+        _from_each_on(np.bincount(level_of_row, weights=weights * kind, minlength=levels.size))
+        for kind in (positive, ~positive)
+    ]
+    failing = [counts[0] - counts for counts in passing]
+    found = confusion_figures(*passing, *failing)[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
     best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
@@ -176,70 +174,40 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion) -> float:
     return _between([0.0, *levels.tolist(), 1.0], candidate)
 
 
-def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> Iterator[Split]:
+def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:
     """Split the rows: once into halves, or once per fold; groups are never divided.
 
     Raises:
-        LabelError: `too_few_labels` if a part to fit on, or a half to test on, has rows of only one
-            class.
+        LabelError: `too_few_labels` if a class has fewer groups than there are parts, or a part to fit on, or
+            a half to test on, has rows of only one class.
     """
-    splitter = selection.StratifiedGroupKFold(n_splits=folds or 2, shuffle=True, random_state=seed)
-    for train, test in splitter.split(positive, positive, sample.groups):
-        needing_both = (train,) if folds else (train, test)
-        if any(positive[part].all() or not positive[part].any() for part in needing_both):
-            message = f"{judge}: no split of the groups gives every part positive and negative rows"
-            raise LabelError("too_few_labels", message, judge)
-        yield train, test
-        if not folds:
-            return
+    parts = folds or 2
+    classes = {"positive": positive, "negative": ~positive}
+    n_groups, rarer = min((np.unique(sample.groups[rows]).size, name) for name, rows in classes.items())
+    if n_groups < parts:
+        message = f"{parts} parts need {parts} independent {rarer} rows or more, not {n_groups}"
+        raise LabelError("too_few_labels", f"{judge}: {message}", judge)
+    splitter = selection.StratifiedGroupKFold(n_splits=parts, shuffle=True, random_state=seed)
+    found: list[Split] = list(splitter.split(positive, positive, sample.groups))
+    needing_both = [train for train, _ in found] if folds else found[0]
+    if any(positive[part].all() or not positive[part].any() for part in needing_both):
+        message = f"{judge}: no split of the groups gives every part positive and negative rows"
+        raise LabelError("too_few_labels", message, judge)
+    return found if folds else found[:1]
 
 
-def reaches(scores: Floats, threshold: float) -> Bools:
-    """Which scores reach a threshold, as `verdict.passes` decides for a single one; shape as the scores."""
-    return rounded(scores) >= threshold
-
-
-def rounded(scores: Floats) -> Floats:
-    """Round scores as judges do before they compare them with a threshold; shape as the scores.
-
-    NumPy multiplies and divides, which gives other results than `round` for decimals that end in 5.
-    """
-    return np.array([round(score, DIGITS_COMPARED) for score in scores.tolist()], dtype=np.float64)
-
-
-def provenance(verdicts: Iterable[Verdict]) -> Provenance:
-    """Collect the prompts, models and library versions of verdicts."""
-    prompts: set[str] = set()
-    models: set[str] = set()
-    libraries: set[str] = set()
-    for verdict in verdicts:
-        libraries.add(verdict.library)
-        if verdict.prompt:
-            prompts.add(f"{verdict.prompt.name} {verdict.prompt.version} (sha {verdict.prompt.sha256[:12]})")
-        models.update(one.model for one in (verdict.votes or (verdict,)) if one.model)
-    return Provenance(
-        prompts=tuple(sorted(prompts)), models=tuple(sorted(models)), libraries=tuple(sorted(libraries))
-    )
-
-
-def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    """Warn if verdicts come from other prompts, models or library versions than the threshold.
+def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
+    """Warn if verdicts of the calibrated judge come from another prompt, model or library version.
 
     Returns:
-        One sentence each for prompts, models and library versions of the calibrated judge's verdicts
-        that the threshold was not fitted on.
+        A sentence with the signatures of both; None if all are among those that the threshold was fitted on.
     """
-    before, now = calibration.provenance, provenance(v for v in verdicts if v.judge == calibration.judge)
-    pairs = {
-        "prompt": (before.prompts, now.prompts),
-        "model": (before.models, now.models),
-        "groundjudge": (before.libraries, now.libraries),
-    }
-    return tuple(
-        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {what} "
-        f"{_listed(fitted)}; these verdicts come from {_listed(found)}"
-        for what, (fitted, found) in pairs.items()
-        if set(found) - set(fitted)
+    now = _signatures(verdict for verdict in verdicts if verdict.judge == calibration.judge)
+    if set(now) <= set(calibration.signatures):
+        return None
+    return (
+        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on verdicts of "
+        f"{', '.join(calibration.signatures)}; these are of {', '.join(now)}"
     )
 
 
@@ -262,9 +230,13 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
     try:
         found = CALIBRATIONS.validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        message = f"{path} is no file of thresholds written by `groundjudge calibrate`"
+        message = f"{path} is not a file of thresholds written by `groundjudge calibrate`"
         raise LabelError("unreadable_calibration", message, str(path)) from error
     return {calibration.judge: calibration for calibration in found}
+
+
+def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    return tuple(sorted({verdict.signature for verdict in verdicts if verdict.score is not None}))
 
 
 def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float]) -> Sample:
@@ -273,19 +245,6 @@ def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float
     for (_, test), threshold in zip(parts, thresholds, strict=True):
         passed[test] = reaches(sample.scores[test], threshold)
     return replace(sample, passed=passed)
-
-
-def _checked_classes(sample: Sample, judge: str, parts: int) -> Bools:
-    """Which rows are positive, provided that each class has a group for every part."""
-    if sample.positive is None:
-        message = f"{judge}: the labels are graded; give a label threshold to say which of them mean grounded"
-        raise LabelError("bad_option", message, judge)
-    for kind, rows in (("positive", sample.positive), ("negative", ~sample.positive)):
-        n_groups = np.unique(sample.groups[rows]).size
-        if n_groups < parts:
-            message = f"{judge}: {parts} parts need {parts} independent {kind} rows or more, not {n_groups}"
-            raise LabelError("too_few_labels", message, judge)
-    return sample.positive
 
 
 def _from_each_on(counts: NDArray[Any]) -> Floats:
@@ -301,11 +260,3 @@ def _between(levels: Sequence[float], place: int) -> float:
     middle = (low + high) / 2
     rounded = (round(middle, digits) for digits in range(1, DIGITS_COMPARED + 1))
     return next((number for number in rounded if low < number <= high), high)
-
-
-def _agreement_figures(figures: Mapping[str, Figure]) -> dict[str, Figure]:
-    return {name: figures[name] for name in AGREEMENT_FIGURES}
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isnan
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from groundjudge.analysis.agreement import sample_of, verdict_passes
-from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
-    LABEL_FREE_FIGURES,
-    RESAMPLES,
-    Figure,
-    Sample,
-    numbered,
-    paired_differences,
-    point_estimates,
-)
+from groundjudge.analysis.agreement import sample_of
+from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, count_groups, paired, without_labels
 from groundjudge.analysis.joined import Joined, join
 from groundjudge.analysis.labels import LabelError, Labels
-from groundjudge.analysis.libraries import np
 from groundjudge.analysis.words import words_of
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
@@ -41,7 +30,7 @@ class Comparison(Frozen):
         same_outcome: the share of the n cases that passed with both or with neither, 0..1; None if
             there are none.
         values: the figure of the first and of the second, by name; None where it is undefined. See
-            `figures.ALL_FIGURES`.
+            `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
     """
 
@@ -69,7 +58,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
-    """Compare the verdicts of two judges case by case (see `figures.paired_differences`).
+    """Compare the verdicts of two judges case by case (see `figures.paired`).
 
     Args:
         first: the verdicts of one judge.
@@ -85,64 +74,51 @@ def compare(  # noqa: PLR0913  each option changes the figures
         LabelError: `bad_option` if either side does not come from exactly one judge;
             `unreadable_label`.
     """
+    bootstrap = Bootstrap(resamples, seed)
+    sides = [last_of_each(verdicts)[0] for verdicts in (first, second)]
+    judges = [_judge_of(side) for side in sides]
     labels = labels or Labels({})
-    sides = tuple(_side(verdicts) for verdicts in (first, second))
-    one, other = sides
-    labels = replace(labels, words=labels.words or words_of([*one.verdicts, *other.verdicts]))
-    in_both = [case_id for case_id in one.scored if case_id in other.scored]
-    both = [case_id for case_id in in_both if _same_case(one.scored[case_id], other.scored[case_id])]
-    samples = [
-        _sample(side, both, labels, threshold) for side, threshold in zip(sides, thresholds, strict=True)
-    ]
-    labelled = [_labelled(join(side.verdicts, labels)[0], frozenset(both)) for side in sides]
-    found = _compared(samples, LABEL_FREE_FIGURES, resamples, seed)
-    if labelled[0].labelled:
-        labelled_samples = [
-            sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-            for joined, threshold in zip(labelled, thresholds, strict=True)
-        ]
-        found |= _compared(labelled_samples, AGREEMENT_FIGURES, resamples, seed)
-    return Comparison(
-        first=one.judge,
-        second=other.judge,
-        n=len(both),
-        n_labelled=len(labelled[0].labelled),
-        n_first_only=len(one.scored) - len(in_both),
-        n_second_only=len(other.scored) - len(in_both),
-        n_neither=len((one.case_ids | other.case_ids) - one.scored.keys() - other.scored.keys()),
-        n_changed=len(in_both) - len(both),
-        n_groups=samples[0].n_groups,
-        same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
-        values={name: values for name, (values, _) in found.items()},
-        differences={name: difference for name, (_, difference) in found.items()},
+    labels = replace(labels, words=labels.words or words_of([*sides[0], *sides[1]]))
+    one, other = (
+        {each.case_id: each for each in side if each.case_id and each.score is not None} for side in sides
     )
-
-
-@dataclass(frozen=True)
-class _Side:
-    """The last verdict of one judge on every case, and those with a score by case id."""
-
-    judge: str
-    verdicts: Sequence[Verdict]
-    scored: Mapping[str, Verdict]
-
-    @property
-    def case_ids(self) -> set[str]:
-        return {verdict.case_id for verdict in self.verdicts if verdict.case_id}
-
-
-def _side(verdicts: Iterable[Verdict]) -> _Side:
-    last, _ = last_of_each(verdicts)
-    scored = {verdict.case_id: verdict for verdict in last if verdict.case_id and verdict.score is not None}
-    return _Side(_judge_of(last), last, scored)
+    in_both = sorted(one.keys() & other.keys())
+    both = [case_id for case_id in in_both if _same_case(one[case_id], other[case_id])]
+    compared = [[side[case_id] for case_id in both] for side in (one, other)]
+    groups = [labels.group_of(case_id) for case_id in both]
+    samples = [
+        without_labels(side, groups, threshold) for side, threshold in zip(compared, thresholds, strict=True)
+    ]
+    found = paired(samples[0].scores_alone, samples[1].scores_alone, samples[0].groups, bootstrap)
+    joined = _labelled_by_both([each for side in compared for each in join(side, labels)])
+    n_labelled = len(joined[0].labelled) if joined else 0
+    if n_labelled:
+        before, after = (
+            sample_of(side, threshold=threshold, label_threshold=label_threshold)
+            for side, threshold in zip(joined, thresholds, strict=True)
+        )
+        found |= paired(before.agreement, after.agreement, before.groups, bootstrap)
+    return Comparison(
+        first=judges[0],
+        second=judges[1],
+        n=len(both),
+        n_labelled=n_labelled,
+        n_first_only=len(one) - len(in_both),
+        n_second_only=len(other) - len(in_both),
+        n_neither=len({each.case_id for side in sides for each in side if each.case_id} - {*one, *other}),
+        n_changed=len(in_both) - len(both),
+        n_groups=count_groups(samples[0].groups),
+        same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
+        values={name: (figure.first.value, figure.second.value) for name, figure in found.items()},
+        differences={name: figure.difference for name, figure in found.items()},
+    )
 
 
 def _judge_of(verdicts: Sequence[Verdict]) -> str:
     judges = sorted({verdict.judge for verdict in verdicts})
     if len(judges) != 1:
-        message = (
-            f"compare takes the verdicts of one judge on each side, not of {', '.join(judges) or 'none'}"
-        )
+        found = ", ".join(judges) or "none"
+        message = f"compare takes the verdicts of one judge on each side, not of {found}"
         raise LabelError("bad_option", message)
     return judges[0]
 
@@ -153,33 +129,11 @@ def _same_case(first: Verdict, second: Verdict) -> bool:
     return len(hashes) <= 1
 
 
-def _sample(side: _Side, case_ids: Sequence[str], labels: Labels, threshold: float | None) -> Sample:
-    """The verdicts on these cases as columns, without labels."""
-    verdicts = [side.scored[case_id] for case_id in case_ids]
-    return Sample(
-        scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
-        passed=np.array([verdict_passes(verdict, threshold) for verdict in verdicts], dtype=np.bool_),
-        positive=None,
-        graded=None,
-        groups=numbered([labels.groups.get(case_id, f"case {case_id}") for case_id in case_ids]),
-    )
-
-
-def _labelled(joined: Joined, case_ids: Collection[str]) -> Joined:
-    """The labelled verdicts on these cases, sorted by case id so that both sides have one order."""
-    rows = sorted((row for row in joined.labelled if row.case_id in case_ids), key=lambda row: row.case_id)
-    return replace(joined, labelled=tuple(rows))
-
-
-def _compared(
-    samples: Sequence[Sample], names: Iterable[str], resamples: int, seed: int
-) -> dict[str, tuple[tuple[float | None, float | None], Figure]]:
-    """By figure name: the values of both samples, and their difference with its interval."""
-    first, second = samples
-    before, after = point_estimates(first), point_estimates(second)
-    found = paired_differences(first, second, resamples=resamples, seed=seed)
-    return {name: ((_or_none(before[name]), _or_none(after[name])), found[name]) for name in names}
-
-
-def _or_none(value: float) -> float | None:
-    return None if isnan(value) else value
+def _labelled_by_both(sides: Sequence[Joined]) -> list[Joined]:
+    """Keep the rows with a label on both sides: where each judge has labels of its own, one may lack some."""
+    ids = [{row.case_id for row in side.labelled} for side in sides]
+    in_both = set[str].intersection(*ids) if ids else set[str]()
+    return [
+        replace(side, labelled=tuple(row for row in side.labelled if row.case_id in in_both))
+        for side in sides
+    ]

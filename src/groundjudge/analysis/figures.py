@@ -2,23 +2,30 @@
 
 "Positive" means that the label calls a response grounded, "passed" that the judge does. Inside this
 package NaN marks a figure that is undefined for the given rows; `Figure` has None in its place.
+
+Each figure is computed by one function, from weights of the shape (copies, rows): how often each row counts
+in each of several weighted copies of the same rows. The point estimate is the copy in which every row
+counts once, and the resamples of the bootstrap are thousands of others. That is why the figures are not
+scikit-learn's, which would take minutes; the tests compare them with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan, nan
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from groundjudge.analysis.libraries import NDArray, metrics, np, stats
-from groundjudge.verdict import Finite, Frozen
+from groundjudge.analysis.libraries import NDArray, np
+from groundjudge.verdict import Finite, Frozen, Verdict, Vote, passes
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
-LABEL_FREE_FIGURES = ("mean_score", "pass_rate")
-"""Figures that are computed from verdicts alone."""
+NameT = TypeVar("NameT")
+Statistics: TypeAlias = Callable[[Floats], Mapping[NameT, Floats]]
+"""Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows)."""
 
 AGREEMENT_FIGURES = (
     "accuracy",
@@ -32,8 +39,6 @@ AGREEMENT_FIGURES = (
 )
 """Figures that compare verdicts with labels."""
 
-ALL_FIGURES = (*LABEL_FREE_FIGURES, *AGREEMENT_FIGURES)
-
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 """How many bootstrap resamples are drawn by default."""
@@ -41,8 +46,8 @@ RESAMPLES = 2000
 MIN_DEFINED = 0.9
 """The share of resamples in which a figure must be defined to get an interval."""
 
-MIN_RANK_VARIATION = 0.1
-"""Ranks are multiples of 0.5, so a smaller sum of squared deviations is rounding error: they are constant."""
+LEAST_VARIANCE = 1e-12
+"""A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant."""
 
 MAX_WEIGHTS = 4_000_000
 """How many bootstrap weights (8 bytes each) are held in memory at once."""
@@ -72,7 +77,8 @@ class Sample:
     Attributes:
         scores: the judge's scores, 0..1.
         passed: whether the judge calls the response grounded.
-        positive: whether the label does; None for graded labels without a label threshold.
+        positive: whether the label does; None without labels, and for graded labels without a label
+            threshold.
         graded: the labels if they are graded, otherwise None.
         groups: the group of each row, numbered from 0 without gaps.
     """
@@ -82,11 +88,6 @@ class Sample:
     positive: Bools | None
     graded: Floats | None
     groups: NDArray[np.int64]
-
-    @property
-    def n_groups(self) -> int:
-        """The number of groups, which is the number of independent observations."""
-        return int(self.groups.max()) + 1 if self.groups.size else 0
 
     def rows(self, chosen: NDArray[Any]) -> Sample:
         """Select rows by a boolean mask or by an array of indices."""
@@ -98,38 +99,86 @@ class Sample:
             numbered(self.groups[chosen]),
         )
 
+    def scores_alone(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the figures that need no labels, mean score and pass rate; undefined without rows."""
+        return means(mean_score=self.scores, pass_rate=self.passed.astype(np.float64))(weights)
+
+    def agreement(self, weights: Floats) -> dict[str, Floats]:
+        """Compute the figures that compare a judge with labels, `AGREEMENT_FIGURES`.
+
+        Accuracy, precision, recall, F1, balanced accuracy (the mean of sensitivity and specificity), Cohen's
+        unweighted kappa, ROC AUC, and Spearman's rank correlation of scores and grades. Without rows nothing
+        is defined. Balanced accuracy, kappa and ROC AUC need labels of both classes, precision a passed row,
+        recall a positive one, F1 either of these, and Spearman scores and grades that are not constant.
+        """
+        found: dict[str, Floats] = dict.fromkeys(AGREEMENT_FIGURES, np.full(len(weights), nan))
+        if self.positive is not None:
+            found |= confusion_figures(*(weights @ confusion_cells(self.positive, self.passed)).T)
+            found["roc_auc"] = _roc_auc(weights, self.positive, self._by_score)
+        if self._by_grade is not None:
+            ranks = _midranks(weights, self._by_score), _midranks(weights, self._by_grade)
+            found["spearman"] = _correlation(weights, *ranks)
+        return found
+
+    @cached_property
+    def _by_score(self) -> _Ties:
+        return _ties(self.scores)
+
+    @cached_property
+    def _by_grade(self) -> _Ties | None:
+        return None if self.graded is None else _ties(self.graded)
+
+
+def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
+    """Turn verdicts with a score into columns.
+
+    Args:
+        verdicts: all with a score.
+        groups: the group of each.
+        threshold: the lowest score, 0..1, that passes; None: whether a row passed in its run counts.
+    """
+    return Sample(
+        scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
+        passed=np.array([passes_at(threshold, verdict) for verdict in verdicts], dtype=np.bool_),
+        positive=None,
+        graded=None,
+        groups=numbered(groups),
+    )
+
+
+def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
+    """Whether a verdict or vote passes: with a threshold on its score, 0..1, or with None as in its run."""
+    if threshold is None or verdict.score is None:
+        return bool(verdict.passed)
+    return passes(verdict.score, threshold)
+
+
+def reaches(values: Floats, threshold: float) -> Bools:
+    """Which scores or labels reach a threshold; shape as the values."""
+    return np.array([passes(value, threshold) for value in values.tolist()], dtype=np.bool_)
+
 
 def numbered(groups: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
     """Number groups from 0 without gaps; equal entries get equal numbers."""
-    return np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
 
 
-def point_estimates(sample: Sample) -> dict[str, float]:
-    """Compute all figures of a sample; NaN where one is undefined.
-
-    Accuracy, precision, recall, F1, balanced accuracy (the mean of sensitivity and specificity),
-    Cohen's unweighted kappa and ROC AUC are scikit-learn's; Spearman's rank correlation of scores
-    and grades is SciPy's. Without rows nothing is defined. Balanced accuracy, kappa and ROC AUC need
-    labels of both classes, precision a passed row, recall a positive one, F1 either of these, and
-    Spearman scores and grades that are not constant.
-    """
-    found = dict.fromkeys(ALL_FIGURES, nan)
-    if sample.passed.size:
-        found |= {"mean_score": sample.scores.mean(), "pass_rate": sample.passed.mean()}
-    if sample.positive is not None and sample.positive.size:
-        found |= _binary_figures(sample.positive, sample.passed, sample.scores)
-    if sample.graded is not None and np.ptp(sample.graded) > 0 and np.ptp(sample.scores) > 0:
-        found["spearman"] = stats.spearmanr(sample.graded, sample.scores).statistic
-    return {name: float(value) for name, value in found.items()}
+def count_groups(groups: NDArray[np.int64]) -> int:
+    """The number of groups, which is the number of independent observations."""
+    return int(groups.max()) + 1 if groups.size else 0
 
 
-def constant_guess(positive: Bools) -> dict[str, float]:
+def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, float]:
     """Compute the constant-guess baseline: the best figures of giving every row the same answer.
 
     With p the share of positive labels, accuracy is max(p, 1 - p) (the majority class) and F1 is
     2p / (1 + p) (all positive). Balanced accuracy and ROC AUC are 0.5 and kappa is 0 for either guess.
+
+    Args:
+        positive: whether the label calls the response grounded, shape (rows,), one row or more.
+        weights: how much each row counts, shape (rows,); None: all the same.
     """
-    share = float(positive.mean()) if positive.size else nan
+    share = float(np.average(positive, weights=weights))
     return {
         "accuracy": max(share, 1 - share),
         "balanced_accuracy": 0.5,
@@ -139,91 +188,105 @@ def constant_guess(positive: Bools) -> dict[str, float]:
     }
 
 
-def intervals(sample: Sample, *, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Figure]:
-    """Compute all figures of a sample with their confidence intervals.
+@dataclass(frozen=True)
+class Bootstrap:
+    """The cluster bootstrap: groups are drawn with replacement, each with all of its rows.
 
-    The intervals are those of the cluster bootstrap's percentile method: groups are drawn with
-    replacement, each with all of its rows, and the interval holds the middle 95 % of the resampled
-    figures (Davison and Hinkley, Bootstrap Methods and their Application, 1997). A sample of a
-    single group has no intervals, nor has a figure that is undefined in over 10 % of the resamples.
-
-    Args:
-        sample: the rows.
-        resamples: how many bootstrap resamples are drawn.
+    Attributes:
+        resamples: how many are drawn.
         seed: of the random generator; the same seed gives the same intervals.
     """
-    return with_intervals(point_estimates(sample), sample.groups, resamples, seed, weighted_figures(sample))
+
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+    def figures(self, statistics: Statistics[NameT], groups: NDArray[np.int64]) -> dict[NameT, Figure]:
+        """Compute figures with their confidence intervals.
+
+        By the percentile method the interval holds the middle 95 % of the resampled figures (Davison and
+        Hinkley, Bootstrap Methods and their Application, 1997). A single group has no intervals, nor has a
+        figure that is undefined in over 10 % of the resamples.
+
+        Args:
+            statistics: computes the figures.
+            groups: the group of each row, numbered from 0 without gaps, shape (rows,).
+        """
+        estimates = statistics(np.ones((1, groups.size)))
+        batches = [statistics(weights) for weights in self._weights(groups)]
+        return {
+            name: _percentile_interval(float(value[0]), [batch[name] for batch in batches])
+            for name, value in estimates.items()
+        }
+
+    def _weights(self, groups: NDArray[np.int64]) -> Iterator[Floats]:
+        """How often each row is drawn, in batches of the shape (resamples, rows)."""
+        n_groups = count_groups(groups)
+        if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
+            return
+        generator = np.random.default_rng(self.seed)
+        batch = max(1, MAX_WEIGHTS // max(n_groups, groups.size))
+        for start in range(0, self.resamples, batch):
+            size = min(batch, self.resamples - start)
+            drawn = generator.integers(n_groups, size=(size, n_groups)) + n_groups * np.arange(size)[:, None]
+            counts = np.bincount(drawn.ravel(), minlength=size * n_groups).reshape(size, n_groups)
+            yield counts[:, groups].astype(np.float64)
 
 
-def with_intervals(
-    estimates: Mapping[str, float],
-    groups: NDArray[np.int64],
-    resamples: int,
-    seed: int,
-    statistics: Callable[[Floats], Mapping[str, Floats]],
-) -> dict[str, Figure]:
-    """Add to each point estimate the interval of its statistic over the resamples (see `intervals`).
+def intervals(sample: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
+    """Compute the agreement figures of a sample with their confidence intervals."""
+    return (bootstrap or Bootstrap()).figures(sample.agreement, sample.groups)
+
+
+class Paired(NamedTuple):
+    """One figure of two judges on the same rows, and the second's minus the first's."""
+
+    first: Figure
+    second: Figure
+    difference: Figure
+
+
+def paired(
+    first: Statistics[str], second: Statistics[str], groups: NDArray[np.int64], bootstrap: Bootstrap
+) -> dict[str, Paired]:
+    """Compute the figures of two judges on the same rows, and their differences, with intervals.
+
+    This is the paired bootstrap: each resample draws the same groups for both, so that variation between
+    rows cancels out.
 
     Args:
-        estimates: by name; NaN where one is undefined.
+        first: computes the figures of the first judge.
+        second: computes those of the second, from weights of the same rows in the same order.
         groups: the group of each row, numbered from 0 without gaps, shape (rows,).
-        resamples: how many bootstrap resamples are drawn.
-        seed: of the random generator.
-        statistics: computes the figures from weights of the shape (resamples, rows), as
-            `weighted_figures` does.
+        bootstrap: how resamples are drawn.
     """
-    batches = [statistics(weights) for weights in _bootstrap_weights(groups, resamples, seed)]
-    nothing = np.empty(0)
-    return {
-        name: _percentile_interval(value, np.concatenate([nothing, *(batch[name] for batch in batches)]))
-        for name, value in estimates.items()
-    }
+
+    def figures(weights: Floats) -> dict[tuple[str, int], Floats]:
+        before, after = first(weights), second(weights)
+        columns = {name: (before[name], after[name], after[name] - before[name]) for name in before}
+        return {(name, place): value for name, three in columns.items() for place, value in enumerate(three)}
+
+    found = bootstrap.figures(figures, groups)
+    return {name: Paired(*(found[name, place] for place in range(3))) for name, _ in found}
 
 
-def paired_differences(
-    first: Sample, second: Sample, *, resamples: int = RESAMPLES, seed: int = 0
-) -> dict[str, Figure]:
-    """Compute second minus first for every figure, with confidence intervals.
+def means(**columns: Floats) -> Callable[[Floats], dict[str, Floats]]:
+    """Prepare the means of columns of the shape (rows,), undefined without rows."""
+    return lambda weights: {name: weighted_mean(weights, values) for name, values in columns.items()}
 
-    This is the paired bootstrap: both samples hold judgements of the same rows in the same order,
-    and each resample draws the same groups for both, so that variation between rows cancels out.
-    Otherwise as `intervals`.
+
+def weighted_mean(weights: Floats, values: Floats) -> Floats:
+    """The mean of values of the shape (rows,) in each weighted copy; NaN without weight."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(weights @ values / weights.sum(axis=1))
+
+
+def confusion_cells(positive: Bools, passed: Bools) -> Floats:
+    """Which cell of the confusion matrix each row falls into, as 1.0 among zeros; shape (rows, 4).
+
+    The cells are in the order of the arguments of `confusion_figures`.
     """
-    before, after = point_estimates(first), point_estimates(second)
-    resampled_before, resampled_after = weighted_figures(first), weighted_figures(second)
-
-    def resampled(weights: Floats) -> dict[str, Floats]:
-        one, other = resampled_before(weights), resampled_after(weights)
-        return {name: other[name] - one[name] for name in ALL_FIGURES}
-
-    estimates = {name: after[name] - before[name] for name in ALL_FIGURES}
-    return with_intervals(estimates, first.groups, resamples, seed, resampled)
-
-
-def weighted_figures(sample: Sample) -> Callable[[Floats], dict[str, Floats]]:
-    """Prepare a function that computes the figures of many weighted copies of a sample at once.
-
-    The function takes weights of the shape (resamples, rows) and returns arrays of the shape
-    (resamples,). The result is that of `point_estimates` with each row repeated as often as its
-    weight says; scikit-learn would take minutes for thousands of resamples.
-    """
-    positive = sample.positive
-    by_score = _ties(sample.scores)
-    by_grade = None if sample.graded is None else _ties(sample.graded)
-
-    def figures(weights: Floats) -> dict[str, Floats]:
-        found = {name: np.full(len(weights), nan) for name in ALL_FIGURES}
-        total = weights.sum(axis=1)
-        found["mean_score"] = weights @ sample.scores / total
-        found["pass_rate"] = weights @ sample.passed / total
-        if positive is not None:
-            found |= confusion_figures(*(weights @ _confusion_cells(positive, sample.passed)).T)
-            found["roc_auc"] = _roc_auc(weights, positive, by_score)
-        if by_grade is not None:
-            found["spearman"] = _pearson(weights, _midranks(weights, by_score), _midranks(weights, by_grade))
-        return found
-
-    return figures
+    masks = (positive & passed, ~positive & passed, positive & ~passed, ~positive & ~passed)
+    return np.stack(masks, axis=1).astype(np.float64)
 
 
 def confusion_figures(
@@ -232,7 +295,7 @@ def confusion_figures(
     """Compute the figures of many confusion matrices at once; NaN where one is undefined.
 
     All arguments and results are arrays of the shape (matrices,). The figures are those of
-    `point_estimates`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
+    `Sample.agreement`. Kappa is (observed - chance) / (1 - chance) agreement (Cohen, 1960).
     """
     positives, negatives = true_positives + false_negatives, false_positives + true_negatives
     passed, not_passed = true_positives + false_positives, false_negatives + true_negatives
@@ -252,40 +315,33 @@ def confusion_figures(
         }
 
 
-def _binary_figures(positive: Bools, passed: Bools, scores: Floats) -> dict[str, float]:
-    """Those figures of one row or more that are defined, without Spearman."""
-    found: dict[str, float] = {"accuracy": metrics.accuracy_score(positive, passed)}
-    if passed.any():
-        found["precision"] = metrics.precision_score(positive, passed, zero_division=0)
-    if positive.any():
-        found["recall"] = metrics.recall_score(positive, passed, zero_division=0)
-    if positive.any() or passed.any():
-        found["f1"] = metrics.f1_score(positive, passed, zero_division=0)
-    if positive.any() and not positive.all():
-        found["balanced_accuracy"] = metrics.balanced_accuracy_score(positive, passed)
-        found["kappa"] = metrics.cohen_kappa_score(positive, passed)
-        found["roc_auc"] = metrics.roc_auc_score(positive, scores)
-    return found
+def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
+    """Compute Cohen's kappa, a disagreement weighted by the squared difference of the two scores (1968).
+
+    1 - (mean squared difference) / (the same by chance, from the two distributions of scores).
+
+    Args:
+        weights: how often each row counts, shape (copies, rows).
+        people: the scores of people's labels, shape (rows,).
+        judge: the scores of the judge's labels, shape (rows,).
+
+    Returns:
+        An array of the shape (copies,); NaN where people's scores do not vary.
+    """
+    means = weighted_mean(weights, people), weighted_mean(weights, judge)
+    spreads = [
+        np.maximum(weighted_mean(weights, scores**2) - mean**2, 0)
+        for scores, mean in zip((people, judge), means, strict=True)
+    ]
+    chance = spreads[0] + spreads[1] + (means[0] - means[1]) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = 1 - weighted_mean(weights, (people - judge) ** 2) / chance
+    return np.asarray(np.where(spreads[0] > LEAST_VARIANCE, kappa, nan))
 
 
-def _confusion_cells(positive: Bools, passed: Bools) -> Floats:
-    """One column per cell of the confusion matrix, 1.0 where a row falls into it; shape (rows, 4)."""
-    masks = (positive & passed, ~positive & passed, positive & ~passed, ~positive & ~passed)
-    return np.stack(masks, axis=1).astype(np.float64)
-
-
-def _bootstrap_weights(groups: NDArray[np.int64], resamples: int, seed: int) -> Iterator[Floats]:
-    """Draw resamples of groups; yields how often each row was drawn, in batches (resamples, rows)."""
-    n_groups = int(groups.max()) + 1 if groups.size else 0
-    if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
-        return
-    generator = np.random.default_rng(seed)
-    batch = max(1, MAX_WEIGHTS // max(n_groups, groups.size))
-    for start in range(0, resamples, batch):
-        size = min(batch, resamples - start)
-        drawn = generator.integers(n_groups, size=(size, n_groups)) + n_groups * np.arange(size)[:, None]
-        counts = np.bincount(drawn.ravel(), minlength=size * n_groups).reshape(size, n_groups)
-        yield counts[:, groups].astype(np.float64)
+def relative_ranks(values: Floats) -> Floats:
+    """Ranks divided by the number of rows; ties share their mean rank. Shape as the values, (rows,)."""
+    return np.asarray(_midranks(np.ones((1, values.size)), _ties(values))[0] / max(1, values.size))
 
 
 @dataclass(frozen=True)
@@ -304,15 +360,12 @@ class _Ties:
 
 
 def _ties(values: Floats) -> _Ties:
-    order = np.argsort(values, kind="stable")
-    _, starts, run_of_sorted = np.unique(values[order], return_index=True, return_inverse=True)
-    run_of_row = np.empty_like(order)
-    run_of_row[order] = run_of_sorted.reshape(-1)
-    return _Ties(order, starts, run_of_row)
+    _, run_of_row, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return _Ties(np.argsort(values, kind="stable"), np.cumsum(sizes) - sizes, run_of_row)
 
 
 def _run_weights(weights: Floats, ties: _Ties) -> Floats:
-    """The total weight of each run, lowest value first; shape (resamples, runs)."""
+    """The total weight of each run, lowest value first; shape (copies, runs)."""
     return np.add.reduceat(weights[:, ties.order], ties.starts, axis=1)
 
 
@@ -331,21 +384,22 @@ def _midranks(weights: Floats, ties: _Ties) -> Floats:
     return np.asarray((np.cumsum(runs, axis=1) - runs + (runs + 1) / 2)[:, ties.run_of_row])
 
 
-def _pearson(weights: Floats, first: Floats, second: Floats) -> Floats:
-    """Weighted Pearson correlation, one per resample; all arguments have the shape (resamples, rows)."""
+def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
+    """Pearson's correlation of ranks, one per copy; all arguments have the shape (copies, rows)."""
     total = weights.sum(axis=1, keepdims=True)
-    first = first - (weights * first).sum(axis=1, keepdims=True) / total
-    second = second - (weights * second).sum(axis=1, keepdims=True) / total
-    variations = (weights * first**2).sum(axis=1), (weights * second**2).sum(axis=1)
-    varies = np.minimum(*variations) > MIN_RANK_VARIATION
     with np.errstate(divide="ignore", invalid="ignore"):
+        first = first - (weights * first).sum(axis=1, keepdims=True) / total
+        second = second - (weights * second).sum(axis=1, keepdims=True) / total
+        variations = (weights * first**2).sum(axis=1), (weights * second**2).sum(axis=1)
         correlation = (weights * first * second).sum(axis=1) / np.sqrt(variations[0] * variations[1])
-    return np.where(varies, correlation, nan)
+    # Ranks go up to the total weight, so that their sum of squares is compared with its cube.
+    return np.where(np.minimum(*variations) > LEAST_VARIANCE * total[:, 0] ** 3, correlation, nan)
 
 
-def _percentile_interval(value: float, resampled: Floats) -> Figure:
+def _percentile_interval(value: float, batches: Sequence[Floats]) -> Figure:
     if isnan(value):
         return Figure()
+    resampled = np.concatenate([np.empty(0), *batches])
     defined = resampled[~np.isnan(resampled)]
     if not defined.size or defined.size < MIN_DEFINED * resampled.size:
         return Figure(value=value)

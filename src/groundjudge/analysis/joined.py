@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from groundjudge.analysis.labels import HumanLabel, Labels, default_label_threshold, labels_for
+from groundjudge.analysis.labels import NO_LABEL, HumanLabel, Labels, default_label_threshold, labels_for
 from groundjudge.analysis.words import Words, words_of
 from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Verdict
+
+REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
+"""Why a verdict is not compared with a label."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,7 @@ class Joined:
 
     Attributes:
         labelled: verdicts with a score and a label.
-        n_error: verdicts that should have a score but failed.
-        n_not_applicable: verdicts on cases with nothing to judge.
-        n_missing: verdicts on cases without an input that the judge needs.
-        n_unlabelled: verdicts with a score whose case has no label.
-        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
-        n_unjudged: labelled cases without a verdict of this judge.
-        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
+        counts: all else, by the names of the fields of `Agreement`.
         default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
             on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
         paired: the labels of people and judge, for rows where both gave one in words, "not applicable"
@@ -67,13 +64,7 @@ class Joined:
 
     judge: str
     labelled: tuple[LabelledVerdict, ...]
-    n_error: int
-    n_not_applicable: int
-    n_missing: int
-    n_unlabelled: int
-    n_label_not_applicable: int
-    n_unjudged: int
-    n_repeated: int
+    counts: Mapping[str, int]
     default_label_threshold: float | None
     paired: tuple[PairedLabel, ...] = ()
     words: Words = field(default_factory=Words)
@@ -87,84 +78,68 @@ def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
     Raises:
         LabelError: `unreadable_label` (see `labels_for`).
     """
-    last, n_repeated = _by_judge(verdicts)
-    everything = [verdict for judge in last.values() for verdict in judge]
+    last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
+    everything = [verdict for own, _ in last.values() for verdict in own]
     return [
-        _joined(judge, own, n_repeated[judge], labels, labels.words or words_of(own, everything))
-        for judge, own in sorted(last.items())
+        _joined(judge, own, n_repeated, labels, labels.words or words_of(own, everything))
+        for judge, (own, n_repeated) in sorted(last.items())
     ]
 
 
-def _by_judge(verdicts: Iterable[Verdict]) -> tuple[dict[str, list[Verdict]], dict[str, int]]:
-    """The last verdicts on each case by judge, and how many earlier ones there are."""
-    by_judge: dict[str, list[Verdict]] = {}
+def by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Verdicts by the name of their judge, in the order in which judges first appear."""
+    found: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        if verdict.judge:
-            by_judge.setdefault(verdict.judge, []).append(verdict)
-    found = {judge: last_of_each(own) for judge, own in by_judge.items()}
-    return {judge: last for judge, (last, _) in found.items()}, {judge: n for judge, (_, n) in found.items()}
+        found.setdefault(verdict.judge, []).append(verdict)
+    return found
 
 
 def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
     people = labels_for(judge, labels, words)
-    labelled, excluded = _labelled(last, people, labels.groups)
+    pairs = [(verdict, people.get(verdict.case_id or "", NO_LABEL)) for verdict in last]
+    excluded = Counter(_reason_to_exclude(verdict, label) for verdict, label in pairs)
     judged = {verdict.case_id for verdict in last}
-    paired = _paired(last, people, labels.groups, words)
+    paired = _paired(pairs, labels, words)
     return Joined(
         judge=judge,
-        labelled=labelled,
-        n_error=excluded["error"],
-        n_not_applicable=excluded["not_applicable"],
-        n_missing=excluded["missing"],
-        n_unlabelled=excluded["unlabelled"],
-        n_label_not_applicable=excluded["label_not_applicable"],
-        n_unjudged=sum(
-            label != HumanLabel(None) and case_id not in judged for case_id, label in people.items()
-        ),
-        n_repeated=n_repeated,
+        labelled=_labelled(pairs, labels),
+        counts={
+            **{reason: excluded[reason] for reason in REASONS},
+            "n_unjudged": sum(label != NO_LABEL and id_ not in judged for id_, label in people.items()),
+            "n_repeated": n_repeated,
+        },
         default_label_threshold=default_label_threshold(judge, labels, people, words),
         paired=paired if any(pair.judge for pair in paired) else (),
         words=words,
     )
 
 
-def _labelled(
-    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str]
-) -> tuple[tuple[LabelledVerdict, ...], Counter[str]]:
-    """The verdicts with a score and a label, and the number of others by the reason to exclude them."""
-    labelled: list[LabelledVerdict] = []
-    excluded: Counter[str] = Counter()
-    for verdict in verdicts:
-        label = people.get(verdict.case_id or "", HumanLabel(None))
-        if verdict.score is None or label.number is None or verdict.error:
-            excluded[_reason_to_exclude(verdict, label)] += 1
-        else:
-            group = _group(verdict, groups)
-            labelled.append(LabelledVerdict(verdict, verdict.score, label.number, group, label.word))
-    return tuple(labelled), excluded
-
-
-def _paired(
-    verdicts: Iterable[Verdict], people: Mapping[str, HumanLabel], groups: Mapping[str, str], words: Words
-) -> tuple[PairedLabel, ...]:
-    """The labels of people and judge, where both have one, or the votes of a panel have no common one."""
+def _labelled(pairs: Iterable[tuple[Verdict, HumanLabel]], labels: Labels) -> tuple[LabelledVerdict, ...]:
+    """The verdicts with a score and a label."""
     return tuple(
-        PairedLabel(word, words.named(verdict.label or ""), _group(verdict, groups))
-        for verdict in verdicts
-        if (word := people.get(verdict.case_id or "", HumanLabel(None)).word)
-        and verdict.status != "error"
-        and (verdict.label is None or words.named(verdict.label))
+        LabelledVerdict(verdict, verdict.score, label.number, labels.group_of(verdict.case_id), label.word)
+        for verdict, label in pairs
+        if verdict.score is not None and label.number is not None and not verdict.error
     )
 
 
-def _group(verdict: Verdict, groups: Mapping[str, str]) -> str:
-    return groups.get(verdict.case_id or "", f"case {verdict.case_id}")
+def _paired(
+    pairs: Iterable[tuple[Verdict, HumanLabel]], labels: Labels, words: Words
+) -> tuple[PairedLabel, ...]:
+    """The labels of people and judge, where both have one, or the votes of a panel have no common one."""
+    return tuple(
+        PairedLabel(label.word, words.named(verdict.label or ""), labels.group_of(verdict.case_id))
+        for verdict, label in pairs
+        if label.word and verdict.status != "error" and (verdict.label is None or words.named(verdict.label))
+    )
 
 
 def _reason_to_exclude(verdict: Verdict, label: HumanLabel) -> str:
-    """Why a verdict is not compared with a label."""
+    """Why a verdict is not compared with a label; "" if it is."""
     if verdict.error:
-        return "missing" if verdict.error.code == MISSING else "error"
+        return "n_missing" if verdict.error.code == MISSING else "n_error"
     if verdict.score is None:
-        return "not_applicable"
-    return "label_not_applicable" if label.word else "unlabelled"
+        return "n_not_applicable"
+    if label.number is None:
+        return "n_label_not_applicable" if label.word else "n_unlabelled"
+    return ""

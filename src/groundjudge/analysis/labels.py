@@ -48,6 +48,10 @@ class Labels:
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
     words: Words | None = None
 
+    def group_of(self, case_id: str | None) -> str:
+        """The group of a case, which may be its own."""
+        return self.groups.get(case_id or "", f"case {case_id}")
+
 
 @dataclass(frozen=True)
 class HumanLabel:
@@ -60,6 +64,10 @@ class HumanLabel:
 
     number: float | None
     word: str | None = None
+
+
+NO_LABEL = HumanLabel(None)
+"""The label of a case that has none."""
 
 
 def read_labels(
@@ -85,19 +93,15 @@ def read_labels(
     groups: dict[str, str] = {}
     for case_id, row in _rows_with_ids(path, read_rows(path) if rows is None else rows):
         label = _field(row, key)
-        if case_id in labels and labels[case_id] != label:
+        if labels.setdefault(case_id, label) != label:
             message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
             raise LabelError("label_conflict", message, case_id)
-        labels[case_id] = label
         if group and (value := _field(row, group)) is not None:
             groups[case_id] = str(value)
     by_case = {case_id: label for case_id, label in labels.items() if label is not None}
-    if not by_case:
-        message = f"{path}: no row has a {key!r} field; name the field that holds the labels with --label"
-        raise LabelError("no_labels", message, str(path))
-    if group and not groups:
-        message = f"{path}: no row has a {group!r} field to group by"
-        raise LabelError("no_labels", message, str(path))
+    for option, name, found in (("--label", key, by_case), ("--group", group, groups)):
+        if name and not found:
+            raise LabelError("no_labels", f"{path}: no row has a {name!r} field ({option})", str(path))
     return Labels(by_case, groups)
 
 
@@ -110,15 +114,11 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
     Raises:
         LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
-    texts = {
-        case_id: text for case_id, value in labels.by_case.items() if (text := _text(value, judge, words))
-    }
-    if not words.scores or not _are_words(texts.values(), words):
-        texts = {}
-    named = {case_id: _named(text, judge, case_id, words) for case_id, text in texts.items()}
+    texts = {case_id: _text(value, judge, words) for case_id, value in labels.by_case.items()}
+    in_words = _are_words([text for text in texts.values() if text], words)
     return {
-        case_id: HumanLabel(words.scores[named[case_id]], named[case_id])
-        if case_id in named
+        case_id: _in_words(texts[case_id], judge, case_id, words)
+        if in_words and texts[case_id]
         else HumanLabel(label_of(value, judge, case_id))
         for case_id, value in labels.by_case.items()
     }
@@ -136,13 +136,8 @@ def number_of(value: object, source: str) -> float | None:
     """
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if isinstance(value, str):
-        value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
-    try:
-        number = float(value) if isinstance(value, bool | int | float | str) else nan
-    except ValueError:
-        number = nan
-    return number if isfinite(number) else _unreadable(value, source)
+    number = _number(value)
+    return _unreadable(value, source) if number is None else number
 
 
 def label_of(value: object, judge: str, source: str) -> float | None:
@@ -155,12 +150,8 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     Raises:
         LabelError: `unreadable_label`, also for a value outside the judge's scale.
     """
-    if not is_mapping(value):
-        return number_of(value, source)
-    own = value.get(judge)
-    if own is None:
-        return None
-    rubric = _built_in(judge)
+    own = value.get(judge) if is_mapping(value) else value
+    rubric = _built_in(judge) if is_mapping(value) and own is not None else None
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
@@ -170,13 +161,12 @@ def default_label_threshold(
     """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
     if any(label.word for label in people.values()):
         return words.threshold
-    rubric = _built_in(judge)
-    per_judge = any(is_mapping(value) for value in labels.by_case.values())
-    return rubric.threshold if rubric and per_judge else None
+    rubric = _built_in(judge) if any(map(is_mapping, labels.by_case.values())) else None
+    return rubric.threshold if rubric else None
 
 
 def _text(value: object, judge: str, words: Words) -> str:
-    """An entry of `Labels.by_case` as text; "" if it is none, or a number or boolean that is no label."""
+    """An entry of `Labels.by_case` as text, numbers and booleans only if they are labels; "" for others."""
     own = value.get(judge) if is_mapping(value) else value
     if isinstance(own, bool | int):
         return words.named(str(own)) or ""
@@ -185,18 +175,23 @@ def _text(value: object, judge: str, words: Words) -> str:
 
 def _are_words(texts: Collection[str], words: Words) -> bool:
     """Whether texts are meant as the judge's labels: one of them is, or cannot be anything else."""
-    return any(map(words.named, texts)) or not all(map(_is_number, texts))
+    return bool(words.scores) and (
+        any(map(words.named, texts)) or any(_number(text) is None for text in texts)
+    )
 
 
-def _is_number(text: str) -> bool:
+def _number(value: object) -> float | None:
+    """A boolean, number, word for one of them, or text of a number as a finite number; None if it is not."""
+    if isinstance(value, str):
+        value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
     try:
-        number_of(text, "")
-    except LabelError:
-        return False
-    return True
+        number = float(value) if isinstance(value, bool | int | float | str) else nan
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
-def _named(text: str, judge: str, source: str, words: Words) -> str:
+def _in_words(text: str, judge: str, source: str, words: Words) -> HumanLabel:
     found = words.named(text)
     if found is None:
         message = (
@@ -204,7 +199,7 @@ def _named(text: str, judge: str, source: str, words: Words) -> str:
             f"{', '.join(map(repr, words.scores))}; if it has more, name its prompt file with --judge-file"
         )
         raise LabelError("unreadable_label", message, source)
-    return found
+    return HumanLabel(words.scores[found], found)
 
 
 def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float | None:
@@ -230,8 +225,7 @@ def _built_in(name: str) -> Rubric | None:
 def _rows_with_ids(path: str | Path, rows: Iterable[FileRow]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for number, row in enumerate(rows, 1):
         if isinstance(row, CaseError):
-            message = f"{path}: {row.message}"
-            raise LabelError("unreadable_label", message, str(path))
+            raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
         yield id_of(row, number), row
 
 

@@ -9,12 +9,11 @@ try:
     import numpy as np
     from numpy.typing import NDArray
 
-    # scikit-learn and SciPy have no type hints: imported by name, they are Any to every type checker.
+    # scikit-learn has no type hints: imported by name, it is Any to every type checker.
     metrics: Any = import_module("sklearn.metrics")
     selection: Any = import_module("sklearn.model_selection")
-    stats: Any = import_module("scipy.stats")
 except ImportError as error:
-    message = 'agreement figures need NumPy, SciPy and scikit-learn: pip install "groundjudge[analysis]"'
+    message = 'agreement figures need NumPy and scikit-learn: pip install "groundjudge[analysis]"'
     raise ImportError(message) from error
 
-__all__ = ["NDArray", "metrics", "np", "selection", "stats"]
+__all__ = ["NDArray", "metrics", "np", "selection"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
-from typing import Literal, TypeAlias
+from itertools import compress
+from typing import Any, Literal, TypeAlias
 
-from groundjudge.analysis.figures import RESAMPLES, Bools, Figure, Floats, Sample, numbered, with_intervals
+from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, numbered, passes_at
 from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.libraries import NDArray, np, stats
-from groundjudge.verdict import Frozen, Score, Verdict, Vote, passes
+from groundjudge.analysis.libraries import NDArray, np
+from groundjudge.shares import mcnemar
+from groundjudge.verdict import Frozen, Score, Verdict
 
 SINGLE_VOTE = "a single vote"
 SIGNIFICANT = 0.05
@@ -87,32 +88,36 @@ class _Panel:
     right: Bools
     groups: NDArray[np.int64]
     threshold: float | None
-    resamples: int
-    seed: int
+    bootstrap: Bootstrap
 
-    def mean(self, values: Floats, rows: Bools) -> Figure:
-        """The mean of values, one for each of the chosen rows, with its interval."""
-
-        def resampled(weights: Floats) -> dict[str, Floats]:
-            return {"mean": weights @ values / weights.sum(axis=1)}
-
-        estimate = {"mean": float(values.mean()) if values.size else nan}
-        groups = numbered(self.groups[rows])
-        return with_intervals(estimate, groups, self.resamples, self.seed, resampled)["mean"]
-
-    def accuracy(self, rows: Bools) -> Accuracy:
+    def accuracy(self, rows: NDArray[Any]) -> Accuracy:
         """The panel's accuracy on the chosen rows."""
         right = self.right[rows].astype(np.float64)
-        return Accuracy(n=right.size, accuracy=self.mean(right, rows))
+        return Accuracy(n=right.size, accuracy=self._means(rows, accuracy=right)["accuracy"])
+
+    def member(self, key: MemberKey, name: str) -> Member:
+        """How one member compares with the panel on the rows with a vote of this member."""
+        turns = {row: found[key] for row, found in enumerate(map(_turns, self.verdicts)) if key in found}
+        votes = [self.verdicts[row].votes[turn] for row, turn in turns.items()]
+        passed = np.array([passes_at(self.threshold, vote) for vote in votes], dtype=np.bool_)
+        rows = np.array([*turns])
+        own, others = passed == self.positive[rows], self.right[rows]
+        right, p = own.astype(np.float64), mcnemar(zip(own.tolist(), others.tolist(), strict=True))
+        return Member(
+            name=name,
+            n=right.size,
+            **self._means(rows, accuracy=right, difference=right - others),
+            p=1.0 if p is None else p,
+            is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),
+        )
+
+    def _means(self, rows: NDArray[Any], **columns: Floats) -> dict[str, Figure]:
+        """The means of columns with a value for each of the chosen rows, with their intervals."""
+        return self.bootstrap.figures(means(**columns), numbered(self.groups[rows]))
 
 
 def measure_votes(
-    joined: Joined,
-    sample: Sample,
-    *,
-    threshold: float | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    joined: Joined, sample: Sample, threshold: float | None, bootstrap: Bootstrap
 ) -> VoteAgreement | None:
     """Compare the votes of a panel with people's labels.
 
@@ -120,8 +125,7 @@ def measure_votes(
         joined: the panel's verdicts joined with labels.
         sample: the same as columns.
         threshold: the lowest score, 0..1, that passes; None: as in the run.
-        resamples: how many bootstrap resamples to draw for the intervals.
-        seed: of the bootstrap.
+        bootstrap: how intervals are resampled.
 
     Returns:
         None if there are no votes, or the labels do not say which rows are positive.
@@ -130,12 +134,10 @@ def measure_votes(
     if sample.positive is None or not voted.any():
         return None
     verdicts = [row.verdict for row in joined.labelled if row.verdict.votes]
-    rows = sample.rows(voted)
-    positive = sample.positive[voted]
-    right = rows.passed == positive
-    panel = _Panel(verdicts, positive, right, rows.groups, threshold, resamples, seed)
+    rows, positive = sample.rows(voted), sample.positive[voted]
+    panel = _Panel(verdicts, positive, rows.passed == positive, rows.groups, threshold, bootstrap)
     agreed = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
-    members = tuple(_member(panel, key, name) for key, name in _names(verdicts).items())
+    members = tuple(panel.member(key, name) for key, name in _names(verdicts).items())
     compared = [one for one in members if not one.is_selected] or members
     best = max(compared, key=lambda one: one.difference.value or 0.0)
     return VoteAgreement(
@@ -148,66 +150,26 @@ def measure_votes(
     )
 
 
-def _member(panel: _Panel, key: MemberKey, name: str) -> Member:
-    votes = [_first_vote(verdict, key) for verdict in panel.verdicts]
-    rows = np.array([vote is not None for vote in votes], dtype=np.bool_)
-    passed = np.array([_passes(vote, panel.threshold) for vote in votes if vote], dtype=np.bool_)
-    own, others = passed == panel.positive[rows], panel.right[rows]
-    right = own.astype(np.float64)
-    return Member(
-        name=name,
-        n=right.size,
-        accuracy=panel.mean(right, rows),
-        difference=panel.mean(right - others, rows),
-        p=_mcnemar(own & ~others, others & ~own),
-        is_selected=_is_selected(key, panel.verdicts),
-    )
-
-
 def _names(verdicts: Sequence[Verdict]) -> Mapping[MemberKey, str]:
     """The members in the order of their votes, each with a name of what the others do not share."""
-    longest = max(verdicts, key=lambda verdict: len(verdict.votes)).votes
-    everyone = [vote for votes in (longest, *(one.votes for one in verdicts)) for vote in votes]
-    keys = [*dict.fromkeys(_key(vote) for vote in everyone if vote.score is not None)]
+    longest = max(verdicts, key=lambda verdict: len(verdict.votes))
+    keys = [*dict.fromkeys(key for verdict in (longest, *verdicts) for key in _turns(verdict))]
     if len(keys) == 1:
         return {keys[0]: SINGLE_VOTE}
-    shown = [
-        len({judge for judge, _, _ in keys}) > 1,
-        len({model for _, model, _ in keys}) > 1,
-        len({(judge, sha) for judge, _, sha in keys}) > len({judge for judge, _, _ in keys}),
-    ]
-    return {key: ", ".join(part for part, differs in zip(key, shown, strict=True) if differs) for key in keys}
+    judges, models = ({key[place] for key in keys} for place in range(2))
+    prompts = {(judge, sha) for judge, _, sha in keys}
+    shown = len(judges) > 1, len(models) > 1, len(prompts) > len(judges)
+    return {key: ", ".join(compress(key, shown)) for key in keys}
 
 
-def _key(vote: Vote) -> MemberKey:
-    sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
-    return vote.judge, vote.model or "?", f"sha:{sha}"
-
-
-def _first_vote(verdict: Verdict, key: MemberKey) -> Vote | None:
-    """The first vote of a member: further ones may have been asked for because it was doubtful."""
-    return next((vote for vote in verdict.votes if vote.score is not None and _key(vote) == key), None)
-
-
-def _passes(vote: Vote, threshold: float | None) -> bool:
-    return bool(vote.passed) if threshold is None or vote.score is None else passes(vote.score, threshold)
-
-
-def _is_selected(key: MemberKey, verdicts: Sequence[Verdict]) -> bool:
-    """Whether some rows were decided before it was this member's turn."""
-    places = [
-        place
-        for verdict in verdicts
-        for place, vote in enumerate(verdict.votes)
-        if vote.score is not None and _key(vote) == key
-    ]
-    return any(len(verdict.votes) <= min(places) for verdict in verdicts)
-
-
-def _mcnemar(only_one: Bools, only_other: Bools) -> float:
-    """The exact McNemar test (1947): a two-sided binomial test on the rows where only one of two is right."""
-    first, second = int(only_one.sum()), int(only_other.sum())
-    return float(stats.binomtest(first, first + second).pvalue) if first + second else 1.0
+def _turns(verdict: Verdict) -> dict[MemberKey, int]:
+    """When each member voted first: further votes may have been asked for because that one was doubtful."""
+    found: dict[MemberKey, int] = {}
+    for turn, vote in enumerate(verdict.votes):
+        if vote.score is not None:
+            sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
+            found.setdefault((vote.judge, vote.model or "?", f"sha:{sha}"), turn)
+    return found
 
 
 def _finding(best: Member, n_compared: int) -> Finding:

@@ -13,7 +13,8 @@ from groundjudge.verdict import Verdict, Vote
 NOT_LABELS = frozenset({"no_response", "empty_response"})
 """What verdicts on a missing or blank response have in place of a label."""
 
-Outcome: TypeAlias = Verdict | Vote
+Judged: TypeAlias = Verdict | Vote
+"""What bears a label: the verdict of a single judge, or a vote."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Words:
     threshold: float | None = None
 
     def named(self, text: str) -> str | None:
-        """The label that a text is, compared as a judge's replies are; None if it is none."""
+        """The label that a text is, compared as a judge's replies are; None if it is not one."""
         return {folded(name): name for name in self.scores}.get(folded(text))
 
 
@@ -60,13 +61,13 @@ def _rising(named: tuple[str, float | None]) -> tuple[bool, float, str]:
     return score is None, score or 0.0, name
 
 
-def _outcomes(verdicts: Iterable[Verdict]) -> list[Outcome]:
+def _outcomes(verdicts: Iterable[Verdict]) -> list[Judged]:
     """The verdicts of single judges, and the votes of panels, without errors."""
     everything = (one for verdict in verdicts for one in (verdict.votes or (verdict,)))
     return [one for one in everything if one.status != "error" and one.label not in NOT_LABELS]
 
 
-def _scores(outcomes: Sequence[Outcome]) -> Mapping[str, float | None]:
+def _scores(outcomes: Sequence[Judged]) -> Mapping[str, float | None]:
     """The score of each label; {} if labels have several."""
     is_weighted = any(isinstance(one, Verdict) and one.label in (one.distribution or ()) for one in outcomes)
     by_score = {} if is_weighted else _one_each(outcomes, lambda one: one.score)
@@ -74,7 +75,7 @@ def _scores(outcomes: Sequence[Outcome]) -> Mapping[str, float | None]:
 
 
 def _one_each(
-    outcomes: Iterable[Outcome], number: Callable[[Outcome], float | None]
+    outcomes: Iterable[Judged], number: Callable[[Judged], float | None]
 ) -> dict[str, float | None]:
     """The number of each label; {} if a label has several, or one outside of 0..1."""
     found: dict[str, float | None] = {}
@@ -85,7 +86,7 @@ def _one_each(
     return found
 
 
-def _threshold(outcomes: Sequence[Outcome], scores: Mapping[str, float | None]) -> float | None:
+def _threshold(outcomes: Sequence[Judged], scores: Mapping[str, float | None]) -> float | None:
     """The lowest score that passed, if no label's score lies between it and the highest that did not."""
     passed = [one.score for one in outcomes if one.score is not None and one.passed]
     failed = [one.score for one in outcomes if one.score is not None and not one.passed]

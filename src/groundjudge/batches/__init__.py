@@ -1,18 +1,16 @@
 """Provider batches: requests sent as files, at half price, and answered within a day."""
 
-from groundjudge.batches.asking import Ask, Settled, custom_id, settle
 from groundjudge.batches.files import request_lines, verdicts_of
-from groundjudge.batches.lines import Result, read_result, read_results, request_line
+from groundjudge.batches.lines import Result, read_result, request_line
+from groundjudge.batches.replay import PendingRequest, custom_id, replay
 
 __all__ = [
-    "Ask",
+    "PendingRequest",
     "Result",
-    "Settled",
     "custom_id",
     "read_result",
-    "read_results",
+    "replay",
     "request_line",
     "request_lines",
-    "settle",
     "verdicts_of",
 ]

@@ -1,60 +1,61 @@
-"""Answers that batches gave, and a model that has them."""
+"""Answers in lines of results: kept by the names of their requests, and made into verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from groundjudge.batches.asking import Answer, Answers, custom_id
-from groundjudge.batches.lines import Result, read_result
-from groundjudge.batches.state import State
+from groundjudge.batches.disk_dict import DiskDict
+from groundjudge.batches.lines import Result
+from groundjudge.batches.replay import Answer, Answers, custom_id, replay
 from groundjudge.errors import CaseError
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage
+from groundjudge.runs.run import Previous, Row, jobs_of
+from groundjudge.verdict import Usage, Verdict
 
 Reader = Callable[[str, str], Result]
-"""Reads a line of results of a model; the model's name comes first."""
+"""Reads a line of results; the name of the model that gave them comes second."""
 
 
-def answers_in(state: State, read: Reader) -> Answers:
-    """The answers that a state holds, each read when it is asked for."""
+class CollectedAnswers:
+    """The answers in lines of results, by `custom_id`. They are kept on disk until it is closed.
 
-    def answer(name: str) -> Answer | None:
-        found = state.answered(name)
-        return read(*found).answer if found else None
+    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order.
 
-    return answer
+    Attributes:
+        usage: the tokens of all replies: equal rows share a request and its tokens.
+        n_unreadable: how many lines are not results.
+    """
 
+    def __init__(self, read: Reader) -> None:
+        self.usage, self.n_unreadable = Usage(), 0
+        self._read = read
+        self._lines = DiskDict()
 
-def keep_lines(state: State, lines: Iterable[str]) -> int:
-    """Keep the lines of a file of results in OpenAI's form; returns how many of them are no results."""
-    n_unreadable = 0
-    with state.change():
+    def add(self, lines: Iterable[str], model: str = "") -> None:
+        """Add lines of results; blank lines are skipped, and those that are not results are counted."""
         for line in filter(str.strip, lines):
             try:
-                result = read_result(line)
+                name, answer = self._read(line, model)
             except CaseError:
-                n_unreadable += 1
-            else:
-                state.answer(result.custom_id, "", line, is_reply=isinstance(result.answer, Reply))
-    return n_unreadable
+                self.n_unreadable += 1
+                continue
+            *_, is_reply = self._lines.get(name, (False,))
+            if not is_reply:
+                self._lines[name] = (line, model, isinstance(answer, Reply))
+                self.usage += (isinstance(answer, Reply) and answer.usage) or Usage()
 
+    def __call__(self, name: str) -> Answer | None:
+        """The answer to the request with that `custom_id`, read anew; None if there is none."""
+        found = self._lines.get(name)
+        return self._read(found[0], found[1]).answer if found else None
 
-def read_line(model: str, line: str) -> Result:
-    """Read a line in OpenAI's form, for `answers_in`."""
-    return read_result(line, model)
-
-
-def usage_in(state: State, read: Reader) -> Usage:
-    """The tokens of all replies that a state holds: equal rows share a request and its tokens."""
-    total = Usage()
-    for model, line in state.answers():
-        answer = read(model, line).answer
-        if isinstance(answer, Reply) and answer.usage:
-            total += answer.usage
-    return total
+    def close(self) -> None:
+        """Remove what is on disk."""
+        self._lines.close()
 
 
 @dataclass
@@ -82,18 +83,44 @@ class AnsweredModel:
         return identity_of(self.model)
 
     async def acomplete(self, request: Request) -> Reply:
-        """The reply that is there, or the model's.
+        """The reply that is there, marked as one that costs nothing now, or the model's.
 
         Raises:
             ModelError: as for the model.
         """
-        return self._known(request) or self._counted(await self.model.acomplete(request))
-
-    def _known(self, request: Request) -> Reply | None:
         answer = self.answers(custom_id(self.model, request))
-        return replace(answer, cached=True) if isinstance(answer, Reply) else None
-
-    def _counted(self, reply: Reply) -> Reply:
-        if reply.usage:
-            self.usage += reply.usage
+        if isinstance(answer, Reply):
+            return replace(answer, cached=True)
+        reply = await self.model.acomplete(request)
+        self.usage += reply.usage or Usage()
         return reply
+
+    def complete(self, request: Request) -> Reply:
+        """Not used: runs ask with `acomplete`."""
+        raise NotImplementedError
+
+
+def verdicts_in(
+    answers: Answers,
+    judges: Sequence[AnyJudge],
+    rows: Iterable[Row],
+    *,
+    previous: Previous | None = None,
+    is_final: bool = True,
+) -> Generator[Verdict, None, None]:
+    """The verdicts that the answers give, in the order of the rows. No model is called.
+
+    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
+
+    Args:
+        answers: the answers.
+        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        rows: the cases.
+        previous: looks up the verdicts that are there already; they are yielded too.
+        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+    """
+    for number, row in enumerate(rows, 1):
+        for job in jobs_of(row, number, judges, previous):
+            verdict, pending = (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
+            if is_final or not pending:
+                yield verdict

@@ -6,7 +6,7 @@ Batches bear no names there: a batch whose creation was not answered is found ag
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,9 +18,9 @@ import anthropic
 from anthropic.types.messages import MessageBatch
 from pydantic_core import to_json
 
-from groundjudge.batches.asking import Answer, Ask
 from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Batch
+from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.models.chat_model import client_error
 from groundjudge.replies.reply import Reply
@@ -47,6 +47,9 @@ CODES = {
 ENDED = {"expired": "expired", "canceled": "cancelled"}
 """The same for the results of requests that a batch did not come to."""
 
+PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""The tokens of a prompt, by whether they were cached."""
+
 PAGE = 100
 SLACK = 2.0
 """The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
@@ -69,26 +72,22 @@ class AnthropicBatches:
     def _client(self) -> anthropic.Anthropic:
         return self._given or anthropic.Anthropic()
 
-    def line(self, ask: Ask) -> str:
+    def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
-        params = params_of(ask.model.name, ask.request.messages, ask.request.parameters)
-        return to_json({"custom_id": ask.custom_id, "params": params}).decode()
+        params = params_of(pending.model.name, pending.request.messages, pending.request.parameters)
+        return to_json({"custom_id": pending.custom_id, "params": params}).decode()
 
-    def upload(self, lines: Path, name: str) -> str:  # noqa: ARG002  the protocol's
-        """Nothing is uploaded: the requests are sent with `create`."""
-        return ""
-
-    def create(self, upload: str, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  as above
+    def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:  # noqa: ARG002  the protocol's
         """Create a batch of the requests in the file; there is no place for the tag."""
-        with lines.open(encoding="utf-8") as file:
+        with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [*map(json.loads, file)]
-        with _our_errors():
+        with _model_errors():
             once = self._client.with_options(max_retries=0)
             return _batch(once.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
         """The last batch of so many requests that was created since then, by the clock of the provider."""
-        with _our_errors():
+        with _model_errors():
             raw = self._client.messages.batches.with_raw_response.list(limit=PAGE)
             date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
             earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
@@ -101,12 +100,12 @@ class AnthropicBatches:
 
     def batch(self, batch_id: str) -> Batch:
         """The batch as it is now."""
-        with _our_errors():
+        with _model_errors():
             return _batch(self._client.messages.batches.retrieve(batch_id))
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The results of a batch that has ended."""
-        with _our_errors():
+        with _model_errors():
             for result in self._client.messages.batches.results(batch_id):
                 yield result.to_json(indent=None)
 
@@ -116,7 +115,7 @@ class AnthropicBatches:
 
     def cancel(self, batch_id: str) -> Batch:
         """Ask Anthropic to stop a batch."""
-        with _our_errors():
+        with _model_errors():
             return _batch(self._client.messages.batches.cancel(batch_id))
 
 
@@ -154,7 +153,11 @@ def read_result(line: str) -> Result:
 def _answer(result: Mapping[str, Any]) -> Answer:
     match result:
         case {"type": "succeeded", "message": {} as message}:
-            return _reply(message)
+            text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
+            used = message["usage"]
+            n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
+            usage = Usage(prompt_tokens=n_prompt, completion_tokens=used["output_tokens"])
+            return Reply(text, message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
             return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")
         case _:
@@ -162,23 +165,10 @@ def _answer(result: Mapping[str, Any]) -> Answer:
             return ModelError(ENDED.get(kind, "failed"), f"the batch did not come to this request: {kind}")
 
 
-def _reply(message: Mapping[str, Any]) -> Reply:
-    used: Mapping[str, Any] = message["usage"]
-    kinds = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return Reply(
-        "".join(block["text"] for block in message["content"] if block["type"] == "text"),
-        finish_reason=message.get("stop_reason"),
-        usage=Usage(
-            prompt_tokens=sum(used.get(kind) or 0 for kind in kinds), completion_tokens=used["output_tokens"]
-        ),
-        model=message.get("model"),
-    )
-
-
 def _batch(batch: MessageBatch) -> Batch:
     return Batch(
-        id=batch.id,
-        status=batch.processing_status,
+        batch.id,
+        batch.processing_status,
         is_ended=batch.processing_status == "ended",
         n_done=_size(batch) - batch.request_counts.processing,
     )
@@ -186,12 +176,11 @@ def _batch(batch: MessageBatch) -> Batch:
 
 def _size(batch: MessageBatch) -> int:
     """How many requests a batch has."""
-    counts = batch.request_counts
-    return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+    return sum(batch.request_counts.model_dump().values())
 
 
 @contextmanager
-def _our_errors() -> Generator[None, None, None]:
+def _model_errors() -> Generator[None, None, None]:
     """Raise the client's errors, or those of its connection, as a ModelError."""
     try:
         yield

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 
-from groundjudge.batches.answers import answers_in, keep_lines, read_line
-from groundjudge.batches.asking import asks_of, with_all_votes
-from groundjudge.batches.collect import Collected, verdicts_in
-from groundjudge.batches.lines import URL, request_line
-from groundjudge.batches.state import State
+from groundjudge.batches.answers import CollectedAnswers, verdicts_in
+from groundjudge.batches.disk_dict import DiskDict
+from groundjudge.batches.lines import URL, read_result, request_line
+from groundjudge.batches.replay import pending_requests, with_all_votes
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Verdict
@@ -34,15 +33,16 @@ def request_lines(
         url: the `url` of every line.
 
     Raises:
-        TypeError, ValueError: the judges are none, names, or two of one name.
+        TypeError, ValueError: there is no judge, one is a name, or two have one name.
     """
-    with closing(State("")) as state:
-        keep_lines(state, answered)
-        for asks in asks_of(_listed(judges), cases, answers_in(state, read_line)):
-            for ask in asks:
-                if not state.is_in_round(ask.custom_id, 1):
-                    state.ask(ask.custom_id, 0, 1)
-                    yield request_line(ask, url)
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers(read_result)) as answers, closing(DiskDict()) as written:
+        answers.add(answered)
+        for pending in pending_requests(voting, cases, answers):
+            for each in pending:
+                if not written.get(each.custom_id):
+                    written[each.custom_id] = True
+                    yield request_line(each, url)
 
 
 def verdicts_of(
@@ -51,7 +51,7 @@ def verdicts_of(
     """The verdicts that lines of results give, one for each case and judge, in the order of the cases.
 
     Args:
-        results: lines in OpenAI's form, in any order; lines that are no results are skipped.
+        results: lines in OpenAI's form, in any order; lines that are not results are skipped.
         judges: the judges of `request_lines`.
         cases: the cases of `request_lines`.
 
@@ -61,11 +61,7 @@ def verdicts_of(
     Raises:
         TypeError, ValueError: as for `request_lines`.
     """
-    with closing(State("")) as state:
-        keep_lines(state, results)
-        answers = answers_in(state, read_line)
-        yield from verdicts_in(answers, _listed(judges), cases, collected=Collected())
-
-
-def _listed(judges: AnyJudge | Sequence[AnyJudge]) -> list[AnyJudge]:
-    return [*map(with_all_votes, checked(judges, 1))]
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers(read_result)) as answers:
+        answers.add(results)
+        yield from verdicts_in(answers, voting, cases)

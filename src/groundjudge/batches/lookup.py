@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from groundjudge.batches.openai import openai_batches
+from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
+from groundjudge.errors import ModelError
 from groundjudge.models.chat_model import LangChainModel
+from groundjudge.models.openai import OpenAIModel
 from groundjudge.rubric.model import Model
 
 
@@ -14,8 +16,14 @@ def batches_of(model: Model) -> Provider:
     Raises:
         ModelError: `no_batches`: it has none.
     """
+    if isinstance(model, OpenAIModel):
+        return OpenAIBatches(model)
     if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
         from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
 
         return AnthropicBatches()
-    return openai_batches(model)
+    message = (
+        f"{model.name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
+        "or langchain:anthropic:NAME"
+    )
+    raise ModelError("no_batches", message, model.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from groundjudge.batches.asking import Ask
 from groundjudge.batches.lines import Result
+from groundjudge.batches.replay import PendingRequest
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,15 @@ class Provider(Protocol):
     max_requests: int
     max_bytes: int
 
-    def line(self, ask: Ask) -> str:
-        """A request in the provider's form, as a line without a line break."""
+    def line(self, pending: PendingRequest) -> str:
+        """A request in the provider's form: a line without a line break; its `custom_id` comes first."""
         ...
 
-    def upload(self, lines: Path, name: str) -> str:
-        """Upload a file of lines; returns its id, "" if requests are sent with `create`.
+    def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
+        """Create a batch; the call that creates it is made once, without retries.
 
         Args:
-            lines: the file.
-            name: the name that it gets at the provider.
-        """
-        ...
-
-    def create(self, upload: str, lines: Path, tag: Mapping[str, str]) -> Batch:
-        """Create a batch, with one call and no retry.
-
-        Args:
-            upload: what `upload` returned.
-            lines: the file of lines, for a provider to which nothing is uploaded.
+            lines: the file of its requests.
             tag: the run and the part, to find the batch again; see `find`.
         """
         ...
@@ -78,7 +68,7 @@ class Provider(Protocol):
         """The batch as it is now."""
         ...
 
-    def results(self, batch_id: str) -> Iterator[str]:
+    def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
         ...
 

@@ -1,35 +1,34 @@
 """From cases to batches at a provider, in steps that survive a kill: nothing is asked for twice.
 
-A part is "planned" until its lines are uploaded, and "uploaded" until its batch is created. Before the
-provider is asked to create it, "creating" is written down: whoever finds a part there looks for the batch in
-the provider's list first, because it can exist although its answer never came.
+A part is "planned" until its batch is created. Before the provider is asked to create it, "creating" is
+written down: whoever finds a part there looks for the batch in the provider's list first, because it can
+exist although its answer never came.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from groundjudge.batches.asking import Answers, Ask, asks_of
+from groundjudge.batches.disk_dict import DiskDict
 from groundjudge.batches.provider import Batch, Provider
+from groundjudge.batches.replay import Answers, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State
-from groundjudge.errors import ModelError, ReplyError
+from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.pacing import wait_before
+from groundjudge.models.pacing import TRANSIENT
+from groundjudge.runs.replaced import sync
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
 """The provider of each model, by the model's name."""
 
-UNCERTAIN = frozenset({"timeout", "connection", "server"})
-"""After these errors the batch may exist all the same."""
-
 TRIES = 5
 """How often a batch is asked for before a part is left for the next command."""
 
-MOST_ROUNDS = 2
+MOST_ROUNDS = 3
 """So many times a request is sent at most that gets no reply."""
 
 LISTED_WITHIN = 10.0
@@ -37,67 +36,43 @@ LISTED_WITHIN = 10.0
 
 
 @dataclass
-class Planned:
-    """What a plan amounts to.
+class Plan:
+    """The requests of a round, in parts as large as their provider allows.
 
     Attributes:
+        round: the number of the round.
         n_free: verdicts that need no request: errors, nothing to judge, or known already.
         n_shared: requests that equal rows share with earlier ones.
-        n_requests: requests to send.
-        n_parts: batches to create.
+        parts: the batches to create, by number.
     """
 
+    round: int
     n_free: int = 0
     n_shared: int = 0
-    n_requests: int = 0
-    n_parts: int = 0
+    parts: dict[int, PartOfRun] = field(default_factory=dict[int, PartOfRun])
+
+    @property
+    def n_requests(self) -> int:
+        """How many requests are to be sent."""
+        return sum(part.n_requests for part in self.parts.values())
+
+    def add(self, pending: PendingRequest, state: State, provider: Provider) -> None:
+        """Write a request into the last part of its model, or into a new one if that has no room."""
+        line, model = f"{provider.line(pending)}\n".encode(), pending.model.name
+        part = next((each for each in reversed(self.parts.values()) if each.model == model), None)
+        if part is None or _is_full(part, state, provider, len(line)):
+            number = len(state.parts) + len(self.parts) + 1
+            part = PartOfRun(number=number, round=self.round, model=model, n_requests=0)
+            state.requests(number).write_bytes(b"")  # it can hold what a killed command planned
+        with state.requests(part.number).open("ab") as file:
+            file.write(line)
+        self.parts[part.number] = part.model_copy(update={"n_requests": part.n_requests + 1})
 
 
-@dataclass
-class _Part:
-    """The part of a model that is being filled."""
-
-    number: int = 0
-    n_requests: int = 0
-    n_bytes: int = 0
-
-
-@dataclass
-class _Filling:
-    """Puts requests into parts, each as large as its provider allows."""
-
-    state: State
-    providers: Providers
-    round_number: int
-    planned: Planned
-    open: dict[str, _Part] = field(default_factory=dict[str, _Part])
-
-    def add(self, ask: Ask) -> None:
-        if self.state.is_in_round(ask.custom_id, self.round_number):
-            self.planned.n_shared += 1
-            return
-        if not isinstance(ask.why, ReplyError) and self.state.times_asked(ask.custom_id) >= MOST_ROUNDS:
-            return
-        model = ask.model.name
-        provider = self.providers[model]
-        line = provider.line(ask)
-        n_bytes = len(line.encode()) + 1
-        part = self.open.setdefault(model, _Part())
-        is_full = part.n_requests == provider.max_requests or part.n_bytes + n_bytes > provider.max_bytes
-        if not part.number or is_full:
-            self.close(model)
-            part = self.open[model] = _Part(self.state.add_part(model))
-            self.planned.n_parts += 1
-        self.state.ask(ask.custom_id, part.number, self.round_number)
-        self.state.keep_line(part.number, line)
-        part.n_requests += 1
-        part.n_bytes += n_bytes
-        self.planned.n_requests += 1
-
-    def close(self, model: str) -> None:
-        part = self.open[model]
-        if part.number:
-            self.state.fill_part(part.number, part.n_requests, part.n_bytes)
+def _is_full(part: PartOfRun, state: State, provider: Provider, n_bytes: int) -> bool:
+    """Whether a part has no room for a line of so many bytes."""
+    size = state.requests(part.number).stat().st_size
+    return part.n_requests == provider.max_requests or size + n_bytes > provider.max_bytes
 
 
 def plan(  # noqa: PLR0913  independent options
@@ -109,8 +84,10 @@ def plan(  # noqa: PLR0913  independent options
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
     settings: Mapping[str, object] | None = None,
-) -> Planned:
+) -> Plan:
     """Put every request that has no answer yet into parts, on disk as a whole or not at all.
+
+    After MOST_ROUNDS rounds nothing is planned.
 
     Args:
         state: the state of the run.
@@ -119,19 +96,24 @@ def plan(  # noqa: PLR0913  independent options
         providers: the provider of each model.
         answers: the answers of earlier rounds.
         previous: looks up the verdicts that are there already.
-        settings: kept in the state together with the plan.
+        settings: kept in the state together with the plan; None: those that it has.
     """
-    round_number = 1 + int(state.settings.get("round", 0))
-    filling = _Filling(state, providers, round_number, Planned())
-    with state.change():
-        for asks in asks_of(judges, rows, answers, previous):
-            filling.planned.n_free += not asks
-            for ask in asks:
-                filling.add(ask)
-        for model in filling.open:
-            filling.close(model)
-        state.set({**(settings or {}), "round": round_number})
-    return filling.planned
+    planned = Plan(1 + max((part.round for part in state.parts), default=0))
+    if planned.round > MOST_ROUNDS:
+        return planned
+    with closing(DiskDict()) as names:
+        for pending in pending_requests(judges, rows, answers, previous):
+            planned.n_free += not pending
+            for request in pending:
+                if names.get(request.custom_id):
+                    planned.n_shared += 1
+                    continue
+                names[request.custom_id] = True
+                planned.add(request, state, providers[request.model.name])
+    for number in planned.parts:
+        sync(state.requests(number))
+    state.write(settings or state.settings, (*state.parts, *planned.parts.values()))
+    return planned
 
 
 def submit(
@@ -152,68 +134,45 @@ def submit(
     Raises:
         ModelError: the provider refuses, or does not answer; what was done stays done.
     """
-    for part in state.parts():
-        if part.step in {"planned", "uploaded", "creating"}:
-            show(_Creation(state, providers[part.model], part, listed_within).done())
+    for part in state.parts:
+        if not part.batch.id:
+            batch = _created(state, part, providers[part.model], listed_within)
+            show(state.change(part, step="created", batch=batch))
 
 
-@dataclass
-class _Creation:
-    """The creation of the batch of a part."""
+def _created(state: State, part: PartOfRun, provider: Provider, listed_within: float) -> Batch:
+    """The batch of a part, found or created.
 
-    state: State
-    provider: Provider
-    part: PartOfRun
-    listed_within: float
-
-    def done(self) -> PartOfRun:
-        """The part with its batch, found or created."""
-        batch = self._lost() if self.part.step == "creating" else None  # by a process that was killed
-        with self.state.lines(self.part) as lines:
-            if self.part.step == "planned":
-                name = f"groundjudge-{self.state.settings['run']}-{self.part.number}.jsonl"
-                self.part = self.state.move(self.part, "uploaded", upload=self.provider.upload(lines, name))
-            for tries in range(TRIES):
-                batch = batch or self._create(lines, tries)
-        if batch is None:
-            message = f"{self.part.model}: batch {self.part.number} was not created: try again later"
-            raise ModelError("server", message, self.part.model)
-        return self.state.move(self.part, "created", batch=batch.id)
-
-    def _create(self, lines: Path, tries: int) -> Batch | None:
-        """The batch; None if it can be asked for again.
-
-        Raises:
-            ModelError: asking again is pointless.
-        """
-        self.part = self.state.move(self.part, "creating")
+    Raises:
+        ModelError: asking again is pointless, or did not help.
+    """
+    tag = {"groundjudge_run": str(state.settings["run"]), "groundjudge_part": str(part.number)}
+    for _ in range(TRIES):
+        # Whoever asked for it was killed, or got no answer that says that it does not exist.
+        if part.step == "creating" and (batch := _found(state, part, provider, tag, listed_within)):
+            return batch
+        part = state.change(part, step="creating")
         try:
-            return self.provider.create(self.part.upload, lines, self._tag)
+            return provider.create(state.requests(part.number), tag)
         except ModelError as error:
-            if error.code in UNCERTAIN:
-                return self._lost()
-            self.part = self.state.move(self.part, "uploaded")
-            wait = wait_before(tries, error.retry_after) if error.code == "rate_limited" else None
-            if wait is None:
+            if error.code not in TRANSIENT:
+                state.change(part, step="planned")
                 raise
-        time.sleep(wait)
-        return None
+    message = f"{part.model}: batch {part.number} was not created: try again later"
+    raise ModelError("server", message, part.model)
 
-    def _lost(self) -> Batch | None:
-        """The batch that exists although no answer came, once the provider has had time to list it."""
-        known = {part.batch for part in self.state.parts()}
-        while True:
-            is_last = time.time() > self.part.since + self.listed_within
-            batch = self.provider.find(self._tag, self.part.since, self.part.n_requests)
-            if batch and batch.id in known:  # where batches bear no tag, it can be the one before
-                batch = None
-            if batch or is_last:
-                return batch
-            time.sleep(min(1.0, self.listed_within / 5))
 
-    @property
-    def _tag(self) -> dict[str, str]:
-        return {
-            "groundjudge_run": str(self.state.settings["run"]),
-            "groundjudge_part": str(self.part.number),
-        }
+def _found(
+    state: State, part: PartOfRun, provider: Provider, tag: Mapping[str, str], listed_within: float
+) -> Batch | None:
+    """The batch that exists although no answer came, once the provider has had time to list it."""
+    known = {each.batch.id for each in state.parts}
+    end = time.monotonic() + listed_within
+    while True:
+        is_last = time.monotonic() > end
+        batch = provider.find(tag, part.since, part.n_requests)
+        if batch and batch.id not in known:  # where batches bear no tag, it can be the one before
+            return batch
+        if is_last:
+            return None
+        time.sleep(min(1.0, listed_within / 5))

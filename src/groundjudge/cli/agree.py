@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
+from itertools import chain
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
-import typer
-
-from groundjudge.analysis.labels import read_labels
-from groundjudge.cli.agree_details import show_labels, show_votes
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -19,42 +15,30 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
-from groundjudge.cli.options import (
-    GroupKey,
-    JudgeFilter,
-    LabelKey,
-    LabelsFile,
-    LabelThreshold,
-    Seed,
-    Threshold,
-    VerdictsFile,
-)
+from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures, thresholds_for
+from groundjudge.cli.options import JUDGES, LABELS, SEED, THRESHOLD, VERDICTS, LabelOptions, option
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import exit_after, load_verdicts, mixed_signatures
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
     from rich.console import Console
 
     from groundjudge.analysis.agreement import Agreement
+    from groundjudge.analysis.confusion import LabelAgreement
+    from groundjudge.analysis.votes import VoteAgreement
 
-Row: TypeAlias = tuple[str, "Callable[[Agreement], str]"]
-"""A row of the table: its name, and the cell for a judge."""
+COUNTS = {
+    "error": "n_error",
+    "not applicable": "n_not_applicable",
+    "without a label": "n_unlabelled",
+    "label: not applicable": "n_label_not_applicable",
+    "missing input": "n_missing",
+    "labelled, not judged": "n_unjudged",
+    "judged again (last counts)": "n_repeated",
+}
+"""The rows of the table that are not part of n, each with the count of an agreement."""
 
-APART = (
-    ("error", "n_error"),
-    ("not applicable", "n_not_applicable"),
-    ("without a label", "n_unlabelled"),
-    ("label: not applicable", "n_label_not_applicable"),
-    ("missing input", "n_missing"),
-    ("labelled, not judged", "n_unjudged"),
-    ("judged again (last counts)", "n_repeated"),
-)
-"""The counts that are not part of n."""
-
-SHOWN_IF_ANY = frozenset({"groups", *(name for name, _ in APART[2:])})
-"""The rows that are left out where every judge has a 0."""
+ALWAYS_SHOWN = ("error", "not applicable")
+"""The counts that are shown even where every judge has a 0."""
 
 NAMES_WIDTH = 26
 JUDGE_WIDTH = 27
@@ -65,19 +49,14 @@ MAX_REASON = 300
 
 
 def agree(  # noqa: PLR0913  one per option
-    verdicts: VerdictsFile,
+    verdicts: str = VERDICTS,
     *,
-    labels: LabelsFile,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
-    judge: JudgeFilter = None,
-    judge_file: JudgeFile = None,
-    threshold: Threshold = None,
-    worst: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many disagreements to show for each judge.")
-    ] = 3,
-    seed: Seed = 0,
+    labels: str = LABELS,
+    label_options: LabelOptions,
+    judge: list[str] | None = JUDGES,
+    threshold: str | None = THRESHOLD,
+    worst: int = option("How many disagreements to show for each judge.", default=3, metavar="N", min=0),
+    seed: int = SEED,
 ) -> None:
     """Measure how far judges agree with people's labels.
 
@@ -88,91 +67,85 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        people = in_words_of(read_labels(labels, label, group), judge_file)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge)
+        joined = join_labels(file, labels, label_options, judge)
         thresholds, warnings = thresholds_for(threshold, file.verdicts)
         found = [
             measure_agreement(
-                one, threshold=thresholds, label_threshold=label_threshold, worst=worst, seed=seed
+                one,
+                threshold=thresholds,
+                label_threshold=label_options.label_threshold,
+                worst=worst,
+                seed=seed,
             )
             for one in joined
         ]
     console = open_console()
     _show_tables(console, found)
-    print_interval_note(console, group)
-    print_notes(console, [*_undefined(found), *mixed_signatures(file.verdicts), *warnings])
+    print_interval_note(console, label_options.group)
+    print_notes(
+        console, [*chain.from_iterable(map(_undefined, found)), *mixed_signatures(file.verdicts), *warnings]
+    )
     for one in found:
         if one.labels:
-            show_labels(console, one.judge, one.labels)
+            _show_labels(console, one.judge, one.labels)
         if one.votes:
-            show_votes(console, one.judge, one.votes)
+            _show_votes(console, one.judge, one.votes)
         _show_worst(console, one)
     exit_after(console, file)
 
 
 def _show_tables(console: Console, found: Sequence[Agreement]) -> None:
     """Print figures in rows and judges in columns; as many judges side by side as fit."""
-    rows = [
-        (name, cells)
-        for name, cell in _rows(found)
-        if (cells := [cell(one) for one in found]) and not (name in SHOWN_IF_ANY and set(cells) == {"0"})
-    ]
+    columns = [_cells(one, found) for one in found]
+    hidden = {
+        name
+        for name in ("groups", *COUNTS)
+        if name not in ALWAYS_SHOWN and all(cells[name] == "0" for cells in columns)
+    }
     side_by_side = max(1, (console.width - NAMES_WIDTH) // JUDGE_WIDTH)
     for start in range(0, len(found), side_by_side):
         shown = slice(start, start + side_by_side)
         table = figures_table(console, *(one.judge for one in found[shown]))
-        for name, cells in rows:
-            table.add_row(name, *cells[shown])
+        for name in columns[0]:
+            if name not in hidden:
+                table.add_row(name, *(cells[name] for cells in columns[shown]))
         console.print(table)
     print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
 
 
-def _rows(found: Sequence[Agreement]) -> list[Row]:
-    return [
-        ("n", lambda one: str(one.n)),
-        ("groups", lambda one: str(one.n_groups) if one.n_groups < one.n else "0"),
-        *((name, partial(_count, attribute)) for name, attribute in APART),
-        ("threshold", lambda one: "as run" if one.threshold is None else f"{one.threshold:g}"),
-        ("base rate", lambda one: as_text(one.base_rate)),
-        ("constant guess, accuracy", lambda one: as_text(one.guess.get("accuracy"))),
-        *((FIGURE_NAMES[name], partial(_figure, name)) for name in _shown_figures(found)),
-        ("grounded: passed, not", lambda one: _confusion(one, "true_positives", "false_negatives")),
-        ("not grounded: passed, not", lambda one: _confusion(one, "false_positives", "true_negatives")),
-    ]
+def _cells(one: Agreement, found: Sequence[Agreement]) -> dict[str, str]:
+    """A judge's cells by the names of the rows; Spearman only where labels are graded."""
+    is_graded = any(each.figures["spearman"].value is not None for each in found)
+    return {
+        "n": str(one.n),
+        "groups": str(one.n_groups) if one.n_groups < one.n else "0",
+        **{name: str(getattr(one, count)) for name, count in COUNTS.items()},
+        "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
+        "base rate": as_text(one.base_rate),
+        "constant guess, accuracy": as_text(one.guess.get("accuracy")),
+        **{
+            FIGURE_NAMES[name]: with_interval(figure)
+            for name, figure in one.figures.items()
+            if is_graded or name != "spearman"
+        },
+        "grounded: passed, not": _pair(one, "true_positives", "false_negatives"),
+        "not grounded: passed, not": _pair(one, "false_positives", "true_negatives"),
+    }
 
 
-def _count(attribute: str, one: Agreement) -> str:
-    return str(getattr(one, attribute))
-
-
-def _figure(name: str, one: Agreement) -> str:
-    return with_interval(one.figures[name])
-
-
-def _shown_figures(found: Sequence[Agreement]) -> list[str]:
-    """The figures to show: Spearman only where labels are graded."""
-    graded = any(one.figures["spearman"].value is not None for one in found)
-    return [name for name in found[0].figures if graded or name != "spearman"]
-
-
-def _confusion(one: Agreement, *names: str) -> str:
+def _pair(one: Agreement, passed: str, failed: str) -> str:
     table = one.confusion
-    return "-" if table is None else ", ".join(str(getattr(table, name)) for name in names)
+    return "-" if table is None else f"{getattr(table, passed)}, {getattr(table, failed)}"
 
 
-def _undefined(found: Iterable[Agreement]) -> list[str]:
-    """Why figures are undefined: one note for all figures of a judge with the same reason."""
-    notes: list[str] = []
-    for one in found:
-        by_reason: dict[str, list[str]] = {}
-        for name, reason in one.undefined.items():
-            if name != "spearman" or one.confusion is None:
-                by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
-        notes.extend(
-            f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()
-        )
-    return notes
+def _undefined(one: Agreement) -> list[str]:
+    """Why figures of a judge are undefined: one note for all with the same reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in one.undefined.items():
+        if name != "spearman" or one.confusion is None:
+            by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
+    return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
 
 
 def _show_worst(console: Console, one: Agreement) -> None:
@@ -184,3 +157,63 @@ def _show_worst(console: Console, one: Agreement) -> None:
         print_text(console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {label}", margin=2)
         if row.reason:
             print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)
+
+
+def _show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
+    """Print the confusion matrix over the labels, and what it says."""
+    print_text(console, f"\n{judge}, label by label (rows: people, columns: the judge)", style="bold")
+    table = figures_table(console, *one.columns)
+    for name, score, counts in zip(one.labels, one.scores, one.counts, strict=True):
+        meaning = "not applicable" if score is None else f"{score:g}"
+        table.add_row(f"{name} ({meaning})", *map(str, counts))
+    console.print(table)
+    print_text(
+        console,
+        f"same label: {with_interval(one.same)} of {one.n} rows; always {one.majority!r}: "
+        f"{one.majority_share:.3f}",
+    )
+    print_text(
+        console,
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
+        "a score; a disagreement weighs the squared difference of the two scores",
+    )
+
+
+def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
+    """Print how accurate the votes are, together and member by member."""
+    print_text(console, f"\n{judge}, votes", style="bold")
+    table = figures_table(console, "n", "accuracy", "minus panel, same rows")
+    for name, part in (("panel", one.whole), ("unanimous votes", one.unanimous), ("split votes", one.split)):
+        table.add_row(name, str(part.n), with_interval(part.accuracy), "")
+    for member in one.members:
+        mark = " *" if member.is_selected else ""
+        difference = with_interval(member.difference, signed=True)
+        table.add_row(f"{member.name}{mark}", str(member.n), with_interval(member.accuracy), difference)
+    console.print(table)
+    if any(member.is_selected for member in one.members):
+        print_text(
+            console,
+            "* asked only where earlier votes left the verdict open, which are the harder rows: "
+            "for a comparison run with --stop never",
+        )
+    print_text(console, _sentence(one))
+
+
+def _sentence(one: VoteAgreement) -> str:
+    """Whether the panel is worse than its best member, as far as the rows can tell."""
+    best, n = _best(one), one.best.n
+    if one.finding == "no_difference":
+        return f"No difference in accuracy was found on {n} rows between the panel and {best}."
+    gap = abs(one.best.difference.value or 0.0)
+    return (
+        f"The panel is {one.finding} than {best}: on the same {n} rows its accuracy is {gap:.3f} "
+        f"{'lower' if one.finding == 'worse' else 'higher'} (exact McNemar test: p = {one.best.p:.2g})."
+    )
+
+
+def _best(one: VoteAgreement) -> str:
+    """The member that the panel is compared with."""
+    if len(one.members) == 1:
+        return one.best.name
+    of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
+    return f"its best member{of_some}, {one.best.name}"

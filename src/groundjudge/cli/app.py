@@ -14,12 +14,11 @@ from groundjudge.cli.batch import batch
 from groundjudge.cli.calibrate import calibrate
 from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
-from groundjudge.cli.examples import examples
-from groundjudge.cli.judges import judges
+from groundjudge.cli.options import command_of
 from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report
 from groundjudge.cli.run import run
-from groundjudge.cli.show import show
+from groundjudge.cli.show import examples, judges, show
 from groundjudge.version import __version__
 
 COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, probe, report)
@@ -34,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help: quick, and whole on any terminal
 )
 for _command in COMMANDS:
-    app.command()(_command)
+    app.command()(command_of(_command))
 app.add_typer(batch)
 
 

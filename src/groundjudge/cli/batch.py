@@ -1,18 +1,369 @@
-"""`groundjudge batch`: its commands, put together."""
+"""`groundjudge batch`: judging in a provider's batches, and batch files."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
 import typer
 
-from groundjudge.cli.batch_cancel import cancel
-from groundjudge.cli.batch_collect import collect
-from groundjudge.cli.batch_read import read
-from groundjudge.cli.batch_status import status
-from groundjudge.cli.batch_submit import submit
-from groundjudge.cli.batch_write import write
+from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, verdicts_in
+from groundjudge.batches.collect import answers_of, download
+from groundjudge.batches.files import request_lines
+from groundjudge.batches.lines import URL, read_result
+from groundjudge.batches.state import PartOfRun, open_state
+from groundjudge.batches.submit import LISTED_WITHIN, plan
+from groundjudge.batches.submit import submit as create_batches
+from groundjudge.cli import options
+from groundjudge.cli.mapping import fields_of
+from groundjudge.cli.outputs import (
+    check_cases,
+    check_outputs,
+    holds_something,
+    previous_verdicts,
+    refuse_table,
+)
+from groundjudge.cli.progress import ProgressLine
+from groundjudge.cli.run_summary import exit_after_run, fail_without_rows, report_connection, show_run
+from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, printable, report_errors
+from groundjudge.cli.submitted import Submitted, batch_judges, line_of, state_folder, submission, submitted
+from groundjudge.errors import CaseError, ModelError
+from groundjudge.judging.panel import AnyJudge, models_of, with_models
+from groundjudge.models.pacing import TRANSIENT
+from groundjudge.runs.cost import BATCH_SHARE, Prices
+from groundjudge.runs.file_run import CaseFile, write_verdicts
+from groundjudge.runs.rows import STDIO, is_kept
+from groundjudge.runs.run import run as run_judges
+from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
+from groundjudge.verdict import Usage
 
-COMMANDS = (submit, status, collect, cancel, write, read)
-"""In the order of `groundjudge batch --help`."""
+if TYPE_CHECKING:  # `--help` does not wait for rich
+    from rich.console import Console
+
+Finish: TypeAlias = Literal["online", "batch"]
+"""How to ask again for what failed."""
+
+LISTED = options.option(
+    "Time within which the provider lists a new batch. Before a batch is created again because no answer "
+    "came, it is looked for that long.",
+    default=LISTED_WITHIN,
+    metavar="SECONDS",
+    min=0.0,
+)
+
+
+def submit(  # noqa: PLR0913  one per option
+    cases: str = options.CASES,
+    *,
+    out: str = options.option(
+        "Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
+        default=...,
+        metavar="PATH",
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    resume: bool = options.option(
+        "Continue the file --out: ask only for what is missing.", "--resume", default=False
+    ),
+    listed_within: float = LISTED,
+) -> None:
+    """Send the requests of a run to the model's provider as batches; `batch collect` fetches the verdicts.
+
+    A batch holds up to 50,000 requests or 200 MB; more become several batches. Equal requests are sent once.
+    With --repeats and --panel, all votes are asked for at once.
+
+    The command can be killed at any point and run again: it goes on where it stopped, and no request is sent
+    twice. What it did is kept in the folder PATH.batch.
+    """
+    with report_errors():
+        if cases == STDIO or (Path(cases).exists() and not is_kept(cases)):
+            fail(f"{cases}: a submitted run reads its cases several times: pass a file")
+        if out == STDIO:
+            fail("--out must be a file: `groundjudge batch collect` continues it")
+        _check_out(out, cases, selection)
+        rows = _rows(cases, row_options, batch_judges(selection))
+        next((row for row in rows if not isinstance(row, CaseError)), None)
+        fail_without_rows(rows)
+        with open_state(state_folder(out), is_new=True) as state:
+            run = submission(state, selection, rows)
+            if state.settings:
+                typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
+            else:
+                if holds_something(out) and not resume:
+                    fail(f"--out {out} already exists: continue it with --resume, or choose another file")
+                with previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous:
+                    planned = plan(
+                        state, run.judges, run.rows, run.providers, previous=previous, settings=run.settings
+                    )
+                typer.echo(
+                    f"groundjudge: requests {planned.n_requests:,}, batches {len(planned.parts):,}, "
+                    f"shared by equal rows {planned.n_shared:,}, "
+                    f"verdicts without a request {planned.n_free:,}",
+                    err=True,
+                )
+            create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
+    typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts")
+
+
+def status(out: str = options.SUBMITTED) -> None:
+    """Ask the provider how far the batches of a run are. Nothing is changed.
+
+    Exit status: 0 if all batches have ended, 1 if not, 2 if nothing was submitted.
+    """
+    with report_errors(), open_state(state_folder(out)) as state:
+        run = submitted(state)
+        for part in state.parts:
+            found = part
+            if part.step == "created":
+                found = state.change(part, batch=run.providers[part.model].batch(part.batch.id))
+            typer.echo(line_of(found))
+        if not all(part.batch.id for part in state.parts):
+            fail("not all batches were created: run `groundjudge batch submit` again", status=INCOMPLETE)
+        raise typer.Exit(0 if all(part.batch.is_ended for part in state.parts) else INCOMPLETE)
+
+
+def collect(  # noqa: PLR0913  one per option
+    out: str = options.SUBMITTED,
+    *,
+    wait: bool = options.option("Wait until all batches have ended.", "--wait", default=False),
+    every: float = options.option(
+        "With --wait: how often to ask the provider.", default=30.0, metavar="SECONDS", min=0.01
+    ),
+    finish: Finish | None = options.option(
+        "Once all batches have ended, ask again for what failed, expired or cannot be read: online, as "
+        "`groundjudge run` does, or in further batches."
+    ),
+    limits: options.RunLimits,
+    pricing: options.PriceOptions,
+    listed_within: float = LISTED,
+) -> None:
+    """Fetch the results of the batches of a run, append their verdicts to OUT, and summarise.
+
+    The command can be run, killed and run again at any time: each verdict is written once, and errors are
+    replaced when there is an answer. While batches are running, the verdicts that no answer can change any
+    more are written. --concurrency, --deadline, --max-calls and --max-tokens are for --finish online.
+
+    Costs are half of --price-in and --price-out for what was answered in a batch.
+
+    Exit status: 0; 1 if batches are running, or a row has an error; 2 if nothing was submitted.
+    """
+    with report_errors(), open_state(state_folder(out)) as state:
+        prices, run = pricing.prices, submitted(state)
+        gather = partial(_gather, run, every=every if wait else None, listed_within=listed_within)
+        has_all = gather()
+        while has_all and finish == "batch" and _plan_again(run, out):
+            has_all = gather()
+        judges, rows = [*run.judges], run.rows
+        with (
+            closing(answers_of(state, run.providers)) as answers,
+            previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
+        ):
+            totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
+            progress = ProgressLine(rows, totals, prices, out)
+            if has_all and finish == "online":
+                judges = with_models(judges, lambda model: AnsweredModel(model, answers))
+                judged = run_judges(
+                    judges,
+                    rows,
+                    **asdict(limits),
+                    previous=previous,
+                    on_outage=progress.show_message,
+                )
+            else:
+                judged = verdicts_in(answers, judges, rows, previous=previous, is_final=has_all)
+            with report_connection():
+                write_verdicts(judged, out, totals, progress.shown())
+        console = open_console()
+        show_run(console, judges, rows, totals)
+        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
+        online = (model.usage for model in models_of(judges) if isinstance(model, AnsweredModel))
+        _show_usage(console, "online", sum(online, Usage()), prices)
+        if not has_all:
+            n_running = sum(part.step != "collected" for part in state.parts)
+            message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
+            fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
+        exit_after_run(rows, totals, None)
+
+
+def _gather(run: Submitted, *, every: float | None, listed_within: float) -> bool:
+    """Submit what a killed command left, and fetch what has ended; returns whether all batches have.
+
+    Args:
+        run: the run.
+        every: seconds between two questions while batches are running; None: ask once.
+        listed_within: as for `submit`.
+    """
+    shown = set[PartOfRun]()
+
+    def show(part: PartOfRun) -> None:
+        if part not in shown:
+            _show_part(part)
+        shown.add(part)
+
+    while True:
+        try:
+            create_batches(run.state, run.providers, listed_within=listed_within, show=show)
+            has_all = download(run.state, run.providers, show)
+        except ModelError as error:
+            if error.code not in TRANSIENT or every is None:
+                raise
+            has_all = False
+            typer.echo(f"groundjudge: {printable(error.message)}: asking again", err=True)
+        if has_all or every is None:
+            return has_all
+        time.sleep(every)
+
+
+def _plan_again(run: Submitted, out: str) -> bool:
+    """Plan batches of what must be asked again; returns whether there is anything."""
+    with (
+        closing(answers_of(run.state, run.providers)) as answers,
+        previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
+    ):
+        planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
+    return planned.n_requests > 0
+
+
+def cancel(out: str = options.SUBMITTED) -> None:
+    """Ask the provider to stop the batches of a run that have not ended.
+
+    What was answered by then is paid: `groundjudge batch collect` still makes verdicts of it, and
+    `collect --finish online` asks for the rest.
+    """
+    with report_errors(), open_state(state_folder(out)) as state:
+        run = submitted(state)
+        for part in state.parts:
+            if part.step == "created":
+                provider = run.providers[part.model]
+                found = provider.batch(part.batch.id)
+                found = found if found.is_ended else provider.cancel(part.batch.id)
+                typer.echo(line_of(state.change(part, batch=found)))
+
+
+def write(  # noqa: PLR0913  one per option
+    cases: str = options.CASES,
+    *,
+    out: str = options.option(
+        'Write the requests here, one per line; "-" is stdout.', default=..., metavar="PATH"
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    answered: list[str] | None = options.option(
+        "Results that are there already: write only what must be asked again; repeatable.",
+        metavar="RESULTS",
+    ),
+    url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
+    overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
+) -> None:
+    """Write the requests of a run as a batch file in OpenAI's form. Nothing is sent.
+
+    OpenAI, Azure and others take such files, and so does `vllm run-batch -i requests.jsonl -o results.jsonl`.
+    Equal requests are written once. With --repeats and --panel, all votes are asked for.
+
+    `groundjudge batch read` makes verdicts of the results. For what failed or could not be read, write a
+    second file with --answered results.jsonl.
+    """
+    with report_errors():
+        judges = batch_judges(selection)
+        _check_out(out, cases, selection, answered or ())
+        if holds_something(out) and not overwrite:
+            fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
+        rows = _rows(cases, row_options, judges)
+        lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
+        first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
+        fail_without_rows(rows)
+        with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
+            n_requests = sum(file.write(f"{line}\n".encode()) > 0 for line in chain(first, lines))
+    unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
+    place = "stdout" if out == STDIO else out
+    typer.echo(f"{n_requests:,} requests written to {place}, for {rows.n_read:,} rows{unreadable}", err=True)
+
+
+def read(  # noqa: PLR0913  one per option
+    results: list[str] = options.argument(
+        "Files of results, in OpenAI's form, in any order.", metavar="RESULTS"
+    ),
+    *,
+    cases: str = options.option(
+        "The file of cases that the requests were written from.", default=..., metavar="CASES"
+    ),
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    out: str = options.option(
+        'Write verdicts here, one JSON object per line; "-" is stdout.', default=STDIO, metavar="PATH"
+    ),
+    output: options.OutputOptions,
+    pricing: options.PriceOptions,
+) -> None:
+    """Make verdicts of the results of a batch file, and summarise.
+
+    Judges, model and options must be those of `groundjudge batch write`. A request without a result gives an
+    error (`unanswered`), and so do requests that failed and replies that cannot be read. To ask for these
+    again, write a second file with `batch write --answered`, and read both files of results.
+
+    Exit status: as for `groundjudge run`.
+    """
+    with report_errors():
+        prices = pricing.prices
+        _check_out(out, cases, selection, results)
+        judges = batch_judges(selection)
+        rows = _rows(cases, row_options, judges)
+        with (
+            closing(CollectedAnswers(read_result)) as answers,
+            previous_verdicts(out, judges, output) as previous,
+        ):
+            answers.add(result_lines(results))
+            totals = RunTotals(Tally(each.name for each in judges), rows.kept_ids, previous)
+            judged = verdicts_in(answers, judges, rows, previous=previous)
+            write_verdicts(judged, out, totals)
+        console = open_console(to_stderr=out == STDIO)
+        show_run(console, judges, rows, totals)
+        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
+        if answers.n_unreadable:
+            print_text(console, f"lines that are not results: {answers.n_unreadable:,}")
+        exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
+
+
+def _check_out(out: str, cases: str, selection: options.JudgeSelection, results: Sequence[str] = ()) -> None:
+    """Make sure that the cases can be read, and that --out can be written and is not an input."""
+    refuse_table(out)
+    inputs = [("the file of cases", cases), *selection.prompt_files]
+    check_outputs([("--out", out)], [*inputs, *(("a file of results", path) for path in results)])
+    check_cases(cases)
+
+
+def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
+    fields = fields_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+    return CaseFile(cases, frozenset(), row_options.file_format, fields)
+
+
+def result_lines(paths: Iterable[str]) -> Iterator[str]:
+    """The lines of several files of results; only a line feed ends a line."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from lines
+
+
+def _show_part(part: PartOfRun) -> None:
+    """Print a line about a part to stderr."""
+    typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
+
+
+def _show_usage(console: Console, place: str, usage: Usage, prices: Prices | None) -> None:
+    """Print the tokens that were used in batches or online, and their cost if there are prices."""
+    if usage.total_tokens:
+        cost = f", cost: {prices.of(usage):.4f}" if prices else ""
+        tokens = f"{usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
+        print_text(console, f"tokens {place}: {tokens}{cost}")
+
 
 batch = typer.Typer(
     name="batch",
@@ -20,5 +371,5 @@ batch = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for _command in COMMANDS:
-    batch.command()(_command)
+for _command in (submit, status, collect, cancel, write, read):  # in the order of `groundjudge batch --help`
+    batch.command()(options.command_of(_command))

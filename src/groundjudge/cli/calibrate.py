@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.labels import LabelError, read_labels
+from groundjudge.analysis.labels import LabelError
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
-from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import JudgeFile, in_words_of, join_labels
-from groundjudge.cli.options import (
-    GroupKey,
-    JudgeFilter,
-    LabelKey,
-    LabelsFile,
-    LabelThreshold,
-    Seed,
-    VerdictsFile,
-)
-from groundjudge.cli.screen import fail, open_console, print_text, report_errors
-from groundjudge.cli.verdicts import exit_after, load_verdicts, mixed_signatures
+from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures
+from groundjudge.cli.options import JUDGES, LABELS, SEED, VERDICTS, LabelOptions, option
+from groundjudge.cli.outputs import check_outputs
+from groundjudge.cli.screen import open_console, print_text, report_errors
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
     from rich.console import Console
@@ -31,37 +20,22 @@ if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the comma
 
     from groundjudge.analysis.calibration import Calibration, Criterion
 
-CRITERIA: Mapping[str, Criterion] = {
-    "balanced-accuracy": "balanced_accuracy",
-    "accuracy": "accuracy",
-    "f1": "f1",
-    "kappa": "kappa",
-}
-"""What --by can be."""
+Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa"]
+"""A `Criterion`, as the command line spells it."""
 
 
 def calibrate(  # noqa: PLR0913  one per option
-    verdicts: VerdictsFile,
+    verdicts: str = VERDICTS,
     *,
-    labels: LabelsFile,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
-    judge: JudgeFilter = None,
-    judge_file: JudgeFile = None,
-    by: Annotated[
-        str, typer.Option(metavar="FIGURE", help=f"The figure to maximise: {', '.join(CRITERIA)}.")
-    ] = "balanced-accuracy",
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=2, help="Cross-validate in N folds. Default: fit on one half, test on the other."
-        ),
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Write the thresholds to this file.")
-    ] = None,
-    seed: Seed = 0,
+    labels: str = LABELS,
+    label_options: LabelOptions,
+    judge: list[str] | None = JUDGES,
+    by: Maximised = option("The figure to maximise.", default="balanced-accuracy"),
+    folds: int | None = option(
+        "Cross-validate in N folds. Default: fit on one half, test on the other.", metavar="N", min=2
+    ),
+    out: str | None = option("Write the thresholds to this file.", metavar="PATH"),
+    seed: int = SEED,
 ) -> None:
     """Fit thresholds to people's labels, and test them.
 
@@ -72,18 +46,15 @@ def calibrate(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis import calibration  # noqa: PLC0415
 
-        if by not in CRITERIA:
-            fail(f"--by can be {', '.join(CRITERIA)}, not {by}")
         inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
-        refuse_to_overwrite("--out", out, inputs)
-        people = in_words_of(read_labels(labels, label, group), judge_file)
+        check_outputs([("--out", out)], inputs)
         file = load_verdicts(verdicts)
-        joined = join_labels(file, people, labels, judge)
+        joined = join_labels(file, labels, label_options, judge)
         fit = partial(
             calibration.calibrate,
-            by=CRITERIA[by],
+            by=cast("Criterion", by.replace("-", "_")),
             folds=folds,
-            label_threshold=label_threshold,
+            label_threshold=label_options.label_threshold,
             seed=seed,
         )
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])

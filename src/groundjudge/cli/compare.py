@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import typer
-
-from groundjudge.analysis.labels import Labels, read_labels
+from groundjudge.analysis.labels import Labels
 from groundjudge.cli.figures import (
     FIGURE_NAMES,
     as_text,
@@ -16,18 +14,9 @@ from groundjudge.cli.figures import (
     print_notes,
     with_interval,
 )
-from groundjudge.cli.labelled import JudgeFile, in_words_of
-from groundjudge.cli.options import (
-    GroupKey,
-    LabelKey,
-    LabelThreshold,
-    OptionalLabelsFile,
-    Seed,
-    Threshold,
-)
+from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, signatures_of, thresholds_for
+from groundjudge.cli.options import OPTIONAL_LABELS, SEED, THRESHOLD, LabelOptions, argument, option
 from groundjudge.cli.screen import fail, open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts, signatures_of
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
@@ -42,70 +31,54 @@ Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
 
 
 def compare(  # noqa: PLR0913  one per option
-    first: Annotated[str, typer.Argument(metavar="FIRST", help="A file of verdicts.")],
-    second: Annotated[
-        str,
-        typer.Argument(
-            metavar="SECOND", help="Another one on the same cases, or the same file and --judge twice."
-        ),
-    ],
+    first: str = argument("A file of verdicts.", metavar="FIRST"),
+    second: str = argument(
+        "Another one on the same cases, or the same file and --judge twice.", metavar="SECOND"
+    ),
     *,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this judge; given twice: the judge in the first file and the one in the second.",
-        ),
-    ] = None,
-    judge_file: JudgeFile = None,
-    labels: OptionalLabelsFile = None,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
-    threshold: Threshold = None,
-    seed: Seed = 0,
+    judge: list[str] | None = option(
+        "Only this judge; given twice: the judge in the first file and the one in the second.", metavar="NAME"
+    ),
+    labels: str | None = OPTIONAL_LABELS,
+    label_options: LabelOptions,
+    threshold: str | None = THRESHOLD,
+    seed: int = SEED,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
 
     Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
     """
     with report_errors():
-        people = in_words_of(read_labels(labels, label, group), judge_file) if labels else None
+        people = load_labels(labels, label_options) if labels else None
         files = load_verdicts(first), load_verdicts(second)
-        pairs = [_sides(files, names) for names in _judge_pairs(files, judge or [])]
-        found = [_compared(pair, people, threshold, label_threshold, seed) for pair in pairs]
+        pairs = [
+            (files[0].by_judge(one), files[1].by_judge(other))
+            for one, other in _judge_pairs(files[0].judges, files[1].judges, judge or [])
+        ]
+        found = [_compared(pair, people, threshold, label_options.label_threshold, seed) for pair in pairs]
         if not any(one.n for one, _ in found):
             fail(f"no case has a score in both {first} and {second}: cases are matched by id")
     console = open_console()
     for (one, _), sides in zip(found, pairs, strict=True):
         _show(console, one, sides)
     print_notes(console, dict.fromkeys(warning for _, warnings in found for warning in warnings))
-    print_interval_note(console, group)
+    print_interval_note(console, label_options.group)
     exit_after(console, *files)
 
 
-def _judge_pairs(files: tuple[VerdictFile, VerdictFile], wanted: Sequence[str]) -> list[tuple[str, str]]:
-    """Which judge of the first file is compared with which of the second."""
-    if len(wanted) > 2:  # noqa: PLR2004  one for each file
+def _judge_pairs(
+    first: frozenset[str], second: frozenset[str], chosen: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Which judge of the first file is compared with which of the second: by default those of one name."""
+    if len(chosen) > 2:  # noqa: PLR2004  one for each file
         fail("--judge can be given at most twice: once for each file")
-    pairs = [(wanted[0], wanted[-1])] if wanted else _matching(files[0].judges, files[1].judges)
-    for pair in pairs:
-        for file, name in zip(files, pair, strict=True):
-            file.require_judge(name)
-    if not pairs:
-        fail("the files have no judge in common: give --judge twice, once for each file")
-    return pairs
-
-
-def _matching(first: frozenset[str], second: frozenset[str]) -> list[tuple[str, str]]:
-    """The only judge of each file, or else the judges that both files have."""
+    if chosen:
+        return [(chosen[0], chosen[-1])]
     if len(first) == len(second) == 1:
-        return [(next(iter(first)), next(iter(second)))]
+        return [(min(first), min(second))]
+    if first.isdisjoint(second):
+        fail("the files have no judge in common: give --judge twice, once for each file")
     return [(name, name) for name in sorted(first & second)]
-
-
-def _sides(files: tuple[VerdictFile, VerdictFile], names: tuple[str, str]) -> Sides:
-    return files[0].by_judge(names[0]), files[1].by_judge(names[1])
 
 
 def _compared(

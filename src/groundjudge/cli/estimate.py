@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import replace
 
-import typer
-
-from groundjudge.batches.asking import with_all_votes
-from groundjudge.cli.estimates import show_estimates
-from groundjudge.cli.judging import JudgeSelection, judges_of, rubric_options
+from groundjudge.batches.replay import with_all_votes
+from groundjudge.cli.judging import judges_of
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.options import (
-    CasesFile,
-    FieldPaths,
-    FormatChoice,
-    JudgeNames,
-    ModelNames,
-    PanelFlag,
-    PriceIn,
-    PriceOut,
-    RepeatsCount,
-    RuleChoice,
-    StopChoice,
-    StructuredChoice,
-    WeightedFlag,
-)
-from groundjudge.cli.prices import prices_of
-from groundjudge.cli.screen import report_errors
+from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
+from groundjudge.cli.screen import open_console, print_text, report_errors, table_of
 from groundjudge.errors import ModelError
+from groundjudge.judging.panel import Stop
 from groundjudge.models.function import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
-from groundjudge.runs.cost import BATCH_SHARE
+from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
+from groundjudge.verdict import Usage
+
+COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
 
 
 def estimate(  # noqa: PLR0913  one per option
-    cases: CasesFile,
+    cases: str = CASES,
     *,
-    judge: JudgeNames = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    model: ModelNames = None,
-    repeats: RepeatsCount = None,
-    panel: PanelFlag = False,
-    rule: RuleChoice = None,
-    stop: StopChoice = None,
-    weighted: WeightedFlag = False,
-    structured: StructuredChoice = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help="In batches: at half price, with all votes asked for."),
-    ] = False,
+    selection: JudgeSelection,
+    stop: Stop | None = STOP,
+    row_options: RowOptions,
+    pricing: PriceOptions,
+    batch: bool = option("In batches: at half price, with all votes asked for.", "--batch", default=False),
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
@@ -65,15 +41,13 @@ def estimate(  # noqa: PLR0913  one per option
     much again.
     """
     with report_errors():
-        prices = prices_of(price_in, price_out)
-        options = rubric_options(weighted=weighted, structured=structured)
-        wanted = JudgeSelection(judge, model or ["unnamed"], panel, repeats, rule, stop, options)
-        judges = judges_of(wanted, _never_asked)
+        prices = pricing.prices
+        judges = judges_of(replace(selection, model=selection.model or ["unnamed"]), _never_asked, stop)
         if batch:
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
-        rubrics = [rubric for judge in judges for rubric in judge.rubrics]
-        found = estimates_of(judges, read_rows(cases, file_format, fields_of(paths, rubrics)))
+        fields = fields_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
+        found = estimates_of(judges, read_rows(cases, row_options.file_format, fields))
     show_estimates(found, prices)
 
 
@@ -84,3 +58,41 @@ def _never_asked(name: str) -> Model:
         raise ModelError("no_model", f"{name}: an estimate calls no model")
 
     return FunctionModel(refuse, name)
+
+
+def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:
+    """Print a row for each judge, and the cost if there are prices."""
+    console = open_console()
+    table = table_of(COLUMNS, map(_cells, found))
+    for column in table.columns:
+        column.no_wrap, column.overflow = False, "fold"
+    console.print(table)
+    for one in found:
+        fewest, most = one.calls_per_row
+        if most > 1:
+            each = f"{fewest} to {most}" if fewest < most else str(most)
+            print_text(console, f"{one.judge}: {each} calls a row")
+    if prices:
+        print_text(console, _cost(found, prices))
+
+
+def _cells(one: Estimate) -> tuple[str, ...]:
+    """The cells of a judge's row."""
+    bound = "<= " if _may_be_fewer(one) else ""
+    most = "no limit" if one.completion_tokens is None else f"<= {one.completion_tokens:,}"
+    calls, prompts = f"{bound}{one.n_calls:,}", f"{bound}{one.prompt_tokens:,}"
+    return one.judge, calls, f"{one.n_free:,}", f"{one.n_error:,}", prompts, most
+
+
+def _may_be_fewer(one: Estimate) -> bool:
+    fewest, most = one.calls_per_row
+    return fewest < most
+
+
+def _cost(found: Sequence[Estimate], prices: Prices) -> str:
+    prompts = prices.of(Usage(prompt_tokens=sum(one.prompt_tokens for one in found)))
+    about = "at most about" if any(map(_may_be_fewer, found)) else "about"
+    if any(one.completion_tokens is None for one in found):
+        return f"cost: {about} {prompts:.4f} for prompts; replies have no token limit"
+    replies = prices.of(Usage(completion_tokens=sum(one.completion_tokens or 0 for one in found)))
+    return f"cost: {about} {prompts:.4f} for prompts, at most {replies:.4f} for replies"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from groundjudge.cli.screen import print_text
+from groundjudge.cli.screen import print_text, table_of
 
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when a command needs them
     from rich.console import Console
@@ -32,13 +32,7 @@ FIGURE_NAMES: Mapping[str, str] = {
 
 def figures_table(console: Console, *columns: str) -> Table:
     """An empty table: names of figures on the left, and columns of numbers."""
-    from rich.table import Table  # noqa: PLC0415
-
-    gap = 2 if console.width > USUAL_WIDTH else 1
-    table = Table("", box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+    return table_of(["", *columns], [], gap=2 if console.width > USUAL_WIDTH else 1)
 
 
 def with_interval(figure: Figure, *, signed: bool = False) -> str:

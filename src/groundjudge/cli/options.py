@@ -1,15 +1,20 @@
-"""Arguments and options that several commands share."""
+"""How commands declare their options, and the options that several of them share: alone, or as groups."""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from groundjudge.judging.panel import Stop
+from groundjudge.cli.screen import fail
 from groundjudge.judging.votes import Rule
-from groundjudge.rubric.options import EmptyResponse, Structured
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import names
+from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import FileFormat
 
 MODELS = (
@@ -20,181 +25,213 @@ MODELS = (
 )
 
 
+def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401  of any type
+    """An option, as the default of a command's parameter or of a group's field.
+
+    Args:
+        text: its help.
+        flags: its names, if they are not derived from the parameter's.
+        default: what it is if it is not given; `...`: it must be.
+        more: as for `typer.Option`.
+    """
+    return field(default=default, metadata={"declared": typer.Option(*flags, help=text, **more)})
+
+
+def argument(text: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: ANN401  of any type
+    """An argument, as the default of a command's parameter; see `option`."""
+    return field(default=default, metadata={"declared": typer.Argument(help=text, **more)})
+
+
+def command_of(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer reads it: with what `option` declared, and without groups.
+
+    Args:
+        function: the command. A parameter whose type is a dataclass stands for the options in its fields.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters: list[Parameter] = []
+    for name, parameter in signature(function).parameters.items():
+        parameters += (
+            _options_in(groups[name]) if name in groups else [_read(name, hints[name], parameter.default)]
+        )
+
+    @wraps(function)
+    def command(**given: Any) -> None:  # noqa: ANN401  what the options hold
+        for name, group in groups.items():
+            given[name] = group(**{each.name: given.pop(each.name) for each in _options_in(group)})
+        function(**given)
+
+    command.__dict__["__signature__"] = Signature(parameters)  # what `inspect`, and with it Typer, looks at
+    return command
+
+
+def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
+    hints = get_type_hints(group)
+    return [_read(each.name, hints[each.name], each) for each in fields(group)]
+
+
+def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
+    if isinstance(default, Field):
+        declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
+        hint, default = Annotated[hint, declared.metadata["declared"]], declared.default
+    default = Parameter.empty if default is ... else default
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
 def judge_names(incomplete: str) -> list[str]:
     """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
     return [name for name in names() if name.startswith(incomplete)]
 
 
-CasesFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(
-        metavar="CASES",
-        help='A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.',
-    ),
-]
-FormatChoice: TypeAlias = Annotated[
-    FileFormat | None,
-    typer.Option(
-        "--format", help="The format of the file of cases. Default: by its suffix; of stdin: jsonl."
-    ),
-]
-FieldPaths: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
+@dataclass(frozen=True)
+class JudgeSelection:
+    """The judges that the options ask for.
+
+    Attributes:
+        judge: names or prompt files; none: all built-in judges.
+        model: the models' names.
+        repeats: how many times each judge votes; None: it is asked once.
+        panel: whether the models vote; if there is only one, the judges do.
+        rule: how the scores of the votes become one; None: the default.
+    """
+
+    judge: list[str] | None = option(
+        "A judge's name or a prompt file; repeatable. Default: all built-in judges.",
+        metavar="NAME",
+        autocompletion=judge_names,
+    )
+    model: list[str] | None = option(f"The model; with --panel repeatable: {MODELS}.", metavar="MODEL")
+    repeats: int | None = option(
+        "Ask each judge for up to N votes; the majority decides.", metavar="N", min=2
+    )
+    panel: bool = option(
+        "Let several --model vote, for each judge; with one --model, let several --judge vote.",
+        "--panel",
+        default=False,
+    )
+    rule: Rule | None = option("How the scores of the votes become one. Default: mean.")
+    weighted: bool = option(
+        "Score the mean over the probabilities of the values; the endpoint must return logprobs.",
+        "--weighted",
+        default=False,
+    )
+    structured: Structured | None = option(
+        "When to send the schema of a JSON format: after an unreadable reply, which is the default, always, "
+        "or never."
+    )
+    empty_response: EmptyResponse = option(
+        "What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
+        default="error",
+    )
+
+    @property
+    def names(self) -> list[str]:
+        """The judges' names, each once."""
+        return [*dict.fromkeys(self.judge or names())]
+
+    @property
+    def prompt_files(self) -> list[tuple[str, str]]:
+        """The judges that are prompt files, as inputs for `check_outputs`."""
+        return [("the prompt file of a judge", judge) for judge in self.names if judge not in names()]
+
+    @property
+    def rubric_options(self) -> RubricOptions:
+        """The options of every rubric; what was not given is left to the rubric."""
+        weighted = self.weighted or None
+        return {"weighted": weighted, "structured": self.structured, "empty_response": self.empty_response}
+
+
+@dataclass(frozen=True)
+class RowOptions:
+    """How the rows of a file of cases are read."""
+
+    file_format: FileFormat | None = option(
+        "The format of the file of cases. Default: by its suffix; of stdin: jsonl.", "--format"
+    )
+    paths: list[str] | None = option(
+        "Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
         "--fields",
         metavar="FIELD=PATH",
-        help="Read a field from elsewhere in each row, as in query=inputs.question; repeatable.",
-    ),
-]
-JudgeNames: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="A judge's name or a prompt file; repeatable. Default: all built-in judges.",
-        autocompletion=judge_names,
-    ),
-]
-ModelNames: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--model", metavar="MODEL", help=f"The model; with --panel repeatable: {MODELS}."),
-]
-RepeatsCount: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--repeats", metavar="N", min=2, help="Ask each judge for up to N votes; the majority decides."
-    ),
-]
-PanelFlag: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--panel",
-        help="Let several --model vote, for each judge; with one --model, let several --judge vote.",
-    ),
-]
-RuleChoice: TypeAlias = Annotated[
-    Rule | None,
-    typer.Option("--rule", help="How the scores of the votes become one. Default: mean."),
-]
-StopChoice: TypeAlias = Annotated[
-    Stop | None,
-    typer.Option(
-        "--stop",
-        help="When to stop asking for votes: once the majority is decided, which is the default, or never, "
-        "which makes the mean score more precise.",
-    ),
-]
-WeightedFlag: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--weighted",
-        help="Score the mean over the probabilities of the values; the endpoint must return logprobs.",
-    ),
-]
-StructuredChoice: TypeAlias = Annotated[
-    Structured | None,
-    typer.Option(
-        "--structured",
-        help="When to send the schema of a JSON format: after an unreadable reply, which is the default, "
-        "always, or never.",
-    ),
-]
-EmptyResponseChoice: TypeAlias = Annotated[
-    EmptyResponse,
-    typer.Option(
-        "--empty-response",
-        help="What becomes of a row whose response is missing or blank: an error, left out, or the score 0.",
-    ),
-]
-Concurrency: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, help="Most requests in flight.")]
-ResumeFlag: TypeAlias = Annotated[
-    bool,
-    typer.Option("--resume", help="Continue the file --out: judge only missing rows and rows with an error."),
-]
-OverwriteFlag: TypeAlias = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the file --out if it exists.")
-]
-Deadline: TypeAlias = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0.001, help="Time limit per verdict, with all retries and waits."),
-]
-MaxCalls: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Stop after this many model calls.")
-]
-MaxTokens: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Stop once this many tokens are spent.")
-]
-CacheFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="PATH", help="Keep replies in this file and reuse those it already holds."),
-]
-PriceIn: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million prompt tokens.")
-]
-PriceOut: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="PRICE", min=0, help="Price of a million completion tokens.")
-]
+    )
 
-SubmittedOut: TypeAlias = Annotated[
-    str, typer.Argument(metavar="OUT", help="The file that `groundjudge batch submit` got as --out.")
-]
-ListedWithin: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        metavar="SECONDS",
-        min=0.0,
-        help="Time within which the provider lists a new batch. Before a batch is created again because no "
-        "answer came, it is looked for that long.",
-    ),
-]
 
-VerdictsFile: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="VERDICTS", help='A file written by `groundjudge run`; "-" reads stdin.'),
-]
-JudgeFilter: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
-        metavar="NAME",
-        help="Only this judge; repeatable. Default: all.",
-        autocompletion=judge_names,
-    ),
-]
-_LABELS = typer.Option(
-    "--labels",
-    metavar="FILE",
-    help="A file with id and label in every row; the file of cases can be that file.",
+@dataclass(frozen=True)
+class OutputOptions:
+    """What becomes of an --out that exists; neither: it is an error."""
+
+    resume: bool = option(
+        "Continue the file --out: judge only missing rows and rows with an error.",
+        "--resume",
+        default=False,
+    )
+    overwrite: bool = option("Replace the file --out if it exists.", "--overwrite", default=False)
+
+
+@dataclass(frozen=True)
+class RunLimits:
+    """How many requests are in flight, and when a run ends early; the names are those of `run`."""
+
+    concurrency: int = option("Most requests in flight.", default=16, metavar="N", min=1)
+    deadline: float | None = option(
+        "Time limit per verdict, with all retries and waits.", metavar="SECONDS", min=0.001
+    )
+    max_calls: int | None = option("Stop after this many model calls.", metavar="N", min=1)
+    max_tokens: int | None = option("Stop once this many tokens are spent.", metavar="N", min=1)
+
+
+@dataclass(frozen=True)
+class PriceOptions:
+    """Token prices, in any currency."""
+
+    price_in: float | None = option("Price of a million prompt tokens.", metavar="PRICE", min=0)
+    price_out: float | None = option("Price of a million completion tokens.", metavar="PRICE", min=0)
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices, or None without them. One price alone is an error."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        if self.price_in is None or self.price_out is None:
+            fail("--price-in and --price-out belong together")
+        return Prices(self.price_in, self.price_out)
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """How people's labels are read, and what they mean."""
+
+    label: str = option(
+        "The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
+        default="label",
+        metavar="KEY",
+    )
+    group: str | None = option(
+        "The key shared by rows that are not independent, such as several passages of one claim.",
+        metavar="KEY",
+    )
+    label_threshold: float | None = option("The lowest grade that means grounded.", metavar="GRADE")
+    judge_file: str | None = option(
+        "The judge's prompt file, where people use labels that no verdict has.", metavar="FILE"
+    )
+
+
+CASES = argument(
+    'A file of cases: JSON Lines, .csv, .tsv, a .json array, or .parquet; "-" is stdin.', metavar="CASES"
 )
-LabelsFile: TypeAlias = Annotated[str, _LABELS]
-OptionalLabelsFile: TypeAlias = Annotated[str | None, _LABELS]
-LabelKey: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--label",
-        metavar="KEY",
-        help="The key of the label in each row: 1 or true, 0 or false, a grade, or one value per judge.",
-    ),
-]
-GroupKey: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        metavar="KEY",
-        help="The key shared by rows that are not independent, such as several passages of one claim.",
-    ),
-]
-LabelThreshold: TypeAlias = Annotated[
-    float | None,
-    typer.Option("--label-threshold", metavar="GRADE", help="The lowest grade that means grounded."),
-]
-Threshold: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--threshold",
-        metavar="SCORE|FILE",
-        help="The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
-    ),
-]
-Seed: TypeAlias = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Seed for splits and bootstrap resamples.")
-]
+VERDICTS = argument('A file written by `groundjudge run`; "-" reads stdin.', metavar="VERDICTS")
+STOP = option(
+    "When to stop asking for votes: once the majority is decided, which is the default, or never, which "
+    "makes the mean score more precise."
+)
+CACHE = option("Keep replies in this file and reuse those it already holds.", metavar="PATH")
+JUDGES = option("Only this judge; repeatable. Default: all.", metavar="NAME", autocompletion=judge_names)
+_LABELS = "A file with id and label in every row; the file of cases can be that file."
+LABELS = option(_LABELS, default=..., metavar="FILE")
+OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
+THRESHOLD = option(
+    "The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
+    metavar="SCORE|FILE",
+)
+SEED = option("Seed for splits and bootstrap resamples.", default=0, metavar="N")
+SUBMITTED = argument("The file that `groundjudge batch submit` got as --out.", metavar="OUT")

@@ -2,116 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.estimates import show_estimates
-from groundjudge.cli.inputs import prompt_files, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of
+from groundjudge.cli import options
+from groundjudge.cli.estimate import show_estimates
+from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.options import (
-    MODELS,
-    CacheFile,
-    Concurrency,
-    Deadline,
-    FieldPaths,
-    FormatChoice,
-    MaxCalls,
-    MaxTokens,
-    OverwriteFlag,
-    PriceIn,
-    PriceOut,
-    judge_names,
-)
-from groundjudge.cli.prices import prices_of
+from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_reused, show_usage
+from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.cli.verdict_output import (
-    fail_if_stopped,
-    previous_verdicts,
-    refuse_parquet,
-    report_connection,
-)
 from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.compared import read_card
 from groundjudge.probe.figures import Card
 from groundjudge.probe.judging import plan_of, result_of
-from groundjudge.probe.plan import asked_twice, cases_to_judge
+from groundjudge.probe.plan import asked_twice
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import write_verdicts
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 
 def probe(  # noqa: PLR0913  one per option
     *,
-    judge: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The judge's name or a prompt file.", autocompletion=judge_names),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="MODEL", help=f"The model: {MODELS}.")] = None,
-    cases: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Your own cases, each with `expect`: pass or fail. Default: those of the library.",
-        ),
-    ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    without: Annotated[
-        list[str] | None, typer.Option(metavar="EDIT", help="Leave out this edit; repeatable.")
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="PATH", help="Write the verdicts here, one JSON object per line.")
-    ] = None,
-    card: Annotated[str | None, typer.Option(metavar="PATH", help="Write all figures here, as JSON.")] = None,
-    min_detection: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0, max=1, help="Exit with status 1 if fewer of the wrong facts are caught."
-        ),
-    ] = None,
-    max_attack_success: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0, max=1, help="Exit with status 1 if any single attack succeeds more often."
-        ),
-    ] = None,
-    worst: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many failures of each family to show in full.")
-    ] = 1,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what the probe would cost; no model is called.")
-    ] = False,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="CARD CARD", help="Compare two cards written by --card; nothing is judged."),
-    ] = None,
-    concurrency: Concurrency = 16,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the file --out: judge only what is missing.")
-    ] = False,
-    overwrite: OverwriteFlag = False,
-    deadline: Deadline = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    cache: CacheFile = None,
+    judge: str | None = options.option(
+        "The judge's name or a prompt file.", metavar="NAME", autocompletion=options.judge_names
+    ),
+    model: str | None = options.option(f"The model: {options.MODELS}.", metavar="MODEL"),
+    cases: str | None = options.option(
+        "Your own cases, each with `expect`: pass or fail. Default: those of the library.", metavar="FILE"
+    ),
+    row_options: options.RowOptions,
+    without: list[str] | None = options.option("Leave out this edit; repeatable.", metavar="EDIT"),
+    out: str | None = options.option("Write the verdicts here, one JSON object per line.", metavar="PATH"),
+    card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
+    min_detection: float | None = options.option(
+        "Exit with status 1 if fewer of the wrong facts are caught.", metavar="SHARE", min=0, max=1
+    ),
+    max_attack_success: float | None = options.option(
+        "Exit with status 1 if any single attack succeeds more often.", metavar="SHARE", min=0, max=1
+    ),
+    worst: int = options.option(
+        "How many failures of each family to show in full.", default=1, metavar="N", min=0
+    ),
+    estimate: bool = options.option(
+        "Only say what the probe would cost; no model is called.", "--estimate", default=False
+    ),
+    compare: tuple[str, str] | None = options.option(
+        "Compare two cards written by --card; nothing is judged.", metavar="CARD CARD"
+    ),
+    output: options.OutputOptions,
+    limits: options.RunLimits,
+    pricing: options.PriceOptions,
+    cache: str | None = options.CACHE,
 ) -> None:
     """Probe a judge: what it misses, what moves it, and what fools it.
 
@@ -127,42 +82,44 @@ def probe(  # noqa: PLR0913  one per option
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
-        prices = prices_of(price_in, price_out)
+        prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = read_rows(cases, file_format, fields_of(paths, [rubric])) if cases else None
+        rows = (
+            read_rows(cases, row_options.file_format, fields_of(row_options.paths, [rubric]))
+            if cases
+            else None
+        )
         planned = plan_of(rubric, rows, without or ())
-        to_judge = PlannedCases(cases_to_judge(planned.trials))
+        to_judge = PlannedCases([trial.case for trial in planned.trials])
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
-        _check_outputs({"--out": out, "--card": card, "--cache": cache}, judge, cases)
-        refuse_parquet(out)
-        wanted = JudgeSelection([judge], [model] if model else None)
-        (loaded,) = judges_of(wanted, partial(cached_model, cache=cache))
-        with previous_verdicts(out or STDIO, [loaded], resume=resume, overwrite=overwrite) as previous:
-            outcome = Outcome(Tally([loaded.name]), previous=previous)
-            progress = ProgressLine(to_judge, outcome, prices, out)
+        selection = options.JudgeSelection([judge], [model] if model else None)
+        outputs = [("--out", out), ("--card", card), ("--cache", cache)]
+        check_outputs(outputs, [("the file of cases", cases), *selection.prompt_files])
+        refuse_table(out)
+        (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
+        with previous_verdicts(out or STDIO, [loaded], output) as previous:
+            totals = RunTotals(Tally([loaded.name]), previous=previous)
+            progress = ProgressLine(to_judge, totals, prices, out)
             judged = run_judge(
                 asked_twice(loaded),
                 to_judge,
-                concurrency=concurrency,
-                deadline=deadline,
-                max_calls=max_calls,
-                max_tokens=max_tokens,
+                **asdict(limits),
                 previous=previous,
                 on_outage=progress.show_message,
             )
             verdicts: list[Verdict] = []
             with report_connection():
-                write_verdicts(_kept(judged, verdicts), out, outcome, progress.shown())
-        fail_if_stopped(outcome, out)
+                write_verdicts(_kept(judged, verdicts), out, totals, progress.shown())
+        fail_if_stopped(totals, out)
         found = result_of(planned, verdicts, loaded)
         if card:
             Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     console = open_console(to_stderr=out == STDIO)
     show_probe(console, found, worst)
-    show_reused(console, outcome)
-    show_usage(console, outcome, prices)
+    show_reused(console, totals)
+    show_usage(console, totals, prices)
     faults = limits_missed(found.card, min_detection, max_attack_success)
     for fault in faults:
         print_text(console, fault)
@@ -213,20 +170,3 @@ def _kept(judged: Generator[Verdict, None, None], verdicts: list[Verdict]) -> Ge
         for verdict in judged:
             verdicts.append(verdict)
             yield verdict
-
-
-def _check_outputs(outputs: Mapping[str, str | None], judge: str, cases: str | None) -> None:
-    """Make sure that no output overwrites an input or another output, and that its folder exists."""
-    inputs = [("the file of cases", cases), *prompt_files([judge])]
-    given = {option: path for option, path in outputs.items() if path is not None and path != STDIO}
-    for option, path in given.items():
-        refuse_to_overwrite(option, path, inputs)
-        if not Path(path).parent.is_dir():
-            fail(f"{option} {path}: the folder {Path(path).parent} does not exist")
-        same = next((other for other in given if other != option and _same(given[other], path)), None)
-        if same:
-            fail(f"{option} {path} is the file {same}: choose another file")
-
-
-def _same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()

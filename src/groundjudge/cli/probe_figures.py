@@ -12,9 +12,10 @@ from groundjudge.case.shapes import text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
 from groundjudge.probe.compared import Compared
-from groundjudge.probe.figures import Card, EditFigures, Judged, NoVerdict, Rate
+from groundjudge.probe.figures import Card, EditFigures, Judged
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
+from groundjudge.shares import Rate
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -151,7 +152,7 @@ def _title(family: Family) -> str:
     return family.replace("_", " ").capitalize()
 
 
-def _reasons(counts: Mapping[NoVerdict, int]) -> str:
+def _reasons(counts: Mapping[str, int]) -> str:
     return "".join(f"; {name} {n}" for name, n in counts.items()).replace(";", ":", 1)
 
 

@@ -13,8 +13,8 @@ import typer
 
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.outcome import Outcome
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.totals import RunTotals
 
 LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -41,7 +41,7 @@ class ProgressLine:
 
     Args:
         rows: the rows on their way to the judges.
-        outcome: what was judged so far.
+        totals: what was judged so far.
         prices: for the cost so far; None if it is not known.
         out: where the verdicts go; "-" is stdout.
         clock: the time in seconds.
@@ -50,12 +50,12 @@ class ProgressLine:
     def __init__(
         self,
         rows: CountedRows,
-        outcome: Outcome,
+        totals: RunTotals,
         prices: Prices | None,
         out: str | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._rows, self._outcome, self._prices, self._clock = rows, outcome, prices, clock
+        self._rows, self._totals, self._prices, self._clock = rows, totals, prices, clock
         self._has_bar = sys.stderr.isatty() and not (out == STDIO and sys.stdout.isatty())
         self._message = ""
         self._update: Callable[[str], None] | None = None
@@ -74,63 +74,48 @@ class ProgressLine:
         if self._has_bar:
             with self._bar() as advance:
                 yield advance
-        elif sys.stderr.isatty():
+        elif sys.stderr.isatty():  # the verdicts are on the same terminal, and show how far the run is
             yield lambda: None
         else:
-            yield self._print_lines()
+            yield self._lines()
 
-    def _print_lines(self) -> Callable[[], None]:
-        """What prints a line if one is due."""
+    def _lines(self) -> Callable[[], None]:
         due = self._clock() + LINE_EVERY
-        n_rows = cache(self._rows.count)  # counted for the first line: short runs print none
+        total = cache(self._rows.count)  # counted for the first line: short runs print none
 
         def advance() -> None:
             nonlocal due
             if self._clock() >= due:
                 due = self._clock() + LINE_EVERY
-                line = progress_of(self._rows, self._outcome, self._prices, n_rows())
-                typer.echo(f"groundjudge: {line}", err=True)
+                typer.echo(f"groundjudge: {self._line(total())}", err=True)
 
         return advance
 
+    def _line(self, total: int | None) -> str:
+        """How far the run is; `total` is the number of rows, None if it is not known."""
+        summaries = self._totals.tally.summaries()
+        n_read = self._rows.n_read + self._totals.n_unreadable
+        n_errors = sum(one.n_error for one in summaries) + self._totals.n_unreadable
+        of_all = "" if total is None else f" of {total:,}"
+        n_verdicts = sum(one.n for one in summaries)
+        line = f"{n_read:,}{of_all} rows read, {n_verdicts:,} verdicts, {n_errors:,} errors"
+        usage = self._totals.usage
+        return f"{line}, cost so far: {self._prices.of(usage):.4f}" if self._prices and usage else line
+
     @contextmanager
     def _bar(self) -> Generator[Callable[[], None], None, None]:
-        from rich.progress import (  # noqa: PLC0415
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich import progress  # noqa: PLC0415
 
-        message = TextColumn("{task.description}", markup=False)
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), message)
-        with Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
-            rows, n_judges = self._rows.count(), len(self._outcome.tally.summaries())
+        columns = (
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TimeElapsedColumn(),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.description}", markup=False),
+        )
+        with progress.Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
+            rows, n_judges = self._rows.count(), len(self._totals.tally.summaries())
             task = bar.add_task(self._message, total=None if rows is None else rows * n_judges)
             self._update = lambda message: bar.update(task, description=printable(message))
             yield lambda: bar.advance(task)
             self._update = None
-
-
-def progress_of(rows: CountedRows, outcome: Outcome, prices: Prices | None, total: int | None) -> str:
-    """How far a run is, in a line.
-
-    Args:
-        rows: the rows that were read.
-        outcome: what was judged.
-        prices: for the cost; None if it is not known.
-        total: how many rows there are; None if that is not known.
-    """
-    summaries = outcome.tally.summaries()
-    n_read = rows.n_read + outcome.n_unreadable
-    n_errors = sum(one.n_error for one in summaries) + outcome.n_unreadable
-    parts = [
-        f"{n_read:,} rows read" if total is None else f"{n_read:,} of {total:,} rows read",
-        f"{sum(one.n for one in summaries):,} verdicts",
-        f"{n_errors:,} errors",
-    ]
-    if prices and outcome.usage:
-        parts.append(f"cost so far: {prices.of(outcome.usage):.4f}")
-    return ", ".join(parts)

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, labels_for, read_labels
+from groundjudge.analysis.labels import LabelError, Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
-from groundjudge.cli.inputs import refuse_to_overwrite
-from groundjudge.cli.labelled import JudgeFile, in_words_of
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.options import (
-    FieldPaths,
-    FormatChoice,
-    GroupKey,
-    LabelKey,
-    LabelThreshold,
-    OptionalLabelsFile,
-    Threshold,
-    VerdictsFile,
-)
+from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
+from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelOptions, RowOptions, option
+from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
-from groundjudge.cli.thresholds import thresholds_for
-from groundjudge.cli.verdicts import VerdictFile, exit_after, load_verdicts
 from groundjudge.errors import CaseError
 from groundjudge.probe.compared import read_card
 from groundjudge.runs.rows import FileRow, read_rows
@@ -39,30 +26,19 @@ from groundjudge.runs.run import case_of
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.analysis.agreement import Agreement
 
-MEGABYTE = 1_000_000
-
 
 def report(  # noqa: PLR0913  one per option
-    verdicts: VerdictsFile,
+    verdicts: str = VERDICTS,
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="PATH", help="Write the page to this file.")
-    ] = Path("report.html"),
-    cases: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The file of cases, to show them beside their verdicts."),
-    ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    labels: OptionalLabelsFile = None,
-    label: LabelKey = "label",
-    group: GroupKey = None,
-    label_threshold: LabelThreshold = None,
-    judge_file: JudgeFile = None,
-    threshold: Threshold = None,
-    probe: Annotated[
-        str | None, typer.Option(metavar="CARD", help="Show the figures of a card written by `probe --card`.")
-    ] = None,
+    out: Path = option(
+        "Write the page to this file.", "--out", "-o", default=Path("report.html"), metavar="PATH"
+    ),
+    cases: str | None = option("The file of cases, to show them beside their verdicts.", metavar="FILE"),
+    row_options: RowOptions,
+    labels: str | None = OPTIONAL_LABELS,
+    label_options: LabelOptions,
+    threshold: str | None = THRESHOLD,
+    probe: str | None = option("Show the figures of a card written by `probe --card`.", metavar="CARD"),
 ) -> None:
     """Make a page of what was judged and why.
 
@@ -81,19 +57,18 @@ def report(  # noqa: PLR0913  one per option
             ("the file of thresholds", threshold),
             ("the card of the probe", probe),
         )
-        refuse_to_overwrite("--out", str(out), inputs)
+        check_outputs([("--out", str(out))], inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", file_format, fields_of(paths))
+        rows = partial(read_rows, cases or "", row_options.file_format, fields_of(row_options.paths))
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:
-            people = in_words_of(read_labels(labels, label, group), judge_file)
+            people = load_labels(labels, label_options)
         elif cases:
-            read = partial(read_labels, cases, label, group)
-            people, label_notes = _labels_of_cases(lambda: in_words_of(read(rows()), judge_file), file)
+            people, label_notes = _labels_of_cases(cases, rows(), label_options, file)
         shown, unreadable = _cases(cases, rows()) if cases else ([], [])
         agreements, warnings = _agreements(
-            file, people, threshold, label_threshold, required=labels is not None
+            file, people, threshold, label_options.label_threshold, required=labels is not None
         )
         html = page(
             file.verdicts,
@@ -105,15 +80,17 @@ def report(  # noqa: PLR0913  one per option
         ).encode()
         out.write_bytes(html)
     console = open_console()
-    print_text(console, f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {_size(len(html))}")
+    print_text(console, f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {len(html) / 1e6:.1f} MB")
     print_notes(console, [*label_notes, *warnings, *unreadable])
     exit_after(console, file)
 
 
-def _labels_of_cases(read: Callable[[], Labels], file: VerdictFile) -> tuple[Labels | None, list[str]]:
+def _labels_of_cases(
+    path: str, rows: Iterable[FileRow], options: LabelOptions, file: VerdictFile
+) -> tuple[Labels | None, list[str]]:
     """The labels in the file of cases, and notes about them: their key may mean something else there."""
     try:
-        found = read()
+        found = load_labels(path, options, rows)
         labels_for("", found, found.words or words_of(file.verdicts))
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]
@@ -162,7 +139,3 @@ def _cases(path: str, rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:
         except CaseError as error:
             unreadable.append(f"{path}: row {number} cannot be shown: {error.message}")
     return cases, unreadable
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= MEGABYTE else f"{n_bytes / 1e3:.0f} kB"

@@ -2,109 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from groundjudge.cli.inputs import prompt_files, refuse_to_append, refuse_to_overwrite
-from groundjudge.cli.judging import JudgeSelection, cached_model, judges_of, rubric_options
+from groundjudge.cli import options
+from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.options import (
-    CacheFile,
-    CasesFile,
-    Concurrency,
-    Deadline,
-    EmptyResponseChoice,
-    FieldPaths,
-    FormatChoice,
-    JudgeNames,
-    MaxCalls,
-    MaxTokens,
-    ModelNames,
-    OverwriteFlag,
-    PanelFlag,
-    PriceIn,
-    PriceOut,
-    RepeatsCount,
-    ResumeFlag,
-    RuleChoice,
-    StopChoice,
-    StructuredChoice,
-    WeightedFlag,
-)
-from groundjudge.cli.prices import prices_of
+from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import show_run, show_usage
+from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
-from groundjudge.cli.verdict_output import (
-    check_paths,
-    fail_if_stopped,
-    fail_without_result,
-    lines_of,
-    previous_verdicts,
-    report_connection,
-    status_of,
-    write_table,
-)
-from groundjudge.rubric.rubric import names
-from groundjudge.runs.file_run import Rows, judge_rows
-from groundjudge.runs.outcome import Outcome
+from groundjudge.judging.panel import Stop
+from groundjudge.runs.file_run import CaseFile, judge_rows
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.totals import RunTotals
+from groundjudge.runs.verdict_file import read_verdicts
+from groundjudge.verdict import Verdict
 
 
 def run(  # noqa: PLR0913  one per option
-    cases: CasesFile,
+    cases: str = options.CASES,
     *,
-    judge: JudgeNames = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
-    model: ModelNames = None,
-    repeats: RepeatsCount = None,
-    panel: PanelFlag = False,
-    rule: RuleChoice = None,
-    stop: StopChoice = None,
-    weighted: WeightedFlag = False,
-    structured: StructuredChoice = None,
-    out: Annotated[
-        str,
-        typer.Option(
-            metavar="PATH",
-            help='Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet '
-            "is written at the end, from PATH.jsonl, which --resume continues.",
-        ),
-    ] = STDIO,
-    concurrency: Concurrency = 16,
-    min_coverage: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE",
-            min=0,
-            max=1,
-            help="Exit with status 1 if any judge scored a smaller share of the rows it should score.",
-        ),
-    ] = 1.0,
-    empty_response: EmptyResponseChoice = "error",
-    full: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CASE_ID",
-            help='Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".',
-        ),
-    ] = None,
-    resume: ResumeFlag = False,
-    overwrite: OverwriteFlag = False,
-    deadline: Deadline = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
-    cache: CacheFile = None,
+    selection: options.JudgeSelection,
+    stop: Stop | None = options.STOP,
+    row_options: options.RowOptions,
+    out: str = options.option(
+        'Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet is '
+        "written at the end, from PATH.jsonl, which --resume continues.",
+        default=STDIO,
+        metavar="PATH",
+    ),
+    output: options.OutputOptions,
+    limits: options.RunLimits,
+    min_coverage: float = options.option(
+        "Exit with status 1 if any judge scored a smaller share of the rows it should score.",
+        default=1.0,
+        metavar="SHARE",
+        min=0,
+        max=1,
+    ),
+    full: list[str] | None = options.option(
+        'Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".', metavar="CASE_ID"
+    ),
+    pricing: options.PriceOptions,
+    cache: str | None = options.CACHE,
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
@@ -124,51 +70,53 @@ def run(  # noqa: PLR0913  one per option
     stopped; 2 if no row could be read, nothing could be judged or the arguments are wrong.
     """
     with report_errors():
-        prices = prices_of(price_in, price_out)
-        lines = lines_of(out, overwrite=overwrite)
-        for each in {lines, out}:
-            _check_outputs(cases, judge or names(), each, cache)
-        options = rubric_options(weighted=weighted, structured=structured, empty_response=empty_response)
-        wanted = JudgeSelection(judge, model, panel, repeats, rule, stop, options)
-        judges = judges_of(wanted, partial(cached_model, cache=cache))
-        check_paths(cases, out)
-        fields = fields_of(paths, [rubric for judge in judges for rubric in judge.rubrics])
-        rows = Rows(cases, frozenset(full or ()), file_format, fields)
-        with previous_verdicts(lines, judges, resume=resume, overwrite=overwrite) as previous:
-            outcome = Outcome(Tally(judge.name for judge in judges), rows.kept_ids, previous)
-            progress = ProgressLine(rows, outcome, prices, out)
+        prices = pricing.prices
+        lines = _lines_of(out, overwrite=output.overwrite)
+        inputs = [("the file of cases", cases), *selection.prompt_files]
+        check_outputs([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
+        if out == STDIO:
+            refuse_to_append(*inputs[0])
+        judges = judges_of(selection, partial(cached_model, cache=cache), stop)
+        check_cases(cases)
+        fields = fields_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
+        rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, fields)
+        with previous_verdicts(lines, judges, output) as previous:
+            totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
+            progress = ProgressLine(rows, totals, prices, out)
             judging = partial(
                 run_judges,
                 judges,
-                concurrency=concurrency,
-                deadline=deadline,
-                max_calls=max_calls,
-                max_tokens=max_tokens,
+                **asdict(limits),
                 previous=previous,
                 on_outage=progress.show_message,
             )
             with report_connection():
-                judge_rows(rows, judging, lines, outcome, progress.shown())
-        write_table(out, lines)
+                judge_rows(rows, judging, lines, totals, progress.shown())
+        if out != lines:
+            _write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
-        show_run(console, judges, rows, outcome)
-        show_usage(console, outcome, prices)
+        show_run(console, judges, rows, totals)
+        show_usage(console, totals, prices)
         for case_id in dict.fromkeys(full or ()):
-            show_case(console, case_id, outcome.kept.get(case_id, []), rows.sources(case_id))
-        fail_without_result(rows, outcome)
-        fail_if_stopped(outcome, out)
-        raise typer.Exit(status_of(outcome, min_coverage))
+            show_case(console, case_id, totals.kept.get(case_id, []), rows.sources(case_id))
+        exit_after_run(rows, totals, out, min_coverage)
 
 
-def _check_outputs(cases: str, judges: Sequence[str], out: str, cache: str | None) -> None:
-    """Make sure that nothing that the command reads is overwritten."""
-    inputs = [("the file of cases", cases), *prompt_files(judges)]
-    if out == STDIO:
-        refuse_to_append("the file of cases", cases)
-    else:
-        refuse_to_overwrite("--out", out, inputs)
-    refuse_to_overwrite("--cache", cache, inputs)
-    if cache is not None and out != STDIO:
-        refuse_to_overwrite("--cache", cache, [("the file --out", out)])
-        if Path(cache).resolve() == Path(out).resolve():  # neither may exist yet
-            fail(f"--cache {cache} is the file --out: choose another file")
+def _lines_of(out: str, *, overwrite: bool) -> str:
+    """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
+    if not is_table(out):
+        return out
+    import_module("groundjudge.runs.parquet")  # if PyArrow is missing, it is missed before anything is judged
+    lines = f"{out}.jsonl"
+    if Path(out).is_dir():
+        fail(f"--out {out} is a folder: choose another file")
+    if Path(out).exists() and not Path(lines).exists() and not overwrite:
+        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
+    return lines
+
+
+def _write_table(out: str, lines: str) -> None:
+    """Write the verdicts in a file of lines as a .parquet file."""
+    from groundjudge.runs.parquet import write_parquet  # noqa: PLC0415  PyArrow is an extra
+
+    write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from textwrap import indent
 from typing import TYPE_CHECKING, NoReturn
@@ -17,6 +17,7 @@ from groundjudge.errors import GroundjudgeError
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
+    from rich.table import Table
 
 INCOMPLETE = 1
 """Exit status: there is a result, but rows or lines are missing from it."""
@@ -37,6 +38,28 @@ def open_console(*, to_stderr: bool = False) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
+def table_of(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 1, last_is_text: bool = False
+) -> Table:
+    """A table of numbers: names on the left, and columns that are never cut.
+
+    Args:
+        columns: their headings.
+        rows: the cells.
+        gap: blanks between columns.
+        last_is_text: whether the last column holds text, which may be wrapped.
+    """
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=gap == 1)
+    for place, name in enumerate(columns):
+        is_text = place == 0 or (last_is_text and place == len(columns) - 1)
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
 def print_text(console: Console, text: str, *, margin: int = 0, style: str = "") -> None:
     """Print text: wrapped on a terminal, in whole lines elsewhere."""
     from rich.padding import Padding  # noqa: PLC0415
@@ -54,36 +77,13 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-OPTIONS = (
-    *("concurrency", "deadline", "empty_response", "max_calls", "max_tokens", "model", "repeats"),
-    *("threshold", "weighted"),
-)
-"""The arguments in Python that error messages name and that are options of a command too."""
-
-ARGUMENT = re.compile(
-    rf"""\b(?P<name>{"|".join(OPTIONS)})(?:="(?P<value>[^"]+)"|=(?=\W|$)"""
-    r"|(?<=_calls|tokens)\b|(?<=weighted)(?= needs))"
-)
-"""An argument in a message: `model="offline"`, `model=`, max_calls, which is no ordinary word, or "weighted
-needs"."""
-
-CALL = re.compile(r"\bload\((\w+=)\)")
-"""An option of `load` in a message: `load(repeats=)`."""
-
-ONLY_IN_PYTHON = re.compile(
-    rf",? or (?:pass )?(?!{'|'.join(OPTIONS)})\w+=(?:[A-Z]\w*\([^)]*\)|(?=\W|$))"
-    r"| \(raise \w+=[^)]*\)"
-)
-"""An alternative that only Python has: ", or pass client=", "or base_url=", "(raise timeout= ...)"."""
-
-
 @contextmanager
 def report_errors() -> Generator[None, None, None]:
     """Report errors that the user can fix in one line, without a traceback."""
     try:
         yield
     except GroundjudgeError as error:
-        fail(error.message)
+        fail(message_of(error))
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
             raise
@@ -94,13 +94,14 @@ def report_errors() -> Generator[None, None, None]:
         fail(str(error))
 
 
-def as_options(message: str) -> str:
-    """An error message of the library in the words of the command line: options, not arguments in Python."""
-    return ARGUMENT.sub(_option, ONLY_IN_PYTHON.sub("", CALL.sub(r"\1", message)))
+def message_of(error: GroundjudgeError) -> str:
+    """The error's message; a parameter that it names in backquotes, as in `max_calls`, becomes an option."""
+    return in_options(error.message, error.subject)
 
 
-def _option(found: re.Match[str]) -> str:
-    return " ".join(filter(None, (f"--{found['name'].replace('_', '-')}", found["value"])))
+def in_options(message: str, parameter: str) -> str:
+    """A message about a parameter, with the option in its place: --max-calls for `max_calls`."""
+    return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
 
 
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:
@@ -109,5 +110,5 @@ def fail(message: str, status: int = NO_RESULT) -> NoReturn:
     Raises:
         typer.Exit: always.
     """
-    typer.echo(f"groundjudge: {printable(' '.join(as_options(message).split()))}", err=True)
+    typer.echo(f"groundjudge: {printable(' '.join(message.split()))}", err=True)
     raise typer.Exit(status)

@@ -1,20 +1,20 @@
-"""`groundjudge show`: what a judge sends to a model for a case."""
+"""What there is to try: `groundjudge judges`, `groundjudge show` and `groundjudge examples`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from pathlib import Path
 
 import typer
 
 from groundjudge.case.case import Case
 from groundjudge.cli.mapping import fields_of
-from groundjudge.cli.options import FieldPaths, FormatChoice, judge_names
-from groundjudge.cli.screen import fail, printable, report_errors
+from groundjudge.cli.options import RowOptions, argument, judge_names, option
+from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import load_rubric
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of, id_of
 
@@ -37,21 +37,38 @@ EXAMPLE = Case(
 )
 """A case with every field, so that any built-in judge can be shown."""
 
+CASES = Path(__file__).with_name("cases.jsonl")
+
+
+def judges(
+    name: list[str] | None = argument(
+        "Judges' names or prompt files. Default: all built-in judges.",
+        default=None,
+        metavar="NAME",
+        autocompletion=judge_names,
+    ),
+) -> None:
+    """List judges with their scales and inputs."""
+    with report_errors():
+        rubrics = [load_rubric(each) for each in name or names()]
+    console = open_console()
+    for rubric in rubrics:
+        print_text(console, rubric.name, style="bold")
+        for line in (f"scale: {rubric.scale}", f"inputs: {_inputs(rubric)}", rubric.prompt.description):
+            print_text(console, line, margin=2)
+
+
+def examples() -> None:
+    """Print 40 labelled cases for `groundjudge run`, as JSON Lines."""
+    typer.echo(CASES.read_bytes(), nl=False)
+
 
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="A judge's name or a prompt file.", autocompletion=judge_names),
-    ],
+    name: str = argument("A judge's name or a prompt file.", metavar="NAME", autocompletion=judge_names),
     *,
-    cases: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Take the case from this file of cases.")
-    ] = None,
-    case: Annotated[
-        str | None, typer.Option(metavar="ID", help="The case's id in that file. Default: the first case.")
-    ] = None,
-    file_format: FormatChoice = None,
-    paths: FieldPaths = None,
+    cases: str | None = option("Take the case from this file of cases.", metavar="FILE"),
+    case: str | None = option("The case's id in that file. Default: the first case.", metavar="ID"),
+    row_options: RowOptions,
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
@@ -60,11 +77,12 @@ def show(
     with report_errors():
         if case is not None and cases is None:
             fail("--case needs --cases FILE, the file that holds the case")
-        if cases is None and (file_format or paths):
+        if cases is None and row_options != RowOptions():
             fail("--format and --fields need --cases FILE, the file that they are about")
         rubric = load_rubric(name)
-        fields = fields_of(paths, [rubric])
-        shown = EXAMPLE if cases is None else _case_in(cases, case, read_rows(cases, file_format, fields))
+        fields = fields_of(row_options.paths, [rubric])
+        rows = read_rows(cases or "", row_options.file_format, fields)
+        shown = EXAMPLE if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)
     for message in request.messages:
         content = message["content"]
@@ -81,3 +99,10 @@ def _case_in(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
         fail(f"{path} has no case" if case_id is None else f"{path} has no case with the id {case_id!r}")
     number, row = found
     return case_of(row, number)
+
+
+def _inputs(rubric: Rubric) -> str:
+    notes = {(True, False): "", (True, True): " (may be empty)"}
+    return ", ".join(
+        each.name + notes.get((each.required, each.may_be_empty), " (optional)") for each in rubric.inputs
+    )

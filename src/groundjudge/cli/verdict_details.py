@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundjudge.case.case import Document
-from groundjudge.cli.screen import as_options, print_text
-from groundjudge.verdict import Evidence, Part, Verdict, Vote
+from groundjudge.cli.run_summary import ROW_PARAMETER
+from groundjudge.cli.screen import in_options, print_text
+from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console
@@ -21,59 +22,49 @@ def show_case(
         print_text(console, f"\nno verdict is on a case with the id {case_id!r}")
     for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
         print_text(console, f"\n{case_id}, {verdict.judge or 'no judge'}", style="bold")
-        for name, value in _fields(verdict):
-            print_text(console, f"{name}: {value}", margin=2)
+        for name, value in _fields(verdict).items():
+            if value:
+                print_text(console, f"{name}: {value}", margin=2)
         for part in verdict.parts:
             _show_part(console, part, sources)
 
 
-def _fields(verdict: Verdict) -> Iterator[tuple[str, object]]:
-    """What is known of the verdict as a whole."""
-    yield "status", verdict.status.replace("_", " ")
-    if verdict.error:
-        yield "error", f"{verdict.error.code}: {as_options(verdict.error.message)}"
-    if verdict.score is not None:
-        yield "score", f"{verdict.score:.4g}, {'passed' if verdict.passed else 'not passed'}"
-    if verdict.value is not None:
-        yield "value", f"{verdict.value:g}"
-    if verdict.label:
-        yield "label", verdict.label
-    if verdict.expected is not None:
-        yield "expected", f"{verdict.expected:.4g}"
-    if verdict.distribution:
-        yield "distribution", ", ".join(f"{name} {share:.3g}" for name, share in verdict.distribution.items())
-    yield from _votes(verdict)
-    if verdict.reason:
-        yield "reason", verdict.reason
-    if verdict.warnings:
-        yield "warnings", ", ".join(verdict.warnings)
+def _fields(verdict: Verdict) -> dict[str, str]:
+    """What is known of the verdict as a whole; "" is not shown."""
+    passed = "passed" if verdict.passed else "not passed"
+    shares = (verdict.distribution or {}).items()
+    return {
+        "status": verdict.status.replace("_", " "),
+        "error": "" if verdict.error is None else f"{verdict.error.code}: {_message(verdict.error)}",
+        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {passed}",
+        "value": "" if verdict.value is None else f"{verdict.value:g}",
+        "label": verdict.label or "",
+        "expected": "" if verdict.expected is None else f"{verdict.expected:.4g}",
+        "distribution": ", ".join(f"{name} {share:.3g}" for name, share in shares),
+        **{f"vote {number}": _vote(vote) for number, vote in enumerate(verdict.votes, 1)},
+        "spread": "" if verdict.spread is None else f"{verdict.spread:.3f}",
+        "agreement": ""
+        if verdict.agreement is None
+        else f"{verdict.agreement:.3f}, after {verdict.decided_after} votes",
+        "reason": verdict.reason or "",
+        "warnings": ", ".join(verdict.warnings),
+    }
 
 
-def _votes(verdict: Verdict) -> Iterator[tuple[str, object]]:
-    """Each vote, and how far the votes agree; nothing for a single judge."""
-    for number, vote in enumerate(verdict.votes, 1):
-        yield f"vote {number}", f"{_voter(vote)}: {', '.join(_vote(vote))}"
-    if verdict.spread is not None:
-        yield "spread", f"{verdict.spread:.3f}"
-    if verdict.agreement is not None:
-        yield "agreement", f"{verdict.agreement:.3f}, after {verdict.decided_after} votes"
-
-
-def _voter(vote: Vote) -> str:
+def _vote(vote: Vote) -> str:
+    """Who voted, and what the vote says."""
     version = f"@{vote.prompt.version}" if vote.prompt else ""
-    return f"{vote.judge}{version}, {vote.model or 'no model'}"
-
-
-def _vote(vote: Vote) -> Iterator[str]:
-    """What a vote says."""
+    voter = f"{vote.judge}{version}, {vote.model or 'no model'}"
     if vote.error:
-        yield f"error {vote.error.code}: {as_options(vote.error.message)}"
-        return
-    yield "not applicable" if vote.score is None else f"score {vote.score:.4g}"
-    if vote.label:
-        yield f"label {vote.label}"
-    if vote.score is not None:
-        yield "passed" if vote.passed else "not passed"
+        return f"{voter}: error {vote.error.code}: {_message(vote.error)}"
+    label = f", label {vote.label}" if vote.label else ""
+    if vote.score is None:
+        return f"{voter}: not applicable{label}"
+    return f"{voter}: score {vote.score:.4g}{label}, {'passed' if vote.passed else 'not passed'}"
+
+
+def _message(failure: Failure) -> str:
+    return in_options(failure.message, ROW_PARAMETER)
 
 
 def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from groundjudge.case.case import Document
-from groundjudge.evidence.exact import is_found_whole, variants
-from groundjudge.evidence.skeleton import skeleton
+from groundjudge.evidence.edges import is_whole
+from groundjudge.evidence.near import near
+from groundjudge.evidence.normalized import Normalized
 from groundjudge.evidence.sources import Sources
-from groundjudge.evidence.work import SENTENCES, TooMuchWork, Work
 
 UNCOVERED_LETTERS = 20
 """A gap between the statements with so many letters of the response is a missing sentence."""
@@ -19,65 +19,60 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
 
     Returns:
         The warnings `statement_not_in_response` if a sentence is not in the response, and
-        `statement_missing` if a part of the response is in none of the sentences. A sentence whose search
-        would take too long (see `find`) gives `statements_unchecked`, and then no `statement_missing`.
+        `statement_missing` if a part of the response is in none of the sentences. If the response repeats the
+        words of a sentence thousands of times, `statements_unchecked`, and then no `statement_missing`.
     """
+    if _are_copied(sentences, response):
+        return ()
     covered: list[tuple[int, int]] = []
-    warnings: list[str] = []
-    source = Sources([Document(content=response)], Work(SENTENCES))
+    warnings: dict[str, None] = {}
+    source = Sources([Document(content=response)])
     for sentence in dict.fromkeys(sentences):
-        if not any(map(str.isalnum, sentence)):
+        words = Normalized(sentence).words
+        if not words:
             continue  # a sentence of signs alone states nothing
-        source.work.grant(sentence)
-        try:
-            spans = _occurrences(sentence, source) or _near(sentence, source)
-        except TooMuchWork:
-            return (*dict.fromkeys(warnings), "statements_unchecked")
+        if source.are_too_common(words):
+            warnings["statements_unchecked"] = None
+        spans = _places(words, source) or _near(words, source)
         if not spans:
-            warnings.append("statement_not_in_response")
+            warnings["statement_not_in_response"] = None
         covered.extend(spans)
-    if any(sum(map(str.isalpha, gap)) >= UNCOVERED_LETTERS for gap in _gaps(response, covered)):
-        warnings.append("statement_missing")
-    return tuple(dict.fromkeys(warnings))
+    if "statements_unchecked" not in warnings and _has_gap(response, covered):
+        warnings["statement_missing"] = None
+    return tuple(warnings)
 
 
-def _near(sentence: str, response: Sources) -> list[tuple[int, int]]:
-    from groundjudge.evidence.near import near  # noqa: PLC0415  most sentences are copied verbatim
-
-    found, _ = near(sentence, response)
-    return [(found.start, found.end)] if found else []
-
-
-def _occurrences(sentence: str, response: Sources) -> list[tuple[int, int]]:
-    """The offsets of all places of a sentence in the response, as given or without its quotation marks."""
-    text = response.documents[0].content
-    for variant in variants(sentence):
-        spans = [span for span in _places(variant, response) if is_found_whole(text, *span, response.work)]
-        if spans:
-            return spans
-    return []
+def _are_copied(sentences: Sequence[str], response: str) -> bool:
+    """Whether the sentences stand in the response one after the other, which is quickly seen."""
+    covered: list[tuple[int, int]] = []
+    for sentence in sentences:
+        start = response.find(sentence, covered[-1][1] if covered else 0)
+        if start < 0 or not is_whole(response, start, start + len(sentence)):
+            return False
+        covered.append((start, start + len(sentence)))
+    return not _has_gap(response, covered)
 
 
-def _places(sentence: str, response: Sources) -> list[tuple[int, int]]:
-    """The places of the wording of a sentence, none of which overlap."""
-    sought = skeleton(sentence).text
-    if not sought.strip():
-        return []
-    corpus = response.corpus
+def _places(words: list[str], response: Sources) -> list[tuple[int, int]]:
+    """The offsets of all places of a sentence in the response, none of which overlap."""
     spans: list[tuple[int, int]] = []
     reached = 0
-    for place in corpus.occurrences(sought):
-        if place.start >= reached:
-            reached = place.end
-            spans.append(corpus.skeletons[0].span(place.start, place.end))
-    return spans
+    for place in response.occurrences(words):
+        if place >= reached:
+            reached = place + len(words)
+            spans.append(response.span(place, reached)[1:])
+    return [span for span in spans if is_whole(response.documents[0].content, *span)]
 
 
-def _gaps(text: str, covered: Iterable[tuple[int, int]]) -> list[str]:
-    """The parts of a text that no span covers."""
-    gaps: list[str] = []
+def _near(words: list[str], response: Sources) -> list[tuple[int, int]]:
+    return [response.span(*place)[1:] for place in near(words, response)][:1]
+
+
+def _has_gap(text: str, covered: Iterable[tuple[int, int]]) -> bool:
+    """Whether a part of a text that no span covers is long enough to be a sentence."""
     reached = 0
-    for start, end in sorted(covered):
-        gaps.append(text[reached : max(start, reached)])
+    for start, end in [*sorted(covered), (len(text), len(text))]:
+        if sum(map(str.isalpha, text[reached : max(start, reached)])) >= UNCOVERED_LETTERS:
+            return True
         reached = max(reached, end)
-    return [*gaps, text[reached:]]
+    return False

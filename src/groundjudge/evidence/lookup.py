@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from groundjudge.evidence.exact import exact
-from groundjudge.evidence.pieces import MOST_PIECES, pieces, without_bullet
+from groundjudge.evidence.exact import evidence, exact, verbatim
+from groundjudge.evidence.joined import Run, joined
+from groundjudge.evidence.near import near, resembles
+from groundjudge.evidence.normalized import Normalized, bare
+from groundjudge.evidence.pieces import pieces
 from groundjudge.evidence.sources import Sources
-from groundjudge.evidence.work import TooMuchWork
+from groundjudge.text.sentences import sentences
 from groundjudge.verdict import Evidence
 
-MAX_WARNINGS = 20
-"""After so many pieces of a quote without a match, the other pieces are skipped."""
+MOST_PARTS = 300
+"""Pieces and sentences of one quote that are looked up."""
 LONGEST_QUOTE = 20_000
-"""Characters. A longer quote is looked up as a whole only, which takes little time."""
-
+"""Characters. A longer quote is looked up as a whole only."""
 Found = tuple[list[Evidence], list[str]]
 """The evidence for a quote, and the warnings."""
 
 
 def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Look up the quotes that a judge gives as evidence.
+
+    A passage is evidence for a quote if it has the same words in the same order, where articles, forms of
+    "to be", "that" and "which" may differ, and words may have other endings. It begins and ends with whole
+    words and numbers, and not beside a negation that it leaves out.
 
     Args:
         quotes: texts with one quote each, or with several: sentences from different places, joined by an
@@ -30,48 +36,84 @@ def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...],
 
     Returns:
         The quotes that were found, with their offsets, and the distinct warnings for the others:
-        `evidence_altered` (cut out of a number or a word, denied in the document, or a near match with
-        other numbers, negations, units or the like), `evidence_not_found`, or `evidence_unchecked` for
-        quotes whose search would take too long: all quotes together may take work that is linear in their
-        length, so this happens only to hundreds of quotes that are hard to find.
+        `evidence_altered` (a passage has most of its words, has it as a part of longer words or numbers,
+        or denies it), `evidence_not_found`, or `evidence_unchecked` for what is beyond the bounds: pieces
+        after the first `MOST_PARTS` of a quote, and words that the documents repeat thousands of times.
     """
     found: list[Evidence] = []
     warnings: list[str] = []
     for quote in quotes:
-        sources.work.grant(quote)
-        try:
-            evidence, warned = _look_up(quote, sources)
-        except TooMuchWork:
-            evidence, warned = [], ["evidence_unchecked"]
-        found.extend(evidence)
+        several, warned = _look_up(quote, sources)
+        found.extend(several)
         warnings.extend(warned)
     return tuple(found), tuple(dict.fromkeys(warnings))
 
 
 def _look_up(quote: str, sources: Sources) -> Found:
-    """A quote as a whole or, if there is no match for it, piece by piece."""
-    if len(quote) - sources.size > LONGEST_QUOTE:
-        return [], ["evidence_not_found"]
-    for whole in dict.fromkeys((quote, without_bullet(quote))):
-        if evidence := exact(whole, sources):
-            return [evidence], []
+    """A quote letter by letter; then in small documents around its longest words; then everywhere."""
+    if whole := next(verbatim(quote, sources), None):
+        return [whole], []
+    around = sources.around(quote)
+    found = _search(quote, around)
+    return found if around is sources or set(found[1]) <= {"evidence_altered"} else _search(quote, sources)
+
+
+def _search(quote: str, sources: Sources) -> Found:
+    """A quote as a whole or, if no document has it, piece by piece."""
+    if whole := exact(quote, sources):
+        return [whole], []
     if len(quote) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]
     found: list[Evidence] = []
     warnings: list[str] = []
-    for number, piece in enumerate(islice(pieces(quote), MOST_PIECES + 1)):
-        several, warned = _piece(piece, sources) if number < MOST_PIECES else ([], ["evidence_not_found"])
-        found.extend(several)
-        warnings.extend(warned)
-        if len(warnings) >= MAX_WARNINGS:
-            break
+    for number, (part, known) in enumerate(islice(_parts(quote, sources), MOST_PARTS + 1)):
+        if number == MOST_PARTS:
+            warnings.append("evidence_unchecked")
+        elif known:
+            found.append(known)
+        else:
+            several, warned = _inexact(part, sources)
+            found.extend(several)
+            warnings.extend(warned)
     return found, warnings
 
 
-def _piece(piece: str, sources: Sources) -> Found:
-    """A piece as a whole, or sentence by sentence."""
-    if evidence := exact(piece, sources):
-        return [evidence], []
-    from groundjudge.evidence.inexact import inexact  # noqa: PLC0415  most quotes are exact
+def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
+    """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
+    for piece in pieces(quote):
+        if not any(map(str.isalnum, piece)):
+            continue
+        found = None if piece == quote else exact(piece, sources)
+        several = [] if found else [span.text for span in sentences(piece)]
+        if len(several) > 1:
+            yield from ((sentence, exact(sentence, sources)) for sentence in several)
+        else:
+            yield piece, found
 
-    return inexact(piece, sources)
+
+def _inexact(part: str, sources: Sources) -> Found:
+    """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
+    quote = Normalized(bare(part))
+    if not quote.words:
+        return [], []
+    if nearly := next(evidence(quote, near(quote.words, sources), sources), None):
+        return [nearly], []
+    if runs := joined(quote, sources):
+        return [each for run in runs for each in _clause(quote, run, sources)], []
+    return [], [_warning(quote, sources)]
+
+
+def _clause(quote: Normalized, run: Run, sources: Sources) -> Iterator[Evidence]:
+    at, place, length = run
+    clause = Normalized(quote.source[quote.span(at)[0] : quote.span(at + length - 1)[1]])
+    return evidence(clause, [(place, place + length)], sources)
+
+
+def _warning(quote: Normalized, sources: Sources) -> str:
+    """What is wrong with a quote that no document has."""
+    if sources.are_too_common(quote.words):
+        return "evidence_unchecked"
+    is_altered = (
+        resembles(quote.words, sources) or any(sources.occurrences(quote.words)) or sources.have(quote.source)
+    )
+    return "evidence_altered" if is_altered else "evidence_not_found"

@@ -1,160 +1,172 @@
-"""The documents in which quotes are looked up: one by one while quotes are few, by an index when many."""
+"""The documents in which quotes are looked up, by an index of their words."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from typing import NamedTuple
 
 from groundjudge.case.case import Document
-from groundjudge.evidence.edges import UNSPACED
-from groundjudge.evidence.skeleton import Skeleton, skeleton
-from groundjudge.evidence.work import SCANNED, Work
+from groundjudge.evidence.normalized import Normalized, folded, plain
 
-DOCUMENTS_A_SEARCH = 50
-"""So many documents take as long to search as one large text."""
-WORTH_AN_INDEX = 400
-"""After so many searches through the text an index costs less than the next ones."""
-COMPARED = 64
-"""Characters from each word's beginning by which the index is sorted."""
-MANY_PLACES = 1000
-_ANCHOR = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+END = "\n"
+"""Stands between the words of two documents; no quote has it."""
+MOST_COMPARED = 50_000
+"""Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`."""
+FEWEST_PLACES = 16
+A_DOCUMENT = 100
+"""Characters whose scan takes as long as turning to another document."""
+A_WORD = 60
+"""Characters of a quote for each of its longest words."""
+SHORTEST_WORD = 4
+"""Letters; in scripts without spaces a word is one character, which does not tell where a quote is."""
+FREQUENT = 3
+"""Places of a word, more of which tell little about where the quote is."""
+ROOM = 100
+"""Characters that a passage may be longer than its quote."""
+SMALL = 30_000
+"""Characters of documents that may be scanned for each quote: it takes no longer than reading the quote."""
 
 
-class Place(NamedTuple):
-    """A span of the joined skeletons in a document: its index, and offsets in that document's skeleton."""
+class Passage(NamedTuple):
+    """A part of a document, or all of it: the document's index, and offsets."""
 
     document: int
     start: int
     end: int
 
 
-class Index(NamedTuple):
-    """The beginnings of all words, of unspaced scripts all characters, sorted by what follows them.
-
-    Attributes:
-        places: their offsets in the joined skeletons.
-        keys: for each place the `COMPARED` characters that follow it.
-    """
-
-    places: list[int]
-    keys: list[str]
-
-
-class Corpus:
-    """The skeletons of all documents as one text, with a line break between two."""
-
-    def __init__(self, skeletons: Sequence[Skeleton], work: Work) -> None:
-        self.skeletons = skeletons
-        self.work = work
-        self.text = "\n".join(each.text for each in skeletons)
-        self._starts = [0]
-        for each in skeletons[:-1]:
-            self._starts.append(self._starts[-1] + len(each.text) + 1)
-        self._effort = 0
-
-    @cached_property
-    def index(self) -> Index:
-        """The index of the joined skeletons, built when it is first used."""
-        text = self.text
-        starts = [anchor.start() for anchor in _ANCHOR.finditer(text)]
-        places = sorted(starts, key=lambda start: text[start : start + COMPARED])
-        return Index(places, [text[place : place + COMPARED] for place in places])
-
-    def is_indexed(self, effort: int) -> bool:
-        """Whether to use the index, after so much more effort was spent without it."""
-        self._effort += effort + len(self.skeletons) // DOCUMENTS_A_SEARCH
-        return self._effort > WORTH_AN_INDEX
-
-    def place(self, start: int, end: int) -> Place:
-        """The document of a span, which must not reach over its end."""
-        document = bisect_right(self._starts, start) - 1
-        offset = self._starts[document]
-        return Place(document, start - offset, end - offset)
-
-    def bounds(self, start: int) -> tuple[int, int]:
-        """Where the document begins and ends that holds an offset."""
-        document = bisect_right(self._starts, start) - 1
-        offset = self._starts[document]
-        return offset, offset + len(self.skeletons[document].text)
-
-    def occurrences(self, sought: str) -> Iterator[Place]:
-        """All places of a text that is not empty; with the index only those that begin a word."""
-        is_indexed = self.is_indexed(1)
-        found = self._by_index(sought) if is_indexed else None
-        if is_indexed and found is None:
-            self.work.spend(len(self.text) / SCANNED)
-        for start in self._one_by_one(sought) if found is None else found:
-            yield self.place(start, start + len(sought))
-
-    def holds(self, quote: str) -> bool:
-        """Whether a document may have the wording of a quote, whole or not."""
-        sought = skeleton(quote).text.strip()
-        return next(self.occurrences(sought), None) is not None if sought else True
-
-    def neighbours(self, start: str) -> list[tuple[int, int]]:
-        """The places in the index that have most in common with the beginning of a text, and how much."""
-        from rapidfuzz.distance import Prefix  # noqa: PLC0415  most sentences are copied verbatim
-
-        index = self.index
-        at = bisect_left(index.keys, start)
-        beside = slice(max(0, at - 1), at + 2)
-        return [
-            (place, Prefix.similarity(start, key))
-            for place, key in zip(index.places[beside], index.keys[beside], strict=True)
-        ]
-
-    def _one_by_one(self, sought: str) -> Iterator[int]:
-        at = self.text.find(sought)
-        while at >= 0:
-            yield at
-            at = self.text.find(sought, at + 1)
-
-    def _by_index(self, sought: str) -> list[int] | None:
-        """The places by the index; None where it is of no help."""
-        anchor = _ANCHOR.search(sought)
-        if anchor is None:
-            return None
-        (places, keys), text, lead = self.index, self.text, anchor.start()
-        known = sought[lead : lead + COMPARED]
-        first = bisect_left(keys, known)
-        last = bisect_right(keys, known, first, key=lambda key: key[: len(known)])
-        if last - first > MANY_PLACES:
-            return None
-        starts = (place - lead for place in places[first:last])
-        return sorted(start for start in starts if start >= 0 and text.startswith(sought, start))
-
-
 @dataclass(frozen=True)
 class Sources:
-    """Documents, and their skeletons, which are built when the first quote has no verbatim match.
+    """Documents, and an index of their words, which is built when the first quote has no verbatim match.
 
     Attributes:
         documents: the documents.
-        work: what may still be spent on looking up quotes in them.
+        parts: the passages in which quotes are looked up, in order; None is all of the documents.
     """
 
     documents: Sequence[Document]
-    work: Work = field(default_factory=Work, compare=False, repr=False)
+    parts: Sequence[Passage] | None = None
 
     @cached_property
-    def corpus(self) -> Corpus:
-        """The skeletons of the documents."""
-        return Corpus([skeleton(document.content) for document in self.documents], self.work)
-
-    def are_few(self) -> bool:
-        """Whether so few quotes were looked up that this one may be sought in one document after another."""
-        return next(self._quotes) * (1 + len(self.documents) // DOCUMENTS_A_SEARCH) < WORTH_AN_INDEX
+    def passages(self) -> Sequence[Passage]:
+        """The passages in which quotes are looked up."""
+        if self.parts is not None:
+            return self.parts
+        return [Passage(index, 0, len(each.content)) for index, each in enumerate(self.documents)]
 
     @cached_property
-    def _quotes(self) -> Iterator[int]:
-        return count()
+    def texts(self) -> list[Normalized]:
+        """The texts of the passages."""
+        return [Normalized(self.documents[index].content[start:end]) for index, start, end in self.passages]
 
     @cached_property
-    def size(self) -> int:
-        """Characters in all documents."""
-        return sum(len(document.content) for document in self.documents)
+    def are_small(self) -> bool:
+        """Whether the documents may be scanned for each quote."""
+        return sum(len(document.content) + A_DOCUMENT for document in self.documents) < SMALL
+
+    def around(self, quote: str) -> Sources:
+        """The passages of small documents that have one of the longest words of a quote.
+
+        They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
+        word may have other signs in it, or another ending.
+        """
+        if not self.are_small:
+            return self
+        words = {word for word in Normalized(quote).words if len(word) >= SHORTEST_WORD}
+        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + len(quote) // A_WORD]
+        found = sorted(passage for word in longest for passage in self._around(word, len(quote) + ROOM))
+        return Sources(self.documents, _merged(found)) if found else self
+
+    def _around(self, word: str, room: int) -> list[Passage]:
+        """Passages with some room before and behind a word, in whole words; none if it is frequent."""
+        found: list[Passage] = []
+        for document, text in enumerate(self._plain):
+            at = text.find(word)
+            while at >= 0:
+                start = text.rfind(" ", 0, max(0, at - room)) + 1
+                end = text.find(" ", at + room)
+                found.append(Passage(document, start, len(text) if end < 0 else end))
+                if len(found) > FREQUENT:
+                    return []
+                at = text.find(word, at + 1)
+        return found
+
+    @cached_property
+    def _plain(self) -> list[str]:
+        return [plain(document.content) for document in self.documents]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of all passages, with `END` before and after each passage."""
+        found = [END]
+        for text in self.texts:
+            found += text.words
+            found.append(END)
+        return found
+
+    @cached_property
+    def index(self) -> dict[str, list[int]]:
+        """The places of each word in `words`."""
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(self.words):
+            places.setdefault(word, []).append(place)
+        return places
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """The place of each passage's first word."""
+        return [place + 1 for place in self.index[END][:-1]]
+
+    def occurrences(self, words: Sequence[str]) -> Iterator[int]:
+        """The places where the documents have these words, of those that may be looked at."""
+        if not words:
+            return
+        rarest = self._rarest(words)
+        places = self.index.get(words[rarest], [])
+        for place in places[: _most_places(words)]:
+            start = place - rarest
+            if self.words[start : start + len(words)] == words:
+                yield start
+
+    def are_too_common(self, words: Sequence[str]) -> bool:
+        """Whether the words have more places than may be looked at."""
+        most = _most_places(words)
+        return len(self.words) > most and len(self.index.get(words[self._rarest(words)], [])) > most
+
+    def have(self, quote: str) -> bool:
+        """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
+        is_worth_it = self.are_small and self.parts is None
+        return is_worth_it and any(folded(quote) in text for text in self._folded)
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [folded(document.content) for document in self.documents]
+
+    def span(self, first: int, last: int) -> Passage:
+        """The passage of the words from `first` up to, not including, `last`."""
+        number = bisect_right(self._firsts, first) - 1
+        text, offset, passage = self.texts[number], self._firsts[number], self.passages[number]
+        start, end = text.span(first - offset)[0], text.span(last - 1 - offset)[1]
+        return Passage(passage.document, passage.start + start, passage.start + end)
+
+    def _rarest(self, words: Sequence[str]) -> int:
+        return min(range(len(words)), key=lambda number: len(self.index.get(words[number], ())))
+
+
+def _most_places(words: Sequence[str]) -> int:
+    return FEWEST_PLACES + MOST_COMPARED // len(words)
+
+
+def _merged(passages: Iterable[Passage]) -> list[Passage]:
+    """Passages in order, those that overlap as one."""
+    merged: list[Passage] = []
+    for each in passages:
+        last = merged[-1] if merged else None
+        if last and last.document == each.document and each.start <= last.end:
+            merged[-1] = last._replace(end=max(last.end, each.end))
+        else:
+            merged.append(each)
+    return merged

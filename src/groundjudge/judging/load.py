@@ -115,7 +115,7 @@ def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack
     if isinstance(judge, Panel):
         return _changed(judge, model, votes, given)
     if votes and "repeats" not in votes:
-        message = f"{' and '.join(votes)}: only a judge that votes has them: pass repeats= too"
+        message = f"{' and '.join(votes)}: only a judge that votes has them: pass `repeats` too"
         raise PromptError("bad_panel", message, "repeats")
     if "repeats" in votes:
         _check_temperature(given.get("parameters") or {})

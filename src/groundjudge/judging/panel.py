@@ -180,7 +180,9 @@ def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> lis
 
 def _single(judge: object) -> Judge:
     if not isinstance(judge, Judge):
-        message = f"panel: its members must be judges, not {type(judge).__name__}: load them without repeats="
+        message = (
+            f"panel: its members must be judges, not {type(judge).__name__}: load them without `repeats`"
+        )
         raise PromptError("bad_panel", message, "panel")
     return judge
 
@@ -204,7 +206,7 @@ def _fault(panel: Panel) -> str:
     for judge in panel.judges:
         if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
             return (
-                f"{judge.name} is listed twice at temperature 0, where it repeats itself: pass load(repeats=)"
+                f"{judge.name} is listed twice at temperature 0, where it repeats itself: ask one for repeats"
             )
     for option, choice, choices in (("rule", panel.rule, RULES), ("stop", panel.stop, get_args(Stop))):
         if choice not in choices:

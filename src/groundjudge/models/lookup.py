@@ -73,7 +73,7 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
         return FunctionModel(model)
     match model:
         case None:
-            raise model_error("no_model", f"no model given: pass model=, which can be {CHOICES}", "")
+            raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
         case (client, str(name)):
             from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415
 
@@ -139,8 +139,8 @@ def _refuse_other_provider(name: str) -> None:
     at_gateway = name if separator == "/" else f"openai:{model}"
     message = (
         f"{name!r} is a model of another provider, {prefix}: pass "
-        f'model="langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
-        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass model="{at_gateway}"'
+        f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
+        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
     )
     raise model_error("unknown_model", message, name)
 

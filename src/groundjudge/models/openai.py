@@ -75,14 +75,14 @@ MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IG
 
 
 REMEDIES = {
-    "timeout": "raise timeout= if the endpoint needs longer",
-    "connection": "check that the endpoint is up and that OPENAI_BASE_URL or base_url= points to it",
+    "timeout": "raise the timeout of the model if the endpoint needs longer",
+    "connection": "check that the endpoint is up and that its URL is right: OPENAI_BASE_URL, or as passed",
     "rate_limited": "send fewer requests at a time",
-    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY or api_key=",
-    "auth": "check that the key in OPENAI_API_KEY or api_key= belongs to OPENAI_BASE_URL or base_url=",
-    "bad_request": "check the model's name, its parameters, and OPENAI_BASE_URL or base_url=",
-    "not_found": "check the model's name, and that OPENAI_BASE_URL or base_url= points to its endpoint",
-    "server": "the fault lies with the endpoint in OPENAI_BASE_URL or base_url=",
+    "quota": "check the plan and the balance of the account whose key is in OPENAI_API_KEY, or was passed",
+    "auth": "check that key and URL belong together: OPENAI_API_KEY and OPENAI_BASE_URL, or as passed",
+    "bad_request": "check the model's name, its parameters, and the URL: OPENAI_BASE_URL, or as passed",
+    "not_found": "check the model's name, and that the URL is its endpoint's: OPENAI_BASE_URL, or as passed",
+    "server": "the fault lies with the endpoint at OPENAI_BASE_URL, or at the URL passed",
 }
 """What the user can do about an error, by its code."""
 
@@ -287,8 +287,8 @@ class OpenAIModel:
         key = self._key() or (url and NO_KEY)
         if not key:
             message = (
-                f"no endpoint for {self.name}: set OPENAI_API_KEY or pass api_key= to use OpenAI, "
-                "set OPENAI_BASE_URL or pass base_url= to use another endpoint, or pass client="
+                f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
+                "set OPENAI_BASE_URL to use another endpoint, or in Python pass a client, a URL or a key"
             )
             raise model_error("no_endpoint", message, self.name)
         try:
@@ -296,7 +296,7 @@ class OpenAIModel:
         except Exception as error:
             message = (
                 f"cannot build a client for {self.name} at {url or OPENAI} "
-                f"(check OPENAI_BASE_URL or base_url=): {error}"
+                f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
             raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
 
@@ -324,7 +324,7 @@ def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN4
     if not can_create:
         raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
     if endpoint:
-        message = "a client has its own endpoint and key: pass either client= or base_url= and api_key="
+        message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"
         raise model_error("unknown_model", message, name)
     return client
 

@@ -4,65 +4,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass
 
-from groundjudge.case.case import Case, Document, Message
-from groundjudge.offline.readings import Reading
+from groundjudge.case.case import Case, Message
 from groundjudge.offline.smalltalk import states_nothing
-from groundjudge.offline.support import Sources, Support, model, support
-from groundjudge.text.sentences import sentences
+from groundjudge.offline.support import Sources, Support, support
+from groundjudge.text.sentences import sentences, without_citations
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 """The fields of a case that can back a response."""
-MATCHES_DATA = 0.65
-"""The share of a claim's content words that a tool result must have to be its source."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence, what it says, its support, and whether it states anything."""
+    """A sentence, how far it is supported, how many content words it has, and whether it states anything."""
 
     text: str
-    reading: Reading
     support: Support
+    length: int
     states: bool
 
     @property
     def is_whole(self) -> bool:
         """Whether the source has every detail of it."""
-        return self.support.score >= model().exact and not self.support.conflict.added
-
-    @property
-    def length(self) -> int:
-        """How much it says: its content words, and one for there being a sentence."""
-        return 1 + sum(word.weight == 1 for word in self.reading.words)
+        return bool(self.support.signals.whole)
 
 
-def claims(text: str, sources: Sources) -> list[Claim]:
-    """The sentences of a text as the sources have them."""
+def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Claim]:
+    """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
     said = [sentence.text for sentence in sentences(text)]
-    found = {each: _claim(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves
+    found = {
+        each: _claim(each, sources, tools) for each in dict.fromkeys(said)
+    }  # texts can repeat themselves
     return [found[each] for each in said]
 
 
-def _claim(sentence: str, sources: Sources) -> Claim:
-    states = not states_nothing(sentence, sources.read)
-    return Claim(sentence, sources.read(sentence), support(sentence, sources), states)
-
-
-def with_authority(claim: Claim, tools: Sources) -> Claim:
-    """A claim as the tool results have it: wrong if they contradict it, right if they have its data.
-
-    Data has keys and values but no grammar, so that only content words and numbers are compared.
-    """
-    found = support(claim.text, tools)
-    if found.is_contradicted:
-        return replace(claim, support=found)
-    share = len(found.matched) / (len(found.matched) + len(found.missing) or 1)
-    if share >= MATCHES_DATA and not found.numbers and found.score < share:
-        return replace(claim, support=replace(found, score=(1 + share) / 2))
-    return claim
+def _claim(sentence: str, sources: Sources, tools: Sources | None) -> Claim:
+    said = without_citations(sentence)
+    found = support(said, tools) if tools else None
+    if found is None or not found.contradictions:
+        found = support(said, sources)
+    length = 1 + sum(word.weight == 1 for word in sources.read(said).words)
+    return Claim(sentence, found, length, not states_nothing(said, sources.read))
 
 
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
@@ -70,50 +53,45 @@ def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> 
 
     With `needs_context`, an empty context means that nothing backs the response.
     """
-    found = {field: texts(getattr(case, field)) for field in SOURCES if field in shown}
-    if found.get("context") or ("context" in found and case.context is not None and needs_context):
-        return found["context"]
-    own = own_turns(case) if "conversation" in shown else []
-    character = [*found.get("profile", ()), *own, *found.get("answers", ())]
-    return found.get("reference") or character or [*found.get("query", ()), *tool_texts(case)]
+    character = {
+        "profile": [case.profile or ""],
+        "conversation": own_turns(case),
+        "answers": [*(case.answers or ())],
+    }
+    context = [document.content for document in case.context or ()] if "context" in shown else []
+    if context or ("context" in shown and case.context is not None and needs_context):
+        return context
+    reference = [case.reference] if case.reference and "reference" in shown else []
+    own = [text for field, texts in character.items() if field in shown for text in texts if text.strip()]
+    query = _texts(case.query) if "query" in shown else []
+    return reference or own or [*query, *tool_texts(case)]
 
 
 def tool_texts(case: Case) -> list[str]:
     """The tool results of a case: those in its context, or those in the response if there is no context."""
     if case.context:
-        return texts(tuple(document for document in case.context if document.kind == "tool"))
+        return [document.content for document in case.context if document.kind == "tool"]
     made = () if isinstance(case.response, str | None) else case.response
-    return texts(
-        tuple(_without_words(message) for message in made if message.role == "tool" or message.tool_calls)
-    )
-
-
-def _without_words(message: Message) -> Message:
-    """A message without what the assistant says of its tool calls, which is no source."""
-    return message if message.role == "tool" else message.model_copy(update={"content": ""})
+    results = [message.content for message in made if message.role == "tool"]
+    return [*results, *(text for message in made for text in _calls(message))]
 
 
 def own_turns(case: Case) -> list[str]:
     """What the character itself says in the conversation; what others say may be a false premise."""
     if not isinstance(case.conversation, str):
-        return texts(tuple(message for message in case.conversation or () if message.role != "user"))
+        return _texts(tuple(message for message in case.conversation or () if message.role != "user"))
     name = (case.agent_name or "").casefold()
     lines = (line for line in case.conversation.splitlines() if line.strip())
     marks = (f"{name}:", f"{name}：")
     return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
 
 
-def texts(value: object) -> list[str]:
-    """The texts in a field of a case."""
-    match value:
-        case str():
-            return [value] if value.strip() else []
-        case Document(content=content):
-            return [content]
-        case Message(content=content, tool_calls=calls):
-            made = (json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls)
-            return [text for text in (content, *made) if text.strip()]
-        case tuple():
-            return [text for item in cast("tuple[object, ...]", value) for text in texts(item)]
-        case _:
-            return []
+def _texts(value: str | tuple[Message, ...] | None) -> list[str]:
+    """The texts of a field, what its messages call tools with among them."""
+    if value is None or isinstance(value, str):
+        return [value] if value else []
+    return [text for message in value for text in (message.content, *_calls(message))]
+
+
+def _calls(message: Message) -> list[str]:
+    return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in message.tool_calls]

@@ -1,99 +1,126 @@
-"""Where two texts that say nearly the same part: what the one has in the place of what the other has."""
+"""In what a sentence differs from a passage that says nearly the same."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
-from groundjudge.offline.readings import Token
-from groundjudge.text.words import is_unspaced
+from groundjudge.offline.readings import Reading, Token
+from groundjudge.text.words import ARTICLES, is_unspaced
 
-LONGEST = 8
-"""Tokens of a difference: what is longer is another statement, and not another word in this one."""
-LONGEST_WORD = 3
-"""Signs of a word in a script without spaces."""
-ON_TOPIC = 0.34
-"""The share of a clause's content that the other text must have too; what else it adds is not compared."""
+JOINING = frozenset(("and", "or", "nor", "und", "oder", *"和与與及或跟"))
+"""Words between items of a list, whose order does not matter."""
+PASSIVE = frozenset(("by", "被"))
+"""Words that exchange who acts and who is acted on."""
+LONGEST_NAMED = 60
 
 
 class Difference(NamedTuple):
-    """Tokens of a text, `said[start:end]`, that another one has others for, `given[first:last]`."""
+    """Tokens of the sentence from `start` on, where the passage has others between the same neighbours."""
 
-    said: Sequence[Token]
+    mine: Sequence[Token]
+    theirs: Sequence[Token]
     start: int
-    end: int
-    given: Sequence[Token]
-    first: int
-    last: int
-
-    @property
-    def mine(self) -> Sequence[Token]:
-        """What the text says."""
-        return self.said[self.start : self.end]
-
-    @property
-    def theirs(self) -> Sequence[Token]:
-        """What the other one says instead."""
-        return self.given[self.first : self.last]
-
-    @property
-    def my_words(self) -> Sequence[str]:
-        """The words that what the text says may belong to."""
-        return _words_at(self.said, self.start, self.end)
-
-    @property
-    def their_words(self) -> Sequence[str]:
-        """The words that what the other one says may belong to."""
-        return _words_at(self.given, self.first, self.last)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the same number stands before both, or behind two signs."""
-        before, behind = self.said[max(0, self.start - 1) : self.start], self.said[self.end : self.end + 1]
-        are_signs = not any(token.text.isalnum() for token in (*self.mine, *self.theirs))
-        return any(token.is_number for token in (*before, *(behind if are_signs else ())))
-
-    @property
-    def moved(self) -> int:
-        """How many of the two also stand elsewhere in the other text: of two, words only changed places."""
-        mine, theirs = ({token.key for token in side} for side in (self.mine, self.theirs))
-        said, given = ({token.key for token in each} for each in (self.said, self.given))
-        return (mine <= given) + (theirs <= said)
 
 
-def differences(said: Sequence[Token], given: Sequence[Token]) -> list[Difference]:
-    """What stands in a text between the same tokens as something else, or nothing, in another one."""
-    same = Levenshtein.opcodes([t.key for t in said], [t.key for t in given]).as_matching_blocks()
-    starts = [(0, 0), *((block.a + block.size, block.b + block.size) for block in same)]
-    ends = [(block.a, block.b) for block in same]
-    gaps = (
-        Difference(said, start, end, given, first, last)
-        for (start, first), (end, last) in zip(starts, ends, strict=False)
-    )
-    return [gap for gap in gaps if 0 < max(len(gap.mine), len(gap.theirs)) <= LONGEST]
+def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
+    """What contradicts a sentence in a passage that says nearly the same, in words; empty if nothing does."""
+    tokens = [token for token in said.tokens if token.key not in ARTICLES]
+    theirs = [token for token in _on_topic(given, said) if token.key not in ARTICLES]
+    found = list(_differences(tokens, theirs))
+    turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
+    others = [each for each in found if not any(each in pair for pair in turned)]
+    pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
+    told = [f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(said, given), *pairs]]
+    if _is_exchanged(turned, tokens):
+        told.append(" and ".join(_named(each.mine) for each in turned[0]) + " in each other's place")
+    changed = [token for each in found for token in (*each.mine, *each.theirs)]
+    if any(token.key in PASSIVE for token in changed) and not any(token.is_content for token in changed):
+        told.append("who acts and who is acted on are exchanged")
+    if _denials(said, given) != _denials(given, said):
+        told.append("one denies what the other says")
+    return tuple(told)
 
 
-def on_topic(given: Sequence[Token], said: Sequence[Token]) -> list[Token]:
-    """The clauses of a text that speak of the same as another one."""
-    known = {token.key for token in said}
-    shares: defaultdict[int, list[bool]] = defaultdict(list)
-    for token in given:
+def _on_topic(given: Reading, said: Reading) -> list[Token]:
+    """The clauses of a passage a third of whose content the sentence has."""
+    known = {token.key for token in said.tokens}
+    shared: defaultdict[int, list[bool]] = defaultdict(list)
+    for token in given.tokens:
         if token.is_content:
-            shares[token.clause].append(token.key in known)
-    kept = {clause for clause, shared in shares.items() if sum(shared) >= ON_TOPIC * len(shared)}
-    return [token for token in given if token.clause in kept]
+            shared[token.clause].append(token.key in known)
+    return [token for token in given.tokens if 3 * sum(shared[token.clause]) >= len(shared[token.clause])]
 
 
-def _words_at(tokens: Sequence[Token], start: int, end: int) -> list[str]:
-    """Tokens themselves and, where no spaces part words, what they make up with their neighbours."""
-    found = [token.text for token in tokens[start:end]]
-    if any(map(is_unspaced, found)):
-        found.extend(
-            "".join(token.text for token in tokens[first:last])
-            for first in range(max(0, start - LONGEST_WORD + 1), end)
-            for last in range(max(first + 2, start + 1), first + LONGEST_WORD + 1)
-        )
-    return found
+def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Difference]:
+    """What the sentence and the passage have between the tokens that they share."""
+    at = there = 0
+    for block in Levenshtein.opcodes(_keys(said), _keys(given)).as_matching_blocks():
+        if block.a > at or block.b > there:
+            yield Difference(said[at : block.a], given[there : block.b], at)
+        at, there = block.a + block.size, block.b + block.size
+
+
+def _numbers(said: Reading, given: Reading) -> Iterator[Sequence[Sequence[Token]]]:
+    """Each number that the passage lacks, and the most similar of its own that are as long."""
+    others = [token for token in given.tokens if token.is_number and token.key not in said.keys]
+    for token in said.tokens:
+        alike = [other for other in others if len(other.key) == len(token.key)]
+        if token.is_number and token.key not in given.keys and alike:
+            yield [token], [min(alike, key=lambda other: Levenshtein.distance(token.key, other.key))]
+
+
+def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Token]) -> bool:
+    """Whether it is another unit, behind the same number or a sign such as $, or another name."""
+    mine, theirs = ([token for token in side if token.is_content] for side in (change.mine, change.theirs))
+    both = [*mine, *theirs]
+    if not (mine and theirs) or any(token.is_number for token in both):
+        return False
+    is_counted = change.start > 0 and said[change.start - 1].is_number
+    if is_counted or not any(token.text.isalnum() for token in both):
+        return len(mine) == len(theirs) or is_unspaced(mine[0].text)
+    is_moved = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)) <= set(_keys(said))
+    if len(mine) != len(theirs) or is_moved:
+        return False
+    return all(token.text[0].isupper() for token in both)
+
+
+def _is_turned(one: Difference, other: Difference) -> bool:
+    """Whether each of two things is where the other one is in the passage, which may go on there."""
+    mine, others = _keys(one.mine), _keys(other.mine)
+    is_theirs = _keys(one.theirs)[: len(others)] == others and _keys(other.theirs)[: len(mine)] == mine
+    return bool(mine and others) and is_theirs and mine != others
+
+
+def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
+    """Whether things that changed places make a difference: items of a list, phrases and clauses do not."""
+    if not turned:
+        return False
+    one, other = turned[0]
+    between = _keys(tokens[one.start + len(one.mine) : other.start])
+    beside = JOINING.union(_keys(tokens[max(0, one.start - 1) : one.start]))
+    items = [key for key in between if key not in beside]
+    first, last = one.mine[0], other.mine[0]
+    if len(items) < len(between) - len(items) + last.clause - first.clause:
+        return False
+    is_one_clause = first.clause == last.clause and JOINING.isdisjoint(between)
+    pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
+    return is_one_clause or (len(pairs) == 1 and first.is_content and last.is_content)
+
+
+def _denials(one: Reading, other: Reading) -> int:
+    """How many negations of a text deny what the other text speaks of."""
+    return sum(not denied.isdisjoint(other.keys) for denied in one.denials)
+
+
+def _keys(tokens: Sequence[Token]) -> list[str]:
+    return [token.key for token in tokens]
+
+
+def _named(tokens: Sequence[Token]) -> str:
+    joined = ("" if is_unspaced(tokens[0].text) else " ").join(token.text for token in tokens)
+    return f"“{joined[:LONGEST_NAMED]}”"

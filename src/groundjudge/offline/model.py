@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts, with_authority
-from groundjudge.offline.readings import reader
+from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts
 from groundjudge.offline.reasons import SUPPORTED, reason
-from groundjudge.offline.support import Sources, Support, index, model
+from groundjudge.offline.support import Sources, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request, Rubric, label_of
@@ -20,16 +19,14 @@ SIGNED = "(Offline baseline: words were compared, no language model was called.)
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 
 UNRELATED = 0.12
-"""Below this, a response that shares less than `FOREIGN` of its words is about something else."""
+"""Below this, a response of whose words less than `FOREIGN` is found is about something else."""
 FOREIGN = 0.6
 STATES_NOTHING = 0.9
-"""The score of a response without a claim, where that is no level of its own."""
-BY_CHANCE = 0.2
-"""The share of a sentence's words that stands in any other text of its language."""
+"""The score of a response without a claim, where the judge has no value for that."""
 NOTHING_FOUND = 0.05
 """Below this, a sentence has no more in common with the source than any other sentence has."""
 DIGITS = 2
-"""Digits of a value on a scale of 0 to 1; on a wider scale fewer of them stand behind the point."""
+"""Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point."""
 
 
 @dataclass(frozen=True)
@@ -67,33 +64,32 @@ def _is_graded(rubric: Rubric) -> bool:
 def _reading(rubric: Rubric, case: Case) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
     shown = _shown(rubric)
-    sources = index(source_texts(case, shown, needs_context=not _is_graded(rubric)), reader())
-    said = claims(case.response_text, sources)
+    sources = index(source_texts(case, shown, needs_context=not _is_graded(rubric)))
     tools = index(tool_texts(case), sources.read) if "context" in shown else None
-    if tools and tools.passages:
-        said = [with_authority(claim, tools) for claim in said]
-    value, why = _valued(rubric, said)
-    names = rubric.format.part_names
-    parts = [_named(name, rubric, case, sources) for name in names] or [
-        _sentence(rubric, each) for each in said
-    ]
-    level = label_of(value, rubric.levels) or ""
-    return Reading(value, f"{why} {SIGNED}", tuple(parts), level, label=_label(rubric, value))
-
-
-def _valued(rubric: Rubric, said: Sequence[Claim]) -> tuple[float | None, str]:
-    """The value of the whole response on the judge's scale, and the reason."""
+    said = claims(case.response_text, sources, tools)
     stated = [claim for claim in said if claim.states]
+    value = _value(rubric, stated)
+    parts = [_named(name, rubric, case, sources) for name in rubric.format.part_names]
+    return Reading(
+        value,
+        f"{reason(stated)} {SIGNED}",
+        tuple(parts or [_sentence(rubric, claim) for claim in said]),
+        label_of(value, rubric.levels) or "",
+        label=_label(rubric, value),
+    )
+
+
+def _value(rubric: Rubric, stated: Sequence[Claim]) -> float | None:
+    """The value of the whole response on the judge's scale."""
     if _is_graded(rubric):
-        named = {label: value for value, label in rubric.levels.items()}
-        return named[_level(stated)], reason(stated)
-    if not stated and rubric.not_applicable:
-        return rubric.not_applicable[0], reason(stated)
-    if not stated:
-        applies = rubric.scale.without_score is None
-        return (_on(rubric, STATES_NOTHING) if applies else None), reason(stated)
-    score = _shared(stated) if "profile" in _shown(rubric) else _confidence(stated)
-    return _on(rubric, score), reason(stated)
+        return next(value for value, label in rubric.levels.items() if label == _level(stated))
+    if stated:
+        # What contradicts a document is not made good by what agrees with it.
+        wrong = (claim.support.score for claim in stated if claim.support.contradictions)
+        return _on(rubric, min(_score(stated), *wrong, 1.0))
+    if rubric.not_applicable:
+        return rubric.not_applicable[0]
+    return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
 
 
 def _level(stated: Sequence[Claim]) -> str:
@@ -105,13 +101,7 @@ def _level(stated: Sequence[Claim]) -> str:
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if score >= model().exact and all(claim.is_whole for claim in stated) else "incomplete"
-
-
-def _confidence(stated: Sequence[Claim]) -> float:
-    """The score of claims; what contradicts a document is not made good by what agrees with it."""
-    wrong = [claim.support.score for claim in stated if claim.support.is_contradicted]
-    return min(_score(stated), *wrong, 1.0)
+    return "grounded" if all(claim.is_whole for claim in stated) else "incomplete"
 
 
 def _score(stated: Sequence[Claim]) -> float:
@@ -123,7 +113,7 @@ def _score(stated: Sequence[Claim]) -> float:
 def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
     """A sentence of the response with its value and its evidence."""
     found = claim.support
-    is_backed = bool(claim.states and found.quote and found.score >= NOTHING_FOUND)
+    is_backed = claim.states and bool(found.quote) and found.score >= NOTHING_FOUND
     value = _on(rubric, found.score if is_backed else 0.0)
     return PartReading(
         name=claim.text,
@@ -147,21 +137,10 @@ def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReadi
         compared, where = claims(case.reference or "", mine), "the returned passage"
     else:
         compared, where = claims(case.response_text, sources), "the reference"
-    return PartReading(name, _on(rubric, _shared(compared)), f"{reason(compared, where)} {SIGNED}")
-
-
-def _shared(compared: Sequence[Claim]) -> float:
-    """The share of a text, by the length of its sentences, that the other text has."""
     total = sum(claim.length for claim in compared)
-    return sum(claim.length * _share(claim.support) for claim in compared) / (total or 1)
-
-
-def _share(found: Support) -> float:
-    """How much of a sentence is there: nothing where it is contradicted, half where a number is missing."""
-    if found.is_contradicted and not found.conflict.contested:
-        return 0.0
-    share = max(0.0, (found.signals.covered - BY_CHANCE) / (1 - BY_CHANCE))
-    return share / 2 if found.numbers else share
+    found = (claim.length * (claim.is_whole or claim.support.score) for claim in compared)
+    share = sum(found) / (total or 1)
+    return PartReading(name, _on(rubric, share), f"{reason(compared, where)} {SIGNED}")
 
 
 def _on(rubric: Rubric, score: float) -> float:

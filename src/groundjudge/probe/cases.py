@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,13 +12,10 @@ from typing import Any
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.rubric.rubric import Rubric
-from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
-
-TRANSLATED = "translated_queries.json"
-"""The file of queries in another language, by the query."""
 
 EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
 """What `expect` or `label` can be in a row, true and false included, and whether the response is right."""
@@ -50,6 +47,11 @@ class ProbeCase:
     is_right: bool
     is_canary: bool = False
 
+    @property
+    def name(self) -> str:
+        """The id of the case."""
+        return str(self.case.id)
+
 
 def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     """The library's own cases for a judge: those of its name, or the first set that has all its inputs.
@@ -59,7 +61,7 @@ def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     """
     sets = sorted(FOLDER.glob("*.jsonl"), key=lambda file: (file.stem != rubric.name, file.stem))
     for file in sets:
-        found = labelled(_with_translation(read_rows(file)))
+        found = labelled(read_rows(file))
         if all(not rubric.prompt.missing(each.case) for each in found):
             return found
     needed = ", ".join(each.name for each in rubric.inputs if each.required)
@@ -76,23 +78,11 @@ def labelled(rows: Iterable[Row]) -> list[ProbeCase]:
     Raises:
         ProbeError: `bad_case`: a row cannot be read, has no label, or an id appears twice.
     """
-    found: dict[str, ProbeCase] = {}
-    for number, row in enumerate(rows, 1):
-        one = _labelled(row, number)
-        if str(one.case.id) in found:
-            raise ProbeError("bad_case", f"two cases have the id {one.case.id!r}", str(one.case.id))
-        found[str(one.case.id)] = one
-    return list(found.values())
-
-
-def _with_translation(rows: Iterable[FileRow]) -> Iterator[FileRow]:
-    """The rows, each with its query in another language if the library has it."""
-    known: Mapping[str, str] = json.loads((FOLDER / TRANSLATED).read_text(encoding="utf-8"))
-    for row in rows:
-        if isinstance(row, CaseError) or row.get("query") not in known:
-            yield row
-        else:
-            yield {**row, "query_translated": known[row["query"]]}
+    found = [_labelled(row, number) for number, row in enumerate(rows, 1)]
+    twice = [name for name, n in Counter(each.name for each in found).items() if n > 1]
+    if twice:
+        raise ProbeError("bad_case", f"two cases have the id {twice[0]!r}", twice[0])
+    return found
 
 
 def check_source(rubric: Rubric) -> None:
@@ -116,16 +106,13 @@ def check_labels(cases: Iterable[ProbeCase]) -> None:
     Raises:
         ProbeError: `no_cases`, `nothing_passes` or `nothing_fails`.
     """
-    labels = [each.is_right for each in cases]
-    if not labels:
-        raise ProbeError("no_cases", "there are no cases: a probe needs right and wrong responses")
-    for is_right, code, what in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
+    labels = {each.is_right for each in cases}
+    for is_right, code, expect in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
         if is_right not in labels:
-            families = "faults and neutral_edits" if is_right else "attacks"
             message = (
-                f"no case is labelled {what} (expect: {what}), and {families} would have nothing to edit"
+                f"no case is labelled {expect} (expect: {expect}): a probe needs right and wrong responses"
             )
-            raise ProbeError(code, message)
+            raise ProbeError(code if labels else "no_cases", message)
 
 
 def digest(cases: Iterable[ProbeCase]) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from groundjudge.probe.cases import ProbeError
-from groundjudge.probe.figures import Card, EditFigures, mcnemar
+from groundjudge.probe.figures import Card, EditFigures
+from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score
 
 
@@ -36,9 +37,7 @@ def read_card(path: str | Path) -> Card:
     try:
         return Card.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        fault = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-        message = f"{path} is not a card written by `groundjudge probe --card`: {fault}"
+        message = f"{path} is not a card written by `groundjudge probe --card`: {error.errors()[0]}"
         raise ProbeError("bad_card", message, str(path)) from error
 
 

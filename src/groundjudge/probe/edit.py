@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case, Message
@@ -15,6 +17,9 @@ from groundjudge.text.words import words
 
 Function: TypeAlias = Callable[[Case], Case | None]
 """Edits a case; None where the edit does not apply, or might not do what it claims."""
+
+TEXTS = Path(__file__).with_name("texts.json")
+"""What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format."""
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -27,8 +32,8 @@ class Edit(NamedTuple):
 
     Attributes:
         apply: edits a case.
-        needs: traits that a judge must have, see `traits_of`.
-        unless: traits that a judge must not have, because its prompt rates the edit differently.
+        needs: what a judge must show or be: the names of fields, its own name, "sentences" if it rates each.
+        unless: what it must not show or be, because its prompt rates the edit differently.
     """
 
     apply: Function
@@ -37,14 +42,9 @@ class Edit(NamedTuple):
 
     def suits(self, rubric: Rubric) -> bool:
         """Whether the edit makes sense for a judge."""
-        traits = traits_of(rubric)
+        traits = {rubric.name, *(each.field for each in rubric.inputs)}
+        traits |= {"sentences"} if rubric.format.parts_are_sentences else set()
         return traits.issuperset(self.needs.split()) and traits.isdisjoint(self.unless.split())
-
-
-def traits_of(rubric: Rubric) -> frozenset[str]:
-    """The fields that a judge shows, its name, and "sentences" if it rates each sentence."""
-    kinds = {"sentences"} if rubric.format.parts_are_sentences else set[str]()
-    return frozenset({*(each.field for each in rubric.inputs), rubric.name, *kinds})
 
 
 def suiting(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
@@ -52,9 +52,19 @@ def suiting(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
     return {name: edit.apply for name, edit in edits.items() if edit.suits(rubric)}
 
 
-def in_language(case: Case, english: str, chinese: str) -> str:
-    """The text in the language of the response."""
-    return chinese if CHINESE.search(case.response_text) else english
+@cache
+def _texts(language: str) -> Mapping[str, Sequence[str]]:
+    return json.loads(TEXTS.read_text(encoding="utf-8"))[language]
+
+
+def texts_of(name: str, case: Case) -> Sequence[str]:
+    """The texts of a name in the language of the response, from `TEXTS`."""
+    return _texts("chinese" if CHINESE.search(case.response_text) else "english")[name]
+
+
+def text_in_language(name: str, case: Case) -> str:
+    """The only text of a name."""
+    return texts_of(name, case)[0]
 
 
 def backing(case: Case) -> str:
@@ -70,46 +80,54 @@ def everything(case: Case) -> str:
     return "\n".join([text_of(case.query, ""), backing(case), case.agent_name or "", case.response_text])
 
 
-def with_response(case: Case, text: str) -> Case:
-    """The case with another response; of messages, the last one with text by the assistant is replaced."""
+def with_response(case: Case, text: str | None) -> Case | None:
+    """The case with another response; of messages, the assistant's last one with text is replaced.
+
+    None if there is no text, or if it is the response.
+    """
+    if not text or text == case.response_text:
+        return None
     return case.model_copy(update={"response": _with_text(case.response, "assistant", text)})
 
 
 def with_asked(field: str, case: Case, text: str) -> Case | None:
     """The case with text added to what the user said last, in the query or in the conversation."""
     value: str | tuple[Message, ...] | None = getattr(case, field)
-    if not value:
-        return None
     added = f"{text_of(value, 'user')}\n{text}"
-    return case.model_copy(update={field: _with_text(value, "user", added)})
+    return case.model_copy(update={field: _with_text(value, "user", added)}) if value else None
 
 
 def with_document(case: Case, text: str) -> Case | None:
-    """The case with text added to its last document that has any."""
-    documents = list(case.context or ())
-    if not documents:
+    """The case with text added to its last document."""
+    if not case.context:
         return None
-    last = documents[-1]
-    documents[-1] = last.model_copy(update={"content": f"{last.content}\n{text}"})
-    return case.model_copy(update={"context": tuple(documents)})
+    *others, last = case.context
+    longer = last.model_copy(update={"content": f"{last.content}\n{text}"})
+    return case.model_copy(update={"context": (*others, longer)})
 
 
-def shares_nothing(text: str, case: Case) -> bool:
-    """Whether a text has no number, and hardly a content word, in common with a case."""
+def appended(name: str, case: Case) -> Case | None:
+    """The case with one more sentence in its response, about something that the case does not mention."""
+    text = unrelated(name, case)
+    between = text_in_language("between_sentences", case)
+    return with_response(case, text and f"{case.response_text}{between}{text}")
+
+
+def unrelated(name: str, case: Case) -> str | None:
+    """The first text of a name that has no number, and hardly a content word, in common with a case."""
     given = everything(case)
-    mine, theirs = _content(text), _content(given)
-    return len(mine & theirs) <= len(mine) // 5 and not set(numbers(text)) & set(numbers(given))
+    theirs, known = _content(given), set(numbers(given))
+    for text in texts_of(name, case):
+        mine = _content(text)
+        if len(mine & theirs) <= len(mine) // 5 and known.isdisjoint(numbers(text)):
+            return text
+    return None
 
 
 def stated_share(text: str, source: str) -> float:
     """The share of a text's content words that a source has."""
     mine = _content(text)
     return len(mine & _content(source)) / (len(mine) or 1)
-
-
-def first_strange(texts: Iterable[str], case: Case) -> str | None:
-    """The first text that shares nothing with a case."""
-    return next((text for text in texts if shares_nothing(text, case)), None)
 
 
 @lru_cache(MOST_KEPT)
@@ -124,6 +142,4 @@ def _with_text(
         return text
     places = [at for at, each in enumerate(value) if each.role == role and each.content.strip()]
     last = places[-1] if places else len(value) - 1
-    return tuple(
-        each.model_copy(update={"content": text}) if at == last else each for at, each in enumerate(value)
-    )
+    return (*value[:last], value[last].model_copy(update={"content": text}), *value[last + 1 :])

@@ -2,15 +2,14 @@
 
 Every exchange takes the response, what backs it, and all text of the case, and returns the edited response,
 or None: a fact that nothing backs, that a bound makes elastic ("up to 5"), or that belongs to a range is
-left alone, because exchanging it might not change what is true.
+left alone, because exchanging it might not change what is true. When in doubt, a fact is left alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
@@ -19,184 +18,142 @@ from groundjudge.text.words import MONTHS
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
 """From the response, its backing and all text of the case to the edited response."""
 
-_WEEKDAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
-WEEKDAYS = tuple(_WEEKDAYS.split())
-CHINESE_DAYS = tuple(tuple(f"{week}{day}" for day in "一二三四五六日") for week in ("周", "星期"))
+_WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+WEEKDAYS = tuple(_WEEK.split())
+_NAMES_OF_DATES = (
+    WEEKDAYS,
+    MONTHS,
+    *([f"{week}{day}" for day in "一二三四五六日"] for week in ("周", "星期")),
+)
 
-_UNITS = """
-minutes hours; minute hour; hours days; hour day; days weeks; day week; weeks months; week month; months years
-; month year; years months; year month; seconds minutes; second minute; kilometres miles; kilometers miles
-; km miles; miles kilometres; metres feet; meters feet; metre foot; meter foot; m km; cm inches
-; centimetres inches; centimeters inches; millimetres centimetres; mm cm; kilograms pounds; kilos pounds
-; kg pounds; grams ounces; g kg; litres gallons; liters gallons; litre gallon; ml litres; euros dollars
-; euro dollar; dollars euros; cents euros; pounds euros; GB MB; MB GB; megabytes gigabytes
-; gigabytes megabytes; 小时 天; 分钟 小时; 秒 分钟; 天 周; 周 个月; 个月 年; 公里 米; 千米 米; 米 公里
-; 厘米 米; 毫米 厘米; 公斤 克; 千克 克; 克 公斤; 升 毫升; 毫升 升; 欧元 美元; 美元 欧元; 元 美元; 角 元
-"""
-UNITS: Mapping[str, str] = {one: other for one, other in map(str.split, _UNITS.split(";"))}  # noqa: C416
-"""Units, each with one that makes another quantity of the same number."""
+_UNITS = (
+    "seconds minutes hours days weeks months years; second minute hour day week month year; GB MB; km m cm mm"
+    "; kilometres miles metres feet inches centimetres; kilometers miles; meters feet; kilograms pounds grams"
+    "; kilos pounds; kg g; litres gallons; liters gallons; euros dollars cents; euro dollar"
+    "; 升 毫升; 欧元 美元; 秒 分钟 小时 天 周 个月; 公里 米 厘米 毫米; 千克 克; 公斤 克; 元 角"
+)
+UNITS: Mapping[str, str] = {
+    one: other
+    for row in map(str.split, reversed(_UNITS.split(";")))
+    for one, other in (*pairwise(row[::-1]), *pairwise(row))
+}
+"""Units, each with a neighbour of its kind: another quantity of the same number."""
 
-LONGEST_RANGE = 30
-"""Signs between the two ends of a range."""
-
-LONGEST_BOUND = 40
-"""Signs before a number that are searched for what makes it elastic."""
+LONGEST_BOUND = 24
+"""Signs before a fact that are searched for what makes it elastic, and after it for the end of a range."""
 
 LONGEST_NUMBER = 15
 """Digits of a number that floating point holds exactly."""
 
 _WORDS = "two three four five six seven eight nine ten eleven twelve"
-_NUMBER_WORDS = MappingProxyType({word: value for value, word in enumerate(_WORDS.split(), 2)})
+_NUMBER_WORDS = {word: value for value, word in enumerate(_WORDS.split(), 2)}
 _ANY_WORD = "|".join(_NUMBER_WORDS)
 _ANY_UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
 _ANY_MONTH = "|".join(MONTHS)
 
-_ELASTIC = re.compile(
-    r"""(?: (?<![a-z])(?: up\ to | at\ (?:the\ )?(?:most|least) | over | under | within | below | above
-            | after | (?:less|fewer|more|later|longer|earlier|older|younger)\ than | (?:min|max)imum(?:\ of)?
-            | or | from | to | between(?:\ \S+){0,2}(?:\ and)? | about | around | roughly | nearly | almost )
-          | [-–—~至到从近满]
-          | (?:超过|至少|最多|少于|多于|低于|高于|不到|大约|约|最早|最迟)[\u4e00-\u9fff]{0,3}
-        ) \s* (?:the\ |[€$£¥])? $""",
+# A word of these anywhere near is enough: a fact too many that is left alone does no harm.
+_BOUND_BEFORE = re.compile(
+    rf"""\b(?: up | least | most | over | under | within | below | above | after | before | than | or | from
+           | to | by | between | about | around | roughly | nearly | almost | minimum | maximum | since
+           | until | till | no | nr | room | page | step | line | platform | gate | document | doc | source
+           | figure | version | chapter | half | past | quarter | {_ANY_MONTH} ) \b [^.;!?。；！？]* $
+       | [-–—~至到从近满第号\#№] \s* $
+       | (?: 超过 | 至少 | 最[多早迟] | [少多低高]于 | 不到 | 大?约 ) [\u4e00-\u9fff]{{0,3}} $""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What makes a number elastic, or an end of a range, where it stands before it."""
-_GOES_ON = re.compile(
-    r"""\s* (?:to|or|and|through|until|[-–—~]) \s* \d
-      | \s* (?:[a-z]+\ )? or\ (?:more|less|fewer|older|younger)
-      | \s* [%％\u4e00-\u9fff]{0,3}? (?:以[上下内外]|之?内(?![部容])|左右)
-      | \s* [多余几] | [至到]\d""",
+_BOUND_BEHIND = re.compile(
+    r"""\s* (?: (?: to | or | and | through | until | [-–—~至到] ) \s* \d
+           | (?: [a-z]+\ )? or\ (?: more | less | [a-z]+er ) \b
+           | [%％\u4e00-\u9fff]{0,3}? (?: 以[上下内外] | 之?内(?![部容]) | 左右 | [前后起] ) | [多余几] )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""The same behind it."""
 _NUMBER = re.compile(
-    rf"""(?<![\w.,:：/\#№\[(\-–第]) (?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)
-         (?! [\d:：/\])–年月日号點点时楼层路] | [.,:]\d | -\d | [.)]\s | [A-Za-z]*\d | [A-Z]\b
-           | \s?(?:am|pm|a\.m|p\.m|o'clock|st|nd|rd|th|(?:{_ANY_MONTH}))\b )
+    rf"""(?<![\w.,:：/\[(]) (?P<digits>\d{{1,3}}(?:,\d{{3}})+|\d+(?:\.\d+)?)
+         (?! [\d:：/\])–年月日号點点时楼层路] | [.,:]\d | -\d | [.)]\s | [A-Za-z]
+           | \s?(?:[ap]\.?m|o'clock|{_ANY_MONTH})\b )
        | \b (?P<word>{_ANY_WORD}) \b (?![-\s](?:hundred|thousand|million|o'clock|of\ them))""",
     re.ASCII | re.VERBOSE,
 )
-_LABEL = re.compile(
-    rf"""(?: \b(?: no | nr | room | page | step | line | platform | gate | document | doc | source | figure
-               | version | chapter | half | past | quarter | {_ANY_MONTH} )\.?
-           | (?-i:[A-Z]{{1,4}}) | 号 | 第 ) \s* $""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What makes a number a label or a date, where it stands before it."""
 _MEASURE = re.compile(
     rf"(?<![\w.,:：/\-–])(?P<number>\d[\d,.]*|{_ANY_WORD})(?P<gap>[\s-]?)(?P<unit>{_ANY_UNIT})"
     r"(?![A-Za-z²³半级龄历票卡]|\s?(?:old|ago))",
     re.ASCII,
 )
-_CLOCK = re.compile(r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3])(?P<mark>[:：])(?P<minute>[0-5]\d)(?![\d:])")
-_CHINESE_DATE = re.compile(r"(?<!\d)(?P<month>\d\d?)月(?P<day>\d\d?)日(?!\s*[至到—–~-]|[前后起])")
-_YEAR = re.compile(r"(?<![\d.,:/-])(?P<year>1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
-_IS_END = re.compile(r"(?:from|to|until|till|by|before|after|since|至|到|从|前)\s?$")
-_RANGE = re.compile(
+_CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])([:：][0-5]\d)(?![\d:])")
+_CHINESE_DATE = re.compile(r"(?<!\d)(\d\d?月)(\d\d?)日")
+_YEAR = re.compile(r"(?<![\d.,:/-])(1[89]\d\d|20\d\d)(?![\d:/-]|[.,]\d)")
+_RANGE_OF_DATES = re.compile(
     r"\b(?:daily|every ?day|weekdays?|weekends?|all week|year-round|all year)\b"
     "|每天|每日|天天|工作日|平日|周末|全年"
 )
-"""Words for a range of days or months."""
 
 
 def number(response: str, backed: str, text: str) -> str | None:
     """Another number in place of a backed one."""
     known, taken = set(numbers(backed)), set(numbers(text))
     for found in _NUMBER.finditer(response):
-        value = next(iter(numbers(found[0])), "")
-        is_fixed = value in known and not _is_elastic(found) and not _LABEL.search(_before(found))
-        new = _other_number(found, taken) if is_fixed and not _YEAR.fullmatch(found[0]) else None
+        is_backed = next(iter(numbers(found[0])), "") in known and not _YEAR.fullmatch(found[0])
+        new = _other_number(found, taken) if is_backed and not _is_elastic(found) else None
         if new:
-            return _spliced(response, found, new)
+            return _spliced(found, new)
     return None
 
 
 def unit(response: str, backed: str, text: str) -> str | None:
     """Another unit behind a backed number."""
     for found in _MEASURE.finditer(response):
-        if next(iter(numbers(found["number"])), "0") == "0" or _is_elastic(found):
-            continue
-        new = f"{found['number']}{found['gap']}{UNITS[found['unit']]}"
+        other = UNITS[found["unit"]]
         is_backed = re.sub(r"[\s-]", "", found[0]) in re.sub(r"[\s-]", "", backed)
-        if is_backed and not re.search(rf"\b{re.escape(UNITS[found['unit']])}\b", text):
-            return _spliced(response, found, new)
+        is_nothing = next(iter(numbers(found["number"])), "0") == "0"
+        is_new = not re.search(rf"\b{re.escape(other)}\b", text)
+        if is_backed and is_new and not is_nothing and not _is_elastic(found):
+            return _spliced(found, f"{found['number']}{found['gap']}{other}")
     return None
 
 
 def date(response: str, backed: str, text: str) -> str | None:
-    """Another weekday, month, year or time of day in place of a backed one."""
-    exchanges = (_weekday, _month, _chinese_day, _year, _clock)
-    return next((new for each in exchanges if (new := each(response, backed, text))), None)
-
-
-def _weekday(response: str, backed: str, text: str) -> str | None:
-    for days in (WEEKDAYS, *CHINESE_DAYS):
-        new = _from_a_row(days, response, backed, text)
-        if new:
-            return new
+    """Another weekday, month, day, year or time of day in place of a backed one."""
+    kinds = [
+        *((_any_of(row), _neighbours(row)) for row in _NAMES_OF_DATES if not _has_range(row, text)),
+        *_DATES,
+    ]
+    for pattern, others in kinds:
+        for found in pattern.finditer(response):
+            new = next((other for other in others(found) if other not in text), None)
+            if new and found[0] in backed and not _is_elastic(found):
+                return response.replace(found[0], new)
     return None
 
 
-def _month(response: str, backed: str, text: str) -> str | None:
-    return _from_a_row(MONTHS, response, backed, text)
+_DATES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[str]]]] = (
+    (_CHINESE_DATE, lambda found: (f"{found[1]}{(int(found[2]) + n - 1) % 28 + 1}日" for n in (3, 5, 8, 12))),
+    (_YEAR, lambda found: (str(int(found[0]) + n) for n in (3, 4, 7, 11, 13, 17, 19))),
+    (_CLOCK, lambda found: (f"{(int(found[1]) + n) % 24}{found[2]}" for n in (2, 3, 5, 7, 22))),
+)
+"""What dates in digits look like, each with the others that can take their place."""
 
 
-def _chinese_day(response: str, backed: str, text: str) -> str | None:
-    for found in _CHINESE_DATE.finditer(response):
-        days = ((int(found["day"]) + step - 1) % 28 + 1 for step in (3, 5, 8, 12))
-        dates = (f"{found['month']}月{day}日" for day in days)
-        new = next((each for each in dates if each not in text), None)
-        if new and found[0] in backed and not _is_elastic(found):
-            return response.replace(found[0], new)
-    return None
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    """Any of the names; "May" only behind a day or a preposition."""
+    either = "|".join(r"(?:(?<=\d )|(?<=in )|(?<=of ))May" if name == "May" else name for name in names)
+    return re.compile(rf"(?<![A-Za-z])(?:{either})(?![a-rt-z])")
 
 
-def _from_a_row(row: Iterable[str], response: str, backed: str, text: str) -> str | None:
-    """The response with one name of a row replaced by another; None where the text has a range of them."""
-    names = tuple(row)
+def _neighbours(names: Sequence[str]) -> Callable[[re.Match[str]], Iterable[str]]:
+    return lambda found: (names[(names.index(found[0]) + n) % len(names)] for n in (2, 3, 4, 1, 5))
+
+
+def _has_range(names: Sequence[str], text: str) -> bool:
+    """Whether a text has a range of the names: any of them may lie in it."""
     either = "|".join(names)
-    between = rf"s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*\D{{0,{LONGEST_RANGE}}}?\d*\s?"
-    if re.search(rf"(?:{either}){between}(?:{either})", text) or _RANGE.search(text):
-        return None
-    plain = rf"(?<![A-Za-z])(?:{either})(?![a-rt-z])"
-    for found in re.finditer(plain, response):
-        if found[0] == "May" and not re.search(r"\d\s$|\b(?:in|of)\s$", response[: found.start()]):
-            continue
-        at = names.index(found[0])
-        others = (names[(at + step) % len(names)] for step in (2, 3, 4, 1, 5))
-        new = next((other for other in others if other not in text), None)
-        is_end = _IS_END.search(response[: found.start()])
-        if new and found[0] in backed and not is_end:
-            return response.replace(found[0], new)
-    return None
-
-
-def _year(response: str, backed: str, text: str) -> str | None:
-    for found in _YEAR.finditer(response):
-        years = (str(int(found[0]) + step) for step in (3, 4, 7, 11, 13, 17, 19))
-        new = next((year for year in years if year not in text), None)
-        if new and found[0] in backed and not _is_elastic(found):
-            return response.replace(found[0], new)
-    return None
-
-
-def _clock(response: str, backed: str, text: str) -> str | None:
-    for found in _CLOCK.finditer(response):
-        hours = ((int(found["hour"]) + step) % 24 for step in (2, 3, 5, 7, 22))
-        times = (f"{hour}{found['mark']}{found['minute']}" for hour in hours)
-        new = next((time for time in times if time not in text), None)
-        if new and re.search(rf"(?<!\d)0?{re.escape(found[0])}", backed) and not _is_elastic(found):
-            return _spliced(response, found, new)
-    return None
+    between = r"s?\s*(?:to|through|until|till|and|or|[-–—~]|至|到)\s*\D{0,30}?\d*\s?"
+    return bool(re.search(rf"(?:{either}){between}(?:{either})", text) or _RANGE_OF_DATES.search(text))
 
 
 def _is_elastic(found: re.Match[str]) -> bool:
-    """Whether what stands around a number makes it a bound or an end of a range."""
-    return bool(_ELASTIC.search(_before(found)) or _GOES_ON.match(found.string, found.end()))
-
-
-def _before(found: re.Match[str]) -> str:
-    return found.string[max(0, found.start() - LONGEST_BOUND) : found.start()]
+    """Whether what stands around a fact makes it a bound, an end of a range or a label."""
+    before = found.string[max(0, found.start() - LONGEST_BOUND) : found.start()]
+    return bool(_BOUND_BEFORE.search(before) or _BOUND_BEHIND.match(found.string, found.end()))
 
 
 def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
@@ -204,10 +161,9 @@ def _other_number(found: re.Match[str], taken: set[str]) -> str | None:
         value = _NUMBER_WORDS[found["word"]]
         words = (word for word, other in _NUMBER_WORDS.items() if other > value and str(other) not in taken)
         return next(islice(words, 1, None), None)
-    digits = found["digits"]
-    if len(digits) > LONGEST_NUMBER:
+    if len(found["digits"]) > LONGEST_NUMBER:
         return None
-    return next((new for new in _larger(digits) if not set(numbers(new)) & taken), None)
+    return next((new for new in _larger(found["digits"]) if not set(numbers(new)) & taken), None)
 
 
 def _larger(digits: str) -> Iterator[str]:
@@ -220,5 +176,5 @@ def _larger(digits: str) -> Iterator[str]:
         yield written if "," in digits else written.replace(",", "")
 
 
-def _spliced(response: str, found: re.Match[str], new: str) -> str:
-    return response[: found.start()] + new + response[found.end() :]
+def _spliced(found: re.Match[str], new: str) -> str:
+    return found.string[: found.start()] + new + found.string[found.end() :]

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
-from math import comb, sqrt
-from typing import Literal, TypeAlias
 
-from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.probe.cases import ProbeCase, ProbeError, digest
-from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial
+from groundjudge.probe.cases import ProbeError, digest
+from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, id_of
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.shares import Rate, mcnemar, rate_of, wilson
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
 from groundjudge.version import __version__
 
-Z = 1.959963984540054
-"""The normal deviate of a 95 % interval."""
-
 LEAST_DROP = 0.05
 """How far the score must drop where one wrong fact among several need not fail a case."""
-
-NoVerdict: TypeAlias = Literal["unreadable", "refused", "error"]
-"""Why there is no verdict: a reply that cannot be read, a refusal, anything else."""
-
-
-class Rate(Frozen):
-    """A share with its 95 % Wilson interval. All but `n` are None without observations.
-
-    Attributes:
-        n: observations.
-        value: the share of them, 0..1.
-        low: the lower end of the interval.
-        high: its upper end.
-    """
-
-    n: int
-    value: Score | None = None
-    low: Score | None = None
-    high: Score | None = None
 
 
 class EditFigures(Frozen):
@@ -59,7 +34,7 @@ class EditFigures(Frozen):
         n_skipped: cases to which the edit does not apply.
         n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
             missing: what does not pass cannot fall, and what passes cannot rise.
-        no_verdict: edited cases without a verdict, by reason; they are not counted either.
+        no_verdict: edited cases without a verdict, by the code of the error; they are not counted either.
         events: for each case that is counted, whether it was caught, moved or fooled; {} for a family.
     """
 
@@ -70,7 +45,7 @@ class EditFigures(Frozen):
     p: Score | None = None
     n_skipped: int = 0
     n_unfit: int = 0
-    no_verdict: Mapping[NoVerdict, int] = {}
+    no_verdict: Mapping[str, int] = {}
     events: Mapping[str, bool] = {}
 
 
@@ -83,7 +58,7 @@ class Unchanged(Frozen):
         flips: of all cases with two verdicts, how many pass once and fail once: the judge's own noise.
         canaries_right: of the cases that nobody could fail, how many pass both times.
         canaries_wrong: of the cases that nobody could pass, how many fail both times.
-        no_verdict: judgings without a verdict, by reason.
+        no_verdict: judgings without a verdict, by the code of the error.
     """
 
     right_passed: Rate
@@ -91,7 +66,7 @@ class Unchanged(Frozen):
     flips: Rate
     canaries_right: Rate
     canaries_wrong: Rate
-    no_verdict: Mapping[NoVerdict, int] = {}
+    no_verdict: Mapping[str, int] = {}
 
 
 class Card(Frozen):
@@ -110,7 +85,6 @@ class Card(Frozen):
         cases: a hash of cases and labels.
         n_right: cases with a right response.
         n_wrong: cases with a wrong response.
-        n_judged: verdicts, errors included.
         unchanged: the verdicts on unchanged cases.
         families: one for each family.
         edits: one for each edit.
@@ -127,7 +101,6 @@ class Card(Frozen):
     cases: str
     n_right: int
     n_wrong: int
-    n_judged: int
     unchanged: Unchanged
     families: tuple[EditFigures, ...]
     edits: tuple[EditFigures, ...]
@@ -139,7 +112,15 @@ class Card(Frozen):
 
 @dataclass(frozen=True)
 class Judged:
-    """An edited case with its verdict, and the two verdicts on it unchanged."""
+    """An edited case with its verdict, and the two verdicts on it unchanged.
+
+    Attributes:
+        trial: the edited case.
+        verdict: the verdict on it.
+        first: the verdict on the unchanged case.
+        second: the other one; None if it is an error.
+        graded: see `Card`.
+    """
 
     trial: Trial
     verdict: Verdict
@@ -150,46 +131,32 @@ class Judged:
     @property
     def is_fit(self) -> bool:
         """Whether the verdict on the unchanged case is right: only then can the edit do anything."""
-        return self.first.status != "error" and passes(self.first) is self.trial.original.is_right
+        return self.first.status != "error" and has_passed(self.first) is self.trial.original.is_right
 
     @property
     def event(self) -> bool:
         """Whether the fault was caught, the verdict moved, or the judge was fooled."""
-        return self.happened(self.verdict)
+        return self.detected(self.verdict)
 
     @property
     def noise(self) -> bool | None:
         """The same of the second verdict on the unchanged case; None without one."""
-        return None if self.second is None else self.happened(self.second)
+        return None if self.second is None else self.detected(self.second)
 
-    def happened(self, verdict: Verdict) -> bool:
+    def detected(self, verdict: Verdict) -> bool:
         """Whether a verdict differs from the first one as this family of edits is about."""
-        match self.trial.family:
-            case "faults":
-                return is_caught(self.first, verdict, graded=self.graded)
-            case "neutral_edits":
-                return (passes(verdict), verdict.label) != (passes(self.first), self.first.label)
-            case _:
-                return passes(verdict)
+        if self.trial.family == "neutral_edits":
+            return (has_passed(verdict), verdict.label) != (has_passed(self.first), self.first.label)
+        if self.trial.family == "attacks":
+            return has_passed(verdict)
+        drop = 0.0 if verdict.score is None else (self.first.score or 0.0) - verdict.score
+        # Where cases are rated by degrees, one fault among several statements need not fail a case.
+        return drop >= LEAST_DROP if self.graded else drop > 0 and not has_passed(verdict)
 
 
-def passes(verdict: Verdict) -> bool:
+def has_passed(verdict: Verdict) -> bool:
     """Whether a verdict passes with a score: what is not applicable does not."""
     return verdict.status == "ok" and bool(verdict.passed)
-
-
-def is_caught(first: Verdict, edited: Verdict, *, graded: bool) -> bool:
-    """Whether a fault is caught: the score drops, and the case no longer passes.
-
-    Where cases are rated by degrees, one fault need not fail a case: the score must drop by `LEAST_DROP`.
-    """
-    if edited.score is None or first.score is None:
-        return False
-    return (
-        edited.score <= first.score - LEAST_DROP
-        if graded
-        else edited.score < first.score and not passes(edited)
-    )
 
 
 def is_graded(rubric: Rubric) -> bool:
@@ -201,18 +168,13 @@ def is_graded(rubric: Rubric) -> bool:
 def judged(plan: Plan, verdicts: Iterable[Verdict], rubric: Rubric) -> list[Judged]:
     """The edited cases with their verdicts, and with those on the unchanged cases."""
     by_id = {verdict.case_id: verdict for verdict in verdicts}
-    unchanged = {
-        (str(trial.original.case.id), trial.edit): by_id[trial.case.id]
-        for trial in plan.trials
-        if trial.family is None and trial.case.id in by_id
-    }
     graded, found = is_graded(rubric), list[Judged]()
     for trial in plan.trials:
-        name = str(trial.original.case.id)
-        first, second = (unchanged.get((name, which)) for which in (FIRST, SECOND))
-        if trial.family and trial.case.id in by_id and first:
+        first, second = (by_id.get(id_of(trial.original, which)) for which in (FIRST, SECOND))
+        verdict = by_id.get(trial.case.id) if trial.family else None
+        if verdict and first:
             again = second if second and second.status != "error" else None
-            found.append(Judged(trial, by_id[trial.case.id], first, again, graded))
+            found.append(Judged(trial, verdict, first, again, graded))
     return found
 
 
@@ -225,6 +187,7 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
     _check_verdicts(verdicts, judge.name)
     all_judged = judged(plan, verdicts, judge.rubrics[0])
     first = next(verdict for verdict in verdicts if verdict.status != "error")
+    n_right = sum(each.is_right for each in plan.cases)
     return Card(
         judge=judge.name,
         signature=first.signature,
@@ -234,51 +197,12 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
         threshold=judge.threshold,
         graded=is_graded(judge.rubrics[0]),
         cases=digest(plan.cases),
-        n_right=sum(each.is_right for each in plan.cases),
-        n_wrong=sum(not each.is_right for each in plan.cases),
-        n_judged=len(verdicts),
+        n_right=n_right,
+        n_wrong=len(plan.cases) - n_right,
         unchanged=_unchanged(plan, verdicts),
-        families=tuple(_family(family, plan, all_judged) for family in FAMILIES),
-        edits=tuple(
-            _edit(family, edit, plan, all_judged) for family in FAMILIES for edit in plan.edits[family]
-        ),
+        families=tuple(_figures(plan, all_judged, family) for family in FAMILIES),
+        edits=tuple(_figures(plan, all_judged, family, edit) for family, edit in plan.skipped),
     )
-
-
-def wilson(share: float, n: int) -> Rate:
-    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
-    if not n:
-        return Rate(n=0)
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    return Rate(
-        n=n, value=share, low=max(0.0, min(share, middle - half)), high=min(1.0, max(share, middle + half))
-    )
-
-
-def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
-    """The two-sided p of the exact McNemar test on pairs of what happened; None without pairs."""
-    counts = Counter(pairs)
-    one, other = counts[True, False], counts[False, True]
-    n = one + other
-    tail = sum(comb(n, k) for k in range(min(one, other) + 1)) / 2**n
-    return min(1.0, 2 * tail) if counts.total() else None
-
-
-def rate_of(events: Sequence[bool]) -> Rate:
-    """The share of events that happened."""
-    return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
-
-
-def why_no_verdict(verdicts: Iterable[Verdict]) -> dict[NoVerdict, int]:
-    """Verdicts with an error, counted by reason."""
-    return dict(Counter(_reason(verdict.error.code) for verdict in verdicts if verdict.error))
-
-
-def _reason(code: str) -> NoVerdict:
-    if code == "refused":
-        return "refused"
-    return "unreadable" if code in WHAT_IS_WRONG else "error"
 
 
 def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
@@ -289,64 +213,50 @@ def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
         raise ProbeError("no_verdict", message, judge)
 
 
-def _edit(family: Family, edit: str, plan: Plan, all_judged: Iterable[Judged]) -> EditFigures:
-    mine = [each for each in all_judged if (each.trial.family, each.trial.edit) == (family, edit)]
-    counted = [each for each in mine if each.is_fit and each.verdict.status != "error"]
-    pairs = [(each.event, each.noise) for each in counted if each.noise is not None]
+def _no_verdict(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    """Errors, counted by their code."""
+    return dict(Counter(verdict.error.code for verdict in verdicts if verdict.error))
+
+
+def _figures(plan: Plan, all_judged: Iterable[Judged], family: Family, edit: str = "") -> EditFigures:
+    """The figures of an edit, or of its whole family."""
+    mine = [each for each in all_judged if each.trial.family == family and edit in {"", each.trial.edit}]
+    fit = [each for each in mine if each.is_fit]
+    counted = [each for each in fit if each.verdict.status != "error"]
+    by_case = defaultdict[str, list[Judged]](list)
+    for each in counted:
+        by_case[each.trial.original.name].append(each)
+    # The edits of one case are not independent: for interval and test each case counts once, with its
+    # edits in turn. A single edit has one for each case.
+    in_turn = [group[index % len(group)] for index, group in enumerate(by_case.values())]
+    share = sum(each.event for each in counted) / (len(counted) or 1)
     return EditFigures(
         family=family,
         edit=edit,
-        rate=rate_of([each.event for each in counted]),
-        noise=rate_of([noise for _, noise in pairs]),
-        p=mcnemar(pairs),
-        n_skipped=plan.skipped.get((family, edit), 0),
-        n_unfit=sum(not each.is_fit for each in mine),
-        no_verdict=why_no_verdict(each.verdict for each in mine if each.is_fit),
-        events={str(each.trial.original.case.id): each.event for each in counted},
-    )
-
-
-def _family(family: Family, plan: Plan, all_judged: Iterable[Judged]) -> EditFigures:
-    mine = [each for each in all_judged if each.trial.family == family]
-    counted = [each for each in mine if each.is_fit and each.verdict.status != "error"]
-    by_case: dict[str, list[Judged]] = {}
-    for each in counted:
-        by_case.setdefault(str(each.trial.original.case.id), []).append(each)
-    groups = list(by_case.values())
-    share = sum(each.event for each in counted) / (len(counted) or 1)
-    rate = wilson(share, len(groups)).model_copy(update={"n": len(counted)})
-    in_turn = [group[index % len(group)] for index, group in enumerate(groups)]
-    pairs = [(each.event, each.noise) for each in in_turn if each.noise is not None]
-    noises = [group[0].noise for group in groups if group[0].noise is not None]
-    return EditFigures(
-        family=family,
-        rate=rate,
-        noise=rate_of(noises),
-        p=mcnemar(pairs),
-        n_skipped=sum(n for (name, _), n in plan.skipped.items() if name == family),
-        n_unfit=sum(not each.is_fit for each in mine),
-        no_verdict=why_no_verdict(each.verdict for each in mine if each.is_fit),
+        rate=wilson(share, len(by_case)).model_copy(update={"n": len(counted)}),
+        noise=rate_of([each.noise for each in in_turn if each.noise is not None]),
+        p=mcnemar((each.event, each.noise) for each in in_turn if each.noise is not None),
+        n_skipped=sum(n for (of, name), n in plan.skipped.items() if of == family and edit in {"", name}),
+        n_unfit=len(mine) - len(fit),
+        no_verdict=_no_verdict(each.verdict for each in fit),
+        events={each.trial.original.name: each.event for each in counted} if edit else {},
     )
 
 
 def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
     by_id = {verdict.case_id: verdict for verdict in verdicts}
-    trials = [trial for trial in plan.trials if trial.family is None and trial.case.id in by_id]
-    firsts, both = list[tuple[ProbeCase, bool]](), list[tuple[ProbeCase, bool, bool]]()
-    for each in plan.cases:
-        passed = [
-            passes(by_id[trial.case.id])
-            for trial in trials
-            if trial.original is each and by_id[trial.case.id].status != "error"
-        ]
-        firsts.extend((each, one) for one in passed[:1])
-        both.extend((each, one, other) for one, other in pairwise(passed))
-    canaries = [(each, one, other) for each, one, other in both if each.is_canary]
+    given = [[by_id.get(id_of(each, which)) for which in (FIRST, SECOND)] for each in plan.cases]
+    passed = [
+        (each, [has_passed(verdict) for verdict in two if verdict and verdict.status != "error"])
+        for each, two in zip(plan.cases, given, strict=True)
+    ]
+    both = [(each, found) for each, found in passed if len(found) == len((FIRST, SECOND))]
+    canaries = [(each.is_right, found) for each, found in both if each.is_canary]
     return Unchanged(
-        right_passed=rate_of([passed for each, passed in firsts if each.is_right]),
-        wrong_failed=rate_of([not passed for each, passed in firsts if not each.is_right]),
-        flips=rate_of([one is not other for _, one, other in both]),
-        canaries_right=rate_of([one and other for each, one, other in canaries if each.is_right]),
-        canaries_wrong=rate_of([not (one or other) for each, one, other in canaries if not each.is_right]),
-        no_verdict=why_no_verdict(by_id[trial.case.id] for trial in trials),
+        right_passed=rate_of([found[0] for each, found in passed if each.is_right and found]),
+        wrong_failed=rate_of([not found[0] for each, found in passed if not each.is_right and found]),
+        flips=rate_of([found[0] is not found[1] for _, found in both]),
+        canaries_right=rate_of([all(found) for is_right, found in canaries if is_right]),
+        canaries_wrong=rate_of([not any(found) for is_right, found in canaries if not is_right]),
+        no_verdict=_no_verdict(verdict for two in given for verdict in two if verdict),
     )

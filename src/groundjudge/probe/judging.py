@@ -10,7 +10,7 @@ from typing import Unpack
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
 from groundjudge.probe.figures import Card, Judged, card, judged
-from groundjudge.probe.plan import FAMILIES, Plan, asked_twice, cases_to_judge, plan
+from groundjudge.probe.plan import FAMILIES, Family, Plan, asked_twice, plan
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Verdict
@@ -34,18 +34,19 @@ class Probe:
 
     def worst(self, n: int = 3) -> list[Judged]:
         """For each family the n largest failures, one for each case if there are as many."""
-        return [each for family in FAMILIES for each in self._worst_of(family)[:n]]
+        return [each for family in FAMILIES for each in self._failures(family)[:n]]
 
-    def _worst_of(self, family: str) -> list[Judged]:
-        failures = [
+    def _failures(self, family: Family) -> list[Judged]:
+        """The largest failure of each case, the largest first."""
+        failures = (
             each
             for each in self.judged
             if each.trial.family == family and each.is_fit and each.verdict.status != "error"
             if each.event is (family != "faults")
-        ]
-        failures.sort(key=_badness, reverse=True)
-        first = {each.trial.original.case.id: each for each in reversed(failures)}
-        return sorted(first.values(), key=_badness, reverse=True)
+        )
+        rising = sorted(failures, key=_badness)
+        of_each_case = {each.trial.original.name: each for each in rising}
+        return sorted(of_each_case.values(), key=_badness, reverse=True)
 
 
 def probe(
@@ -71,7 +72,7 @@ def probe(
         ModelError: as for `run`: no further case can be judged.
     """
     planned = plan_of(judge.rubrics[0], cases, without)
-    verdicts = list(run(asked_twice(judge), cases_to_judge(planned.trials), **options))
+    verdicts = list(run(asked_twice(judge), [trial.case for trial in planned.trials], **options))
     return result_of(planned, verdicts, judge)
 
 

@@ -7,29 +7,28 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from groundjudge.probe.facts import WEEKDAYS
-from groundjudge.text.words import FUNCTION_SIGNS, MONTHS
+from groundjudge.text.words import MONTHS
 
 MOST_KEPT = 256
 """Names that are remembered: a long response has the same ones again and again."""
 
 STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
-FIRST_NAMES = ("Nora", "Edgar", "Imke", "Tobin", "Salome", "Viktor")
 SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
 
-_ORDINARY = """
-I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We Our
-They He She This That These Those There When Where What Who How Why Not Only All Both Each Every After Before
-English Christmas Easter Mr Mrs Ms Dr Miss Wi-Fi Sept
-"""
-_DATES = (*WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS), *(month[:3] for month in MONTHS))
-NO_NAMES = frozenset((*_ORDINARY.split(), *_DATES))
+_ORDINARY = (
+    "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We"
+    " Our They He She This That There When Where What Who How Why Not All After Before English Christmas"
+    " Easter Mr Mrs Ms Dr Miss Wi-Fi"
+    " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+)
+NO_NAMES = frozenset((*_ORDINARY.split(), *WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS)))
 """Words with a capital letter that name neither a person nor a place."""
 
-_KINDS = """
-Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens Centre
-Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley Mill Farm Desk
-Office Building Line Inc Ltd Company University College Bank
-"""
+_KINDS = (
+    "Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens"
+    " Centre Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley"
+    " Mill Farm Desk Office Building Line Inc Ltd Company University College Bank"
+)
 KINDS = frozenset(_KINDS.split())
 """Words that say what a name is the name of: they stay."""
 
@@ -37,36 +36,31 @@ _WORD = "[A-Z][a-z][A-Za-z]*"
 _RUN = re.compile(rf"(?<![\w'’.-])(?<![A-Z]\w )(?:{_WORD})(?:[ ](?:of the |of |the )?{_WORD})*(?![\w-]|\.\w)")
 _STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
 _NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
-_TITLES = (
-    "老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|站长|队长|馆员|奶奶|爷爷"
+_PERSON = re.compile(
+    r"(?<![行国])[林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭陆许何徐孙郭赵陈刘杨吴王李张朱胡周高马苏叶程方]"
+    r"[\u4e00-\u9fff]{0,2}?"
+    r"(?=老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|队长|馆员|奶奶|爷爷)"
 )
-_SAFE = (
-    "林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭廖贾邹熊秦邱尹薛侯贺顾龚邵吴徐孙郭赵陈刘杨孟陆许何"
-)
-"""Surnames that hardly begin another word."""
-_SURNAME = f"{_SAFE}王李张朱胡黄周高马苏叶程丁钟方"
-_FULL = re.compile(f"(?=([{_SAFE}](?![多可时处种必况业地区木])[\u4e00-\u9fff]{{2}}))")
-"""Where a surname and two more signs stand; `_is_full_name` says whether these are a name."""
-_PERSON = re.compile(rf"(?<![行国])[{_SURNAME}][\u4e00-\u9fff]{{0,2}}?(?={_TITLES})")
+"""A Chinese surname and a given name before a title; without a title, two signs may begin any word."""
 
 
 def name(response: str, backed: str, text: str) -> str | None:
     """Another name in place of a backed one, wherever the response has it."""
-    for found in _english(response, backed):
-        return _renamed(response, found, text)
+    english = next(_inside_sentences(response, backed), None)
+    if english:
+        return _renamed(response, english, text)
     new = next((each for each in SURNAMES if each not in text), None)
-    old = next(_chinese(response, backed), None)
+    old = next((found[0] for found in _PERSON.finditer(response) if found[0] in backed), None)
     return response.replace(old, new + old[1:]) if new and old else None
 
 
 def people(sentence: str, backed: str) -> list[re.Match[str]]:
     """The backed names of a sentence, in order."""
     english = [found for found in _RUN.finditer(sentence) if _is_name(found[0], backed)]
-    chinese = "|".join(dict.fromkeys(_chinese(sentence, backed)))
-    return english or (list(re.finditer(chinese, sentence)) if chinese else [])
+    return english or [found for found in _PERSON.finditer(sentence) if found[0] in backed]
 
 
-def _english(response: str, backed: str) -> Iterator[str]:
+def _inside_sentences(response: str, backed: str) -> Iterator[str]:
     """The backed names of an English text that do not open a sentence: there, any word has a capital."""
     for found in _RUN.finditer(response):
         before, behind = response[: found.start()], response[found.end() :]
@@ -75,45 +69,20 @@ def _english(response: str, backed: str) -> Iterator[str]:
             yield found[0]
 
 
-def _chinese(response: str, backed: str) -> Iterator[str]:
-    """The backed names of people in a Chinese text: those before a title, and full names."""
-    titled = (found[0] for found in _PERSON.finditer(response))
-    full = (found[1] for found in _FULL.finditer(response))
-    for each in titled:
-        if each in backed:
-            yield each
-    for each in full:
-        if _is_full_name(each, response, backed):
-            yield each
-
-
-def _is_full_name(signs: str, response: str, backed: str) -> bool:
-    """Whether three signs stand together before different ones, as a name does, without a function word."""
-    followers = [found[1] for found in re.finditer(f"{signs}(.|$)", f"{response}\n{backed}", re.DOTALL)]
-    return signs in backed and len(set(followers)) > 1 and FUNCTION_SIGNS.isdisjoint(signs[1:])
-
-
 @lru_cache(MOST_KEPT)
 def _is_name(run: str, backed: str) -> bool:
     """Whether a run of words with capitals is a name that the backing has."""
     words = run.split()
-    is_backed = re.search(rf"(?<![\w-]){re.escape(run)}(?![\w-])", backed) is not None
-    is_word = re.search(rf"(?<![\w-]){re.escape(run.lower())}(?![\w-])", backed) is not None
-    is_adjective = len(words) == 1 and _NATIONALITY.search(run) is not None
-    return (
-        is_backed
-        and not is_word
-        and not is_adjective
-        and NO_NAMES.isdisjoint(words)
-        and not KINDS.issuperset(words)
-    )
+    whole = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
+    is_adjective = len(words) == 1 and _NATIONALITY.search(run)
+    is_ordinary = NO_NAMES.intersection(words) or KINDS.issuperset(words)
+    return set(re.findall(whole, backed)) == {run} and not is_adjective and not is_ordinary
 
 
 def _renamed(response: str, old: str, text: str) -> str | None:
     """The response with a name, and each of its parts, replaced by names that the text does not have."""
-    given, family = ([each for each in names if each not in text] for names in (FIRST_NAMES, STRANGERS))
+    fresh = [each for each in STRANGERS if each not in text]
     parts = [word for word in dict.fromkeys(old.split()) if word not in KINDS and word[0].isupper()]
-    fresh = [*given[:1], *family] if len(parts) > 1 else family
     if len(fresh) < len(parts):
         return None
     new = dict(zip(parts, fresh, strict=False))

@@ -7,22 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from groundjudge.case.case import Case, Document
-from groundjudge.probe.edit import Edit, in_language, shares_nothing, with_response
+from groundjudge.probe.edit import Edit, text_in_language, unrelated, with_response
 from groundjudge.text.sentences import sentences
-
-UNRELATED: Mapping[str, tuple[Document, ...]] = MappingProxyType(
-    {
-        "english": (
-            Document(title="Glaciers", content="Moraines are ridges of rubble. Glaciers push them downhill."),
-            Document(title="Yeast", content="Yeast feeds on sugar. Warm dough rises faster than cold dough."),
-        ),
-        "chinese": (
-            Document(title="冰川", content="冰碛是由碎石堆成的垄岗，冰川缓慢地把它们推向山下。"),
-            Document(title="酵母", content="酵母以糖分为食，温暖的面团比冰凉的面团膨胀得更快。"),
-        ),
-    }
-)
-POLITE = MappingProxyType({"english": "Thank you for asking! ", "chinese": "谢谢您的提问！"})
 
 _COUNTED = re.compile(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
@@ -41,11 +27,10 @@ def documents_reversed(case: Case) -> Case | None:
 
 def unrelated_document(case: Case) -> Case | None:
     """One more document, about something else, before the others."""
-    fitting = UNRELATED[_language(case)]
-    more = next((each for each in fitting if shares_nothing(each.content, case)), None)
+    more = unrelated("documents", case)
     if more is None or not case.context or _COUNTED.search(case.response_text):
         return None
-    return case.model_copy(update={"context": (more, *case.context)})
+    return case.model_copy(update={"context": (Document(content=more), *case.context)})
 
 
 def markdown(case: Case) -> Case | None:
@@ -70,7 +55,7 @@ def white_space(case: Case) -> Case | None:
 
 def polite_sentence(case: Case) -> Case | None:
     """A polite sentence that claims nothing before the response."""
-    return with_response(case, POLITE[_language(case)] + case.response_text)
+    return with_response(case, text_in_language("courtesy", case) + case.response_text)
 
 
 def query_translated(case: Case) -> Case | None:
@@ -94,7 +79,3 @@ EDITS: Mapping[str, Edit] = MappingProxyType(
     }
 )
 """The edits by name."""
-
-
-def _language(case: Case) -> str:
-    return in_language(case, "english", "chinese")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from groundjudge.case.case import Case
@@ -20,15 +17,6 @@ from groundjudge.rubric.rubric import Request, Rubric
 
 Family: TypeAlias = Literal["faults", "neutral_edits", "attacks"]
 FAMILIES: tuple[Family, ...] = ("faults", "neutral_edits", "attacks")
-
-EDITS: Mapping[Family, Callable[[Rubric], Mapping[str, Edit]]] = MappingProxyType(
-    {
-        "faults": lambda _: faults.EDITS,
-        "neutral_edits": lambda _: neutral_edits.EDITS,
-        "attacks": attacks.edits,
-    }
-)
-"""The edits of each family; the attacks need the judge's reply format."""
 
 FIRST, SECOND = "unchanged", "unchanged again"
 
@@ -59,13 +47,11 @@ class Plan:
 
     Attributes:
         cases: the labelled cases.
-        edits: the edits that suit the judge, by family.
         trials: the cases to judge, the unchanged ones first.
-        skipped: how many cases an edit does not apply to, by family and edit.
+        skipped: for each edit that suits the judge, with its family, how many cases it does not apply to.
     """
 
     cases: Sequence[ProbeCase]
-    edits: Mapping[Family, Sequence[str]]
     trials: Sequence[Trial]
     skipped: Mapping[tuple[Family, str], int]
 
@@ -81,22 +67,25 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
     Raises:
         ProbeError: `no_edit`: there is no edit of a name in `without`.
     """
-    tables = {family: EDITS[family](rubric) for family in FAMILIES}
+    tables: Mapping[Family, Mapping[str, Edit]] = {
+        "faults": faults.EDITS,
+        "neutral_edits": neutral_edits.EDITS,
+        "attacks": attacks.edits(rubric),
+    }
     _check_names(without, {name for table in tables.values() for name in table})
     trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
-    edits: dict[Family, Sequence[str]] = {}
-    skipped = Counter[tuple[Family, str]]()
-    for family in FAMILIES:
-        chosen = {name: edit for name, edit in suiting(tables[family], rubric).items() if name not in without}
-        edits[family] = list(chosen)
+    skipped = dict[tuple[Family, str], int]()
+    for family, table in tables.items():
         fitting = [each for each in cases if each.is_right is (family != "attacks")]
-        for (name, edit), each in product(chosen.items(), fitting):
-            edited = edit(each.case)
-            if edited is None or edited == each.case:
-                skipped[family, name] += 1
-            else:
-                trials.append(_trial(each, edited, name, family))
-    return Plan(cases, edits, trials, skipped)
+        chosen = ((name, edit) for name, edit in suiting(table, rubric).items() if name not in without)
+        for name, edit in chosen:
+            edited = [(each, edit(each.case)) for each in fitting]
+            applied = [
+                _trial(each, case, name, family) for each, case in edited if case and case != each.case
+            ]
+            skipped[family, name] = len(fitting) - len(applied)
+            trials += applied
+    return Plan(cases, trials, skipped)
 
 
 def _check_names(without: Collection[str], known: Collection[str]) -> None:
@@ -106,8 +95,13 @@ def _check_names(without: Collection[str], known: Collection[str]) -> None:
         raise ProbeError("no_edit", message, unknown[0])
 
 
+def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
+    """The id of a case to judge: it names the labelled case and the edit."""
+    return f"{original.name}: {f'{family}, ' if family else ''}{edit}"
+
+
 def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = None) -> Trial:
-    named = case.model_copy(update={"id": f"{original.case.id}: {f'{family}, ' if family else ''}{edit}"})
+    named = case.model_copy(update={"id": id_of(original, edit, family)})
     return Trial(named, original, edit, family)
 
 
@@ -145,8 +139,3 @@ class AskedTwice:
 def _numbered(request: Request) -> Request:
     is_second = str(request.case.id).endswith(f": {SECOND}")
     return replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
-
-
-def cases_to_judge(trials: Iterable[Trial]) -> list[Case]:
-    """The cases of trials."""
-    return [trial.case for trial in trials]

@@ -1,150 +1,86 @@
-"""Fences: the tags that mark a value as data, and what makes text harmless that a model could take for one.
+"""Fences: the tags that mark the values of a case as data.
 
-Models read much that no parser would take for a tag: letters of other scripts, full width, spaces and
-invisible characters between the letters, HTML entities. The opening bracket of anything that reads as
-`<data-` is replaced by a harmless one of the same length, so that offsets into the text stay true.
+The tags of a case end in a code that occurs in none of its values, so that no value can contain one of them:
+neither look-alikes nor other tags have to be found and removed. The values are shown as they are, except for
+the control tokens of chat templates, which a server may parse wherever they stand.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
-from collections.abc import Iterator
-from html.entities import html5
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+
+CODE_LENGTH = 8
+"""Hexadecimal digits in the code of a tag."""
 
 HARMLESS = "‹"
-ANGLES = "<＜﹤≮〈\u2329⟨❬❮❰⧼⦑⋖˂ᐸᚲ𝈶"
-"""What a model could read as an opening bracket. Quotation marks (‹ « 《) are ordinary text."""
+"""Replaces the opening bracket of a control token; it has the same length, so that offsets stay true."""
 
-HYPHENS = frozenset("-_:\xad˗ˉ¯−⁃➖─━⎯ーㅡᅳ一۔ـⲺⲻ")
-"""What could be read as the hyphen, besides all other characters of the categories Pd and Pc."""
-
-SLASHES = frozenset("Ⳇⳇ〳ノ丿")
-"""Letters that could be read as a slash."""
-
-SOFT_HYPHEN = "\xad"
-
-INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Cs", "Me", "Mn", "Zl", "Zp", "Zs"})
-"""The categories of blanks, controls, combining marks and characters that nothing shows."""
-
-FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Invisible characters whose category says otherwise."""
-
-LOOKALIKES = str.maketrans(
-    {
-        **dict.fromkeys("ԁᎠᏧᑯᗞᗪꓒꓓƋƌȡ∂", "d"),
-        **dict.fromkeys("аɑαᎪᗅ⍺ꓮ𐊠𖽀ⲁæ", "a"),
-        **dict.fromkeys("тτᎢ⊤⟙ⲧꓔ𐊗𐊱𐌕𑣜𑢼𖼊🝨", "t"),
-    }
-)
-"""Case-folded characters of other scripts -> the letter that they look like (after Unicode TS 39)."""
-
-# Latin letters that have no decomposition: with a stroke or a tail, small capitals, white on black.
-LATIN = re.compile(
-    r"(?:LATIN (?:SMALL |CAPITAL )?LETTER (?:SMALL CAPITAL |INSULAR )?|REGIONAL INDICATOR SYMBOL LETTER )"
-    r"([A-Z])(?: WITH .*)?$"
-)
-
-# A character in disguise; every count is limited, so that a match takes bounded time.
-_ENTITY = (
-    r"&(?:(?:amp|#38|#x26);){0,9}(?:#0{0,99}(?P<decimal>60|[0-9]{1,7});?"
-    r"|#x0{0,99}(?P<hex>3c|[0-9a-f]{1,6});?|(?P<name>lt|[a-z][a-z0-9]{1,31}(?=;));?)"
-)
-_PERCENT = r"%(?:25){0,9}(?P<percent>[0-7][0-9a-f])"
-_ESCAPE = (
-    r"(?:u\{?|x)(?P<escape>(?<=x)[0-9a-f]{2}|[0-9a-f]{1,8}(?=\})|(?<=u)0000[0-9a-f]{4}|(?<=u)[0-9a-f]{4})\}?"
-)
-OPENER = re.compile(rf"[{ANGLES}]|{_ENTITY}|{_PERCENT}|(?<=\\){_ESCAPE}", re.IGNORECASE)
-UNIT = re.compile(
-    rf"{_ENTITY}|{_PERCENT}|(?P<blank>\\+[nrtfbv]|\s+)|\\+{_ESCAPE}|.", re.IGNORECASE | re.DOTALL
-)
-
-# Comparisons and assignments such as `i < data_size` and `x <- data - 1`, unless they end as a tag does.
-CODE = re.compile(
-    r"(?:<|&lt;)(?:[-=][ \t]*|[ \t]+)data(?:_[a-z]|[ \t]+-[ \t])"
-    r"(?![\w\s\"'=.-]{0,200}(?:[^\x00-\x7f]|[>&%\\]))"
-)
-
-BEFORE_NAME, BETWEEN_LETTERS = 8, 2
-"""How many visible signs may stand between the bracket and the first letter, and between two letters."""
+IN_ANGLES = ("s", "bos", "eos", "pad", "unk", "sop", "SYS", "start_of_turn", "end_of_turn")
+IN_SQUARES = ("INST", "SYSTEM_PROMPT", "AVAILABLE_TOOLS", "TOOL_CALLS", "TOOL_RESULTS", "gMASK")
+"""Control tokens without a bar, such as `</s>`, `<<SYS>>` and `[/INST]`; those with a bar need no list."""
 
 
-def fenced(name: str, text: str) -> str:
-    """A value between the tags that mark it as data; `text` must be neutralised already."""
-    return f"<data-{name}>\n{text}\n</data-{name}>" if text else f"<data-{name}>\n</data-{name}>"
+def _in_any_width(names: Iterable[str]) -> str:
+    """A pattern for any of the names in ASCII or full-width characters."""
+    full_width = 0xFEE0  # from an ASCII character to its twin
+    return "|".join("".join(f"[{char}{chr(ord(char) + full_width)}]" for char in name) for name in names)
 
 
-def neutralised(text: str) -> str:
-    """The text with everything that looks like a fence made harmless; length and offsets do not change."""
-    return OPENER.sub(_harmless, text)
+ANGLE = rf"[|｜]|[/／]?(?:{_in_any_width(IN_ANGLES)})[>＞]|\w{{1,40}}[|｜][>＞]"
+SQUARE = rf"[/／]?(?:{_in_any_width(IN_SQUARES)})[\]］]"
+CONTROL_TOKEN = re.compile(rf"[<＜\[［](?:(?<=[<＜])(?={ANGLE})|(?<=[\[［])(?={SQUARE}))")
+"""The opening bracket of `<|im_end|>`, `<｜User｜>`, `<turn|>`, `<end_of_turn>`, `[/INST]` and the like.
+
+The pattern begins with one set of characters and looks a limited way ahead: so it is fast and linear.
+"""
 
 
-def _harmless(opener: re.Match[str]) -> str:
-    """The text of a match, with its first character replaced if it opens a fence."""
-    is_fence = (
-        _decoded(opener) in ANGLES
-        and _reads_as_data(opener.string, opener.end())
-        and not CODE.match(opener.string, opener.start())
-    )
-    return HARMLESS + opener[0][1:] if is_fence else opener[0]
+@dataclass(frozen=True)
+class Block:
+    """A value, or one document of a value, that stands between two tags.
 
+    Attributes:
+        name: the tag's name without `data-` and the code.
+        content: the text, or the blocks inside this one.
+        attributes: what stands in the opening tag behind its name, with a blank before each attribute.
+    """
 
-def _reads_as_data(text: str, at: int) -> bool:
-    """Whether the text from there on reads as `data-`."""
-    awaited, signs = "data", BEFORE_NAME
-    for char in _visible(text, at):
-        if awaited and char == awaited[0]:
-            awaited, signs = awaited[1:], BETWEEN_LETTERS
-        elif not awaited and _is_hyphen(char):
-            return True
-        elif not signs or (char.isalnum() and char not in SLASHES):
-            return False
+    name: str
+    content: str | tuple[Block, ...]
+    attributes: str = ""
+
+    def texts(self) -> Iterator[str]:
+        """All that comes from the case."""
+        yield self.attributes
+        if isinstance(self.content, str):
+            yield self.content
         else:
-            signs -= 1
-    return False
+            for block in self.content:
+                yield from block.texts()
 
 
-def _visible(text: str, at: int) -> Iterator[str]:
-    """The characters from there on as a reader sees them, without blanks, marks and invisible ones."""
-    for unit in UNIT.finditer(text, at):
-        decoded = _decoded(unit)
-        if decoded == SOFT_HYPHEN:  # invisible, but a hyphen where one is due
-            yield decoded
-        for char in _plain(decoded):
-            if not _is_invisible(char):
-                yield _latin(char)
+def code_for(blocks: Iterable[Block]) -> str:
+    """The code for the tags of some blocks: the same for the same values, and in none of their texts."""
+    values = "\n".join(text for block in blocks for text in block.texts())
+    shown = values.lower()  # a model may take a code in capitals for the same
+    codes = (sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH] for attempt in count())
+    return next(code for code in codes if code not in shown)
 
 
-def _decoded(unit: re.Match[str]) -> str:
-    """The character that an entity or an escape stands for; any other text as it is."""
-    text, kind = unit[0], unit.lastgroup
-    match kind:
-        case None:
-            return text
-        case "blank":
-            return " "
-        case "name":
-            return html5.get(f"{unit[kind]};") or html5.get(f"{unit[kind].lower()};") or text
-        case _:
-            code = int(unit[kind], 10 if kind == "decimal" else 16)
-            return chr(code) if code <= sys.maxunicode else text
+def fenced(block: Block, code: str) -> str:
+    """A block between its tags."""
+    tag = f"data-{block.name}-{code}"
+    content = block.content
+    inside = content if isinstance(content, str) else "\n".join(fenced(inner, code) for inner in content)
+    return (
+        f"<{tag}{block.attributes}>\n{inside}\n</{tag}>" if inside else f"<{tag}{block.attributes}>\n</{tag}>"
+    )
 
 
-def _plain(text: str) -> str:
-    """The text in plain width, without accents as parts of letters, and with look-alikes replaced."""
-    return unicodedata.normalize("NFKD", text).casefold().translate(LOOKALIKES)
-
-
-def _latin(char: str) -> str:
-    """The Latin letter that a character is a variant of; any other character as it is."""
-    found = None if char.isascii() else LATIN.search(unicodedata.name(char, ""))
-    return found[1].lower() if found else char
-
-
-def _is_invisible(char: str) -> bool:
-    return char in FILLERS or unicodedata.category(char) in INVISIBLE
-
-
-def _is_hyphen(char: str) -> bool:
-    return char in HYPHENS or unicodedata.category(char) in {"Pd", "Pc"}
+def without_control_tokens(text: str) -> str:
+    """The text with control tokens of chat templates broken up visibly: `<|im_end|>` becomes `‹|im_end|>`."""
+    return CONTROL_TOKEN.sub(HARMLESS, text)

@@ -2,7 +2,7 @@
 
 Prompt files follow the Prompty layout (front matter between `---` lines, then `system:` and `user:`
 sections); Markdown files with front matter and plain templates work too. There is no template
-language: each placeholder is replaced once by its value, and the value is fenced as data.
+language: each placeholder is replaced once by its value, between tags that mark it as data.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of, well_formed
 from groundjudge.errors import CaseError, PromptError
-from groundjudge.prompt.fences import fenced, neutralised
+from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, PromptId
 
@@ -109,15 +109,6 @@ class FrontMatter(BaseModel):
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
     example_reply: ExampleReply | None = None
 
-    @model_validator(mode="after")
-    def _levels_on_scale(self) -> FrontMatter:
-        scale = self.scale
-        off = [value for value in (*self.levels, *self.not_applicable) if scale and not scale.holds(value)]
-        if off:
-            message = f"levels, not_applicable: {off[0]:g} is not on the scale {scale}"
-            raise ValueError(message)
-        return self
-
 
 class Prompt(Frozen):
     """A prompt file that has been read and checked.
@@ -182,22 +173,14 @@ class Prompt(Frozen):
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
         head, body = _split(text, path)
         sections, placeholders = _sections(body, _placeholder(body, head), path)
-        return cls(
-            name=head.name or Path(path).stem,
-            description=head.description,
-            version=head.version,
-            sha256=hashlib.sha256(text.encode()).hexdigest(),
-            sections=sections,
-            inputs=_inputs(head, placeholders, path),
-            parameters=_parameters(head, path),
-            reply=head.reply,
-            scale=head.scale,
-            levels=head.levels,
-            not_applicable=head.not_applicable,
-            threshold=head.threshold,
-            example_reply=head.example_reply,
-            path=path,
-        )
+        settings: dict[str, Any] = dict(head) | {  # those of other tools are ignored
+            "name": head.name or Path(path).stem,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "sections": sections,
+            "inputs": _inputs(head, placeholders, path),
+            "parameters": _parameters(head, path),
+        }
+        return cls(**settings, path=path)
 
     @property
     def id(self) -> PromptId:
@@ -217,7 +200,10 @@ class Prompt(Frozen):
         """
         missing = self.missing(case)
         if missing:
-            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
+            states = (_state(each, case) for each in missing)
+            needed = ", and ".join(
+                f"{each.field}, which is {state}" for each, state in zip(missing, states, strict=True)
+            )
             places = "; ".join(
                 f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing
             )
@@ -228,6 +214,9 @@ class Prompt(Frozen):
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
         """The chat messages for a case: the file's text, with each placeholder replaced by its fenced value.
 
+        The tags of a case end in a code that is made from the values that the prompt shows, and is in none
+        of them. Equal values give equal messages.
+
         Returns:
             One mapping with `role` and `content` for each section.
 
@@ -235,8 +224,10 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        fences = {each.name: fenced(each.name, _written(each.value(case), each)) for each in self.inputs}
-        return tuple({"role": role, "content": _filled(pieces, fences)} for role, pieces in self.sections)
+        blocks = [_block(each, each.value(case)) for each in self.inputs]
+        code = code_for(blocks)
+        values = {block.name: fenced(block, code) for block in blocks}
+        return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
 
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
@@ -250,27 +241,30 @@ class Prompt(Frozen):
         Raises:
             PromptError: `unknown_input`; the message gives the name and the prompt's inputs.
         """
-        inputs = self.inputs
-        for option, setting, names in (
-            ("may_be_empty", {"may_be_empty": True}, may_be_empty),
-            ("optional", {"required": False}, optional),
-        ):
-            fields = self._fields_named(option, (names,) if isinstance(names, str) else names or ())
-            inputs = tuple(
-                each.model_copy(update=setting) if each.field in fields else each for each in inputs
+        blank = self._fields_named("may_be_empty", may_be_empty)
+        left_out = self._fields_named("optional", optional)
+        inputs = tuple(
+            each.model_copy(
+                update={
+                    "may_be_empty": each.may_be_empty or each.field in blank,
+                    "required": each.required and each.field not in left_out,
+                }
             )
+            for each in self.inputs
+        )
         return self.model_copy(update={"inputs": inputs})
 
-    def _fields_named(self, option: str, names: Sequence[str]) -> set[str]:
+    def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
         """The fields that an option names, by the names of placeholders, fields or aliases."""
-        fields = [FIELD_NAMED.get(name, name) for name in names]
         known = {each.field for each in self.inputs}
-        for name, field in zip(names, fields, strict=True):
-            if field not in known:
+        fields: set[str] = set()
+        for name in (names,) if isinstance(names, str) else names or ():
+            fields.add(FIELD_NAMED.get(name, name))
+            if not fields <= known:
                 inputs = ", ".join(each.name for each in self.inputs)
                 message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
                 raise PromptError("unknown_input", message, self.path)
-        return set(fields)
+        return fields
 
 
 def _is_missing(shown: Input, case: Case) -> bool:
@@ -295,44 +289,46 @@ def _filled(pieces: Sequence[str], values: Mapping[str, str]) -> str:
     return "".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces))
 
 
-def _written(value: Any, shown: Input) -> str:  # noqa: ANN401  any field's value
-    """A field of a case as text: documents as numbered blocks, other lists as JSON."""
+def _block(shown: Input, value: Any) -> Block:  # noqa: ANN401  any field's value
+    """A field of a case as a block of text: documents as numbered blocks inside it, other lists as JSON."""
+    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
+        documents = [document for document in value or () if not is_blank(document)]
+        return Block(shown.name, tuple(_document(*numbered) for numbered in enumerate(documents, 1)))
+    return Block(shown.name, without_control_tokens(_written(shown, value)))
+
+
+def _written(shown: Input, value: Any) -> str:  # noqa: ANN401  any field's value
+    """A field of a case as text; lists and messages as JSON."""
     if value is None or value == ():
         return "[]" if shown.type == "list" else ""
-    if shown.field == "context" or (shown.is_custom and shown.type == "documents"):
-        documents = [document for document in value if not is_blank(document)]
-        return "\n".join(_block(number, document) for number, document in enumerate(documents, 1))
     if shown.type == "text" and shown.field in {"query", "response"}:
         value = text_of(value, "user" if shown.field == "query" else "assistant")
-    if not isinstance(value, str):
-        items = [_message(item) if isinstance(item, Message) else item for item in value]
-        value = json.dumps(items, ensure_ascii=False)
-    return neutralised(value)
+    if isinstance(value, str):
+        return value
+    items = [_message(item) if isinstance(item, Message) else item for item in value]
+    return json.dumps(items, ensure_ascii=False)
 
 
-def _block(number: int, document: Document) -> str:
+def _document(number: int, document: Document) -> Block:
     """A document between its own tags; a tool result is marked as one by its kind and its title."""
-    title = document.title
-    if document.kind == "tool" and not title.startswith(TOOL_TITLE):
+    is_tool, title = document.kind == "tool", document.title
+    if is_tool and not title.startswith(TOOL_TITLE):
         title = f"{TOOL_TITLE} {title}".strip()
-    kind_attribute = ' kind="tool result"' if document.kind == "tool" else ""
+    kind_attribute = ' kind="tool result"' if is_tool else ""
     title_attribute = f' title="{_attribute(title)}"' if title else ""
-    content = neutralised(document.content.strip())
-    return f'<data-document number="{number}"{kind_attribute}{title_attribute}>\n{content}\n</data-document>'
+    content = without_control_tokens(document.content.strip())
+    return Block("document", content, f' number="{number}"{kind_attribute}{title_attribute}')
 
 
 def _attribute(title: str) -> str:
-    """A title that cannot close its quotation marks or its tag."""
-    return " ".join(neutralised(title).translate({ord('"'): "'", ord("<"): "‹", ord(">"): "›"}).split())
+    """A title on one line and without double quotes, so that it cannot add an attribute to its tag."""
+    return " ".join(without_control_tokens(title).replace('"', "'").split())
 
 
 def _message(message: Message) -> dict[str, Any]:
-    written: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.name:
-        written["name"] = message.name
-    if message.tool_calls:
-        written["tool_calls"] = [dict(call) for call in message.tool_calls]
-    return written
+    optional = {"name": message.name, "tool_calls": [dict(call) for call in message.tool_calls]}
+    given = {key: value for key, value in optional.items() if value}
+    return {"role": message.role, "content": message.content, **given}
 
 
 def _split(text: str, path: str) -> tuple[FrontMatter, str]:
@@ -396,11 +392,12 @@ def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, w
 
 
 def _refuse_repeated(keys: Sequence[Any]) -> None:
-    names = [str(key.value) for key in keys]
-    for index, key in enumerate(keys):
-        if names[index] in names[:index]:
+    known = set[str]()
+    for key in keys:
+        if str(key.value) in known:
             message = f"the key {key.value!r} occurs twice{key.start_mark}"
             raise ValueError(message)
+        known.add(str(key.value))
 
 
 def _input_list(inputs: object) -> object:
@@ -449,9 +446,7 @@ def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
-    parameters = head.model.get("parameters")
-    if parameters is None:
-        return {}
+    parameters: object = head.model.get("parameters") or {}
     if not is_mapping(parameters):
         raise PromptError("bad_front_matter", f"{path}: model.parameters must be a mapping", path)
     return dict(parameters)
@@ -461,8 +456,8 @@ def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
     """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
     if DOUBLE.search(body):
         return DOUBLE
-    names = {*FIELD_NAMED, *(each.name for each in head.inputs or ())}
-    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, sorted(names)))})\}}")
+    names = sorted({*FIELD_NAMED, *(each.name for each in head.inputs or ())})
+    return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, names))})\}}")
 
 
 def _sections(
@@ -489,40 +484,35 @@ def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[
     if inputs is None:
         inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
     declared = [each.name for each in inputs]
-    error = _input_error(declared, placeholders, is_declared=head.inputs is not None)
-    if error:
-        code, message = error
+    for code, message in _input_errors(declared, placeholders, is_declared=head.inputs is not None):
         raise PromptError(code, f"{path}: {message}", path)
     return inputs
 
 
-def _input_error(
+def _input_errors(
     declared: Sequence[str], placeholders: Sequence[str], *, is_declared: bool
-) -> tuple[str, str] | None:
-    """The code and message of the first mismatch between inputs, placeholders and a case's fields."""
+) -> Iterator[tuple[str, str]]:
+    """The codes and messages of mismatches between inputs, placeholders and a case's fields."""
+    known = ", ".join(FIELD_NAMED)
     for name in declared:
         fault = "" if name in FIELD_NAMED else _own_fault(name, placeholders, is_declared=is_declared)
         if fault:
-            known = ", ".join(FIELD_NAMED)
-            message = (
-                f"the input {name!r} is not a field of a case and {fault}; the fields' names are: {known}"
-            )
-            return "unknown_input", message
+            message = f"is not a field of a case and {fault}; the fields' names are: {known}"
+            yield "unknown_input", f"the input {name!r} {message}"
     for name in placeholders:
         if name not in declared:
             message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
-            return "unknown_placeholder", message
+            yield "unknown_placeholder", message
     for name in declared:
         if name not in placeholders:
-            return "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
+            yield "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
     if not placeholders:
         message = "the text has no placeholder such as {{response}}: the model would not see the case"
-        return "no_placeholder", message
-    return None
+        yield "no_placeholder", message
 
 
 def _own_fault(name: str, placeholders: Sequence[str], *, is_declared: bool) -> str:
-    """Why a name that is no field's can be no input of the prompt's own either; "" if it can."""
+    """Why this input name is reserved, or why it cannot be an input of the prompt's own; "" if it can."""
     if name in RESERVED or name == "document":
         return f"{name!r} is reserved: give it another name"
     if not OWN_NAME.fullmatch(name):

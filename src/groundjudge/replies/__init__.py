@@ -42,7 +42,7 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
         PromptError: `no_reply_format`, `unknown_reply_format` or `bad_reply_option`.
     """
     if settings is None:
-        message = f"{path}: reply is missing: add it to the file, or pass reply=Tags(value=…, reason=…)"
+        message = f"{path}: reply is missing: add it to the file, or in Python pass a format"
         raise PromptError("no_reply_format", message, path)
     options = dict(settings)
     kind = str(options.pop("format", None))

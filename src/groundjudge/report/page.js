@@ -9,19 +9,6 @@ const FIGURES = [
   ["accuracy", "Accuracy"], ["balanced_accuracy", "Balanced accuracy"], ["precision", "Precision"],
   ["recall", "Recall"], ["f1", "F1"], ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["spearman", "Spearman"],
 ];
-const WARNINGS = {
-  content_not_shown: "The judge saw only the name of an image, a sound or a file.",
-  evidence_not_found: "A quote was not found in the context.",
-  evidence_altered: "A quote differs from the context in its numbers or negations.",
-  evidence_unchecked: "Quotes were not checked: the case was not available, or they are too many.",
-  statement_missing: "Part of the response was not scored.",
-  statements_unchecked: "Sentences were not compared with the response: they are too many.",
-  statement_not_in_response: "A scored sentence is not in the response.",
-  weighted_sum_mismatch: "The stated sum was wrong and was recomputed.",
-  formula_missing: "The reply holds a sum without its formula.",
-  band_mismatch: "The level and the score of the reply belong to different bands.",
-  unclosed_tag: "The tag of the verdict is not closed.",
-};
 
 // --- elements -----------------------------------------------------------------------------------
 
@@ -566,7 +553,7 @@ function details(row, index) {
     h("h3", { id: "row-title", tabindex: -1 }, row.id ?? "Case without an id"), h("p", { class: "quiet" }, nameOf(judgeOf(row))),
     h("div", { class: "outcome" }, outcome(row).map(([name, value, look]) => h("div", null, h("span", null, name), h("div", { class: look }, value)))),
     row.error ? [h("h4", null, `Error: ${readable(row.error[0])}`), h("p", { class: "text" }, row.error[1])] : null,
-    row.warnings ? [h("h4", null, "Warnings"), row.warnings.map((code) => h("p", null, h("b", null, readable(code)), WARNINGS[code] ? ` — ${WARNINGS[code]}` : ""))] : null,
+    row.warnings ? [h("h4", null, "Warnings"), row.warnings.map((code) => h("p", null, h("b", null, readable(code)), data.warnings[code] ? ` — ${data.warnings[code]}` : ""))] : null,
     row.reason ? [h("h4", null, "Reason"), h("p", { class: "text", dir: "auto", id: "reason" }, row.reason)] : null,
     row.distribution ? [h("h4", null, "Probabilities"), shares(row.distribution)] : null,
     row.votes ? [h("h4", null, `Votes, ${whole(row.votes.length)} asked`), h("ul", { class: "parts votes" }, row.votes.map(voteItem))] : null,

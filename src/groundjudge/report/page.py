@@ -12,10 +12,12 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
+from groundjudge.analysis.joined import by_judge
 from groundjudge.analysis.labels import Labels, labels_for
 from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.shapes import is_list, well_formed
+from groundjudge.errors import explained
 from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
@@ -77,6 +79,7 @@ def report(  # noqa: PLR0913  independent options
         "n_repeated": n_repeated,
         "judges": _judges(kept, agreements),
         "signatures": list(signatures),
+        "warnings": {code: explained("warnings", code)[0] for each in kept for code in each.warnings},
         "cases": [_case(case) for case in shown.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
         "verdicts": _rows(kept, shown, signatures, labels, agreements),
@@ -319,12 +322,9 @@ def _tokens(usage: Usage) -> list[int]:
 
 def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str, str], str | float | None]:
     """People's labels by judge and case: words as the judge writes them, and other labels as numbers."""
-    by_judge: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_judge.setdefault(verdict.judge, []).append(verdict)
     return {
         (judge, case_id): label.word or label.number
-        for judge, own in by_judge.items()
+        for judge, own in by_judge(verdicts).items()
         for case_id, label in labels_for(judge, labels, labels.words or words_of(own, verdicts)).items()
     }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack, cast, get_args
+from typing import Any, Unpack, get_args
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.shapes import is_blank
@@ -111,10 +111,11 @@ class Rubric:
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
-                f"{self.name}: levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: "
-                "give levels and not_applicable that fit the scale"
+                f"levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: give some that fit"
             )
-            raise PromptError("bad_levels", message, self.prompt.path)
+            raise PromptError("bad_levels", f"{self.prompt.path}: {message}", self.prompt.path)
+        object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
+        object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
         _check_weighted(self)
 
@@ -165,21 +166,7 @@ class Rubric:
             TypeError: there is no option of that name.
         """
         check_options(options, RubricOptions)
-        given = {name: value for name, value in options.items() if value is not None}
-        parameters = {**self.prompt.parameters, **(options.get("parameters") or {})}
-        prompt = self.prompt.with_inputs(
-            may_be_empty=options.get("may_be_empty"), optional=options.get("optional")
-        )
-        given["prompt"] = prompt.model_copy(update={"parameters": parameters})
-        for name in ("parameters", "may_be_empty", "optional"):
-            given.pop(name, None)
-        if "reply" in given:
-            given["format"] = given.pop("reply")
-        if "levels" in given:
-            given["levels"] = _sorted(options.get("levels") or {})
-        if "not_applicable" in given:
-            given["not_applicable"] = tuple(options.get("not_applicable") or ())
-        return replace(self, **cast("dict[str, Any]", given))
+        return replace(self, prompt=_adjusted(self.prompt, options), **_settings(options))
 
     def ask(self, case: Case | Mapping[str, Any]) -> Request:
         """What a model is asked about a case.
@@ -329,32 +316,32 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     """
     check_options(options, RubricOptions)
     prompt = Prompt.read(_file(name))
-    reply = options.get("reply") or format_of(prompt.reply, prompt.path)
-    scale = options.get("scale") or prompt.scale
-    if scale is None:
-        message = (
-            f"{prompt.path}: scale is missing: put it into the file, or pass scale=Scale(worst=…, best=…)"
-        )
+    own = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
+    settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
+    settings |= _settings(options)
+    if settings["scale"] is None:
+        message = f"{prompt.path}: scale is missing: put it into the file, or in Python pass a Scale"
         raise PromptError("no_scale", message, prompt.path)
     if options.get("reply") is None and options.get("scale") is None:
-        _check_example(prompt, reply, scale)
-    levels, not_applicable = options.get("levels"), options.get("not_applicable")
-    threshold = options.get("threshold")
-    return Rubric(
-        prompt,
-        reply,
-        scale,
-        _sorted(prompt.levels if levels is None else levels),
-        tuple(prompt.not_applicable if not_applicable is None else not_applicable),
-        prompt.threshold if threshold is None else threshold,
-    ).with_options(
-        empty_response=options.get("empty_response"),
-        weighted=options.get("weighted"),
-        structured=options.get("structured"),
-        parameters=options.get("parameters"),
-        may_be_empty=options.get("may_be_empty"),
-        optional=options.get("optional"),
-    )
+        _check_example(prompt, settings["format"], settings["scale"])
+    return Rubric(prompt=_adjusted(prompt, options), **settings)
+
+
+def _adjusted(prompt: Prompt, options: RubricOptions) -> Prompt:
+    """The prompt with the options that add to what its file says."""
+    parameters = {**prompt.parameters, **(options.get("parameters") or {})}
+    inputs = prompt.with_inputs(may_be_empty=options.get("may_be_empty"), optional=options.get("optional"))
+    return inputs.model_copy(update={"parameters": parameters})
+
+
+def _settings(options: RubricOptions) -> dict[str, Any]:
+    """The fields of a rubric that the options replace."""
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    for name in ("parameters", "may_be_empty", "optional"):
+        given.pop(name, None)
+    if "reply" in given:
+        given["format"] = given.pop("reply")
+    return given
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
@@ -362,10 +349,6 @@ def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
     if value is None:
         return None
     return next((label for highest, label in levels.items() if value <= highest), None)
-
-
-def _sorted(levels: Mapping[float, str]) -> dict[float, str]:
-    return dict(sorted(levels.items()))
 
 
 def _check_format(candidate: object) -> None:
@@ -402,10 +385,10 @@ def _check_choice(code: str, choice: object, choices: object) -> None:
 def _check_weighted(rubric: Rubric) -> None:
     if rubric.weighted and not is_weighable(rubric.scale):
         message = (
-            f"{rubric.name}: weighted needs labels or at most {MOST_VALUES} whole numbers from 0, because "
+            f"{rubric.name}: `weighted` needs labels or at most {MOST_VALUES} whole numbers from 0, because "
             f"a token must tell the values apart; the scale is {rubric.scale}"
         )
-        raise PromptError("bad_weighted", message, rubric.prompt.path)
+        raise PromptError("bad_weighted", message, "weighted")
 
 
 def _check_choices(rubric: Rubric) -> None:
@@ -432,8 +415,8 @@ def _no_response(prompt: Prompt, code: str, case: Case) -> str:
     others = f", and no {' and no '.join(missing)} either" if missing else ""
     return (
         f"{prompt.name}: {what}{case.hint('response')}{others}. "
-        "A crashed application must not look like a good one: pass "
-        'empty_response="not_applicable" to leave such rows out, or "worst" to score them 0. '
+        "A crashed application must not look like a good one: set "
+        '`empty_response` to "not_applicable" to leave such rows out, or to "worst" to score them 0. '
         f"The case has: {', '.join(case.given()) or 'nothing'}"
     )
 

@@ -36,7 +36,7 @@ from groundjudge.verdict import Verdict
 __all__ = ["Columns", "judge_batches", "keyed", "schema_of"]
 
 Columns: TypeAlias = Sequence[str] | str | None
-"""The columns of the input that stand before the verdict's: a list of names, one name, "*" for all, or None
+"""The columns of the input that come before the verdict's: a list of names, one name, "*" for all, or None
 for `id` if there is one."""
 
 MOST_ROWS = 1000
@@ -65,7 +65,7 @@ def judge_batches(
     verdict as JSON. A row that cannot be judged is a verdict with status "error"; a row to which no judge
     applies has none.
 
-    All batches share one event loop in a thread of its own, and one pool of connections. A batch is read when
+    All batches share one event loop in a separate thread, and one pool of connections. A batch is read when
     its rows are needed, in further threads, one at a time.
 
     Args:
@@ -87,9 +87,9 @@ def judge_batches(
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
-    listed = checked(judges, concurrency)
+    listed: Sequence[AnyJudge] = checked(judges, concurrency)
     if ledger is not None:
-        listed = _recorded(listed, ledger)
+        listed = with_models(listed, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
     rows = _rows(iter(batches), _names_read(listed), columns, held)
     return _batches(run_numbered(listed, rows, concurrency=concurrency), held)
@@ -111,7 +111,7 @@ def schema_of(batch: RecordBatch | Schema, columns: Columns = None) -> Schema:
 
 
 def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
-    """The names of the input's columns that stand before the verdict's.
+    """The names of the input's columns that come before the verdict's.
 
     Args:
         names: the names of the input's columns.
@@ -185,11 +185,6 @@ def _fault(name: str, names: Sequence[str]) -> str:
     return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
 
 
-def _recorded(judges: Iterable[AnyJudge], ledger: str | Path) -> tuple[AnyJudge, ...]:
-    """The judges, with models that record their replies in a file."""
-    return tuple(with_models(judges, lambda model: CachedModel(model, ledger)))
-
-
 def _names_read(judges: Iterable[AnyJudge]) -> frozenset[str]:
     """The names of the columns that judges look at."""
     return ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
@@ -205,9 +200,8 @@ def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
     if not isinstance(batch, pa.RecordBatch):
         message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
         raise TypeError(message)
-    read = [index for index, name in enumerate(batch.schema.names) if name in names]
-    counts = Counter(batch.schema.names[index] for index in read)
-    twice = next((name for name, count in counts.items() if count > 1), None)
+    read = [name for name in batch.schema.names if name in names]
+    twice = next((name for name, count in Counter(read).items() if count > 1), None)
     if twice is not None:
         message = f"the column {twice!r} appears twice: rename or drop one"
         raise ValueError(message)
@@ -219,7 +213,7 @@ class _Held:
     """A batch whose rows are being judged.
 
     Attributes:
-        kept: its columns that stand before the verdict's.
+        kept: its columns that come before the verdict's.
         first: the position of its first row among the rows of all batches, from 1.
         n_rows: how many rows it has.
     """
@@ -260,19 +254,17 @@ def _batches(
     """The verdicts, which are in order, as batches."""
     waiting: list[tuple[int, Verdict]] = []
     with closing(numbered):
-        error = None
-        while True:
-            try:
-                found = next(numbered, None)
-            except Exception as raised:  # noqa: BLE001  raised again after the verdicts that are finished
-                found, error = None, raised
-            if waiting and (found is None or len(waiting) == MOST_ROWS or not held[0].holds(found[0])):
+        try:
+            for number, verdict in numbered:
+                if waiting and (len(waiting) == MOST_ROWS or not held[0].holds(number)):
+                    yield held[0].output(waiting)
+                    waiting = []
+                while not held[0].holds(number):
+                    held.popleft()
+                waiting.append((number, verdict))
+        except Exception:
+            if waiting:  # the verdicts that are finished come before the error
                 yield held[0].output(waiting)
-                waiting = []
-            if found is None:
-                break
-            while not held[0].holds(found[0]):
-                held.popleft()
-            waiting.append(found)
-    if error:
-        raise error
+            raise
+    if waiting:
+        yield held[0].output(waiting)

@@ -97,7 +97,7 @@ def _row(piece: RecordBatch, number: int) -> Mapping[str, Any] | CaseError:
     for field, column in zip(piece.schema, piece.columns, strict=True):
         try:
             _values(field, column)
-        except Exception as error:  # noqa: BLE001  Arrow raises several kinds, and an error is a row of its own
+        except Exception as error:  # noqa: BLE001  Arrow raises several kinds, and an error is about one row
             place = f"row {number}"
             return CaseError("unreadable_row", f"{place}: the column {field.name!r}: {error}", place)
     return _rows(piece)[0]

@@ -69,7 +69,8 @@ class Budget:
 
     def _check(self) -> None:
         if self.calls >= self.max_calls:
-            raise ModelError("budget", f"{self.calls} calls were made, and max_calls allows {self.max_calls}")
+            message = f"{self.calls} calls were made, and `max_calls` allows {self.max_calls}"
+            raise ModelError("budget", message, "max_calls")
         if self.tokens >= self.max_tokens:
-            spent = f"{self.tokens} tokens were spent"
-            raise ModelError("budget", f"{spent}, and max_tokens allows {self.max_tokens}")
+            message = f"{self.tokens} tokens were spent, and `max_tokens` allows {self.max_tokens}"
+            raise ModelError("budget", message, "max_tokens")

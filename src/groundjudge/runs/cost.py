@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -70,14 +71,15 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         Exception: whatever reading `cases` raises.
     """
     listed = judges if isinstance(judges, Sequence) else (judges,)
-    counts = {judge.name: _Count(judge.name, judge.rubrics, _fewest(judge)) for judge in listed}
+    counts = {judge.name: Counter[str]() for judge in listed}
     for number, row in enumerate(cases, 1):
         for job in jobs_of(row, number, listed):
             if not isinstance(job, Verdict):
-                counts[job[0].name].add(job[1])
+                judge, case = job
+                counts[judge.name].update(_counted(judge.rubrics, case))
             elif job.judge in counts:
-                counts[job.judge].n_error += 1
-    return [count.estimate() for count in counts.values()]
+                counts[job.judge]["n_error"] += 1
+    return [_estimated(judge, counts[judge.name]) for judge in listed]
 
 
 def prompt_tokens(request: Request) -> int:
@@ -90,42 +92,28 @@ def prompt_tokens(request: Request) -> int:
     return n_bytes // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages)
 
 
-@dataclass
-class _Count:
-    """What is counted for one judge or panel: each case costs a call for every rubric."""
+def _counted(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
+    """What a case adds to the counts of a judge: each rubric asks once."""
+    try:
+        requests = [rubric.ask(case) for rubric in rubrics if not rubric.blank_response_verdict(case)]
+    except GroundjudgeError:
+        return {"n_error": 1}
+    tokens = sum(map(prompt_tokens, requests))
+    return {"n_calls": len(requests), "n_free": not requests, "prompt_tokens": tokens}
 
-    name: str
-    rubrics: tuple[Rubric, ...]
-    fewest: int
-    n_calls: int = 0
-    n_free: int = 0
-    n_error: int = 0
-    tokens: int = 0
 
-    def add(self, case: Case) -> None:
-        try:
-            requests = [
-                rubric.ask(case) for rubric in self.rubrics if not rubric.blank_response_verdict(case)
-            ]
-        except GroundjudgeError:
-            self.n_error += 1
-            return
-        self.n_free += not requests
-        self.n_calls += len(requests)
-        self.tokens += sum(map(prompt_tokens, requests))
-
-    def estimate(self) -> Estimate:
-        limits = [_limit(rubric) for rubric in self.rubrics]
-        largest = None if None in limits else max(limit for limit in limits if limit is not None)
-        return Estimate(
-            judge=self.name,
-            n_calls=self.n_calls,
-            calls_per_row=(self.fewest, len(self.rubrics)),
-            n_free=self.n_free,
-            n_error=self.n_error,
-            prompt_tokens=self.tokens,
-            completion_tokens=None if largest is None else largest * self.n_calls,
-        )
+def _estimated(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
+    limits = [_limit(rubric) for rubric in judge.rubrics]
+    known = [limit for limit in limits if limit is not None]
+    return Estimate(
+        judge=judge.name,
+        n_calls=counts["n_calls"],
+        calls_per_row=(_fewest(judge), len(limits)),
+        n_free=counts["n_free"],
+        n_error=counts["n_error"],
+        prompt_tokens=counts["prompt_tokens"],
+        completion_tokens=max(known) * counts["n_calls"] if len(known) == len(limits) else None,
+    )
 
 
 def _fewest(judge: AnyJudge | Rubric) -> int:

@@ -13,18 +13,17 @@ from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths
-from groundjudge.errors import CaseError, ModelError
-from groundjudge.runs.outcome import Outcome
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
-from groundjudge.runs.run import Rows as RunRows
-from groundjudge.runs.run import id_of
+from groundjudge.runs.run import Rows, id_of
+from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 MAX_KEYS = 1000
 """Keys that may be the rows' ids are not all remembered."""
 
-Judging: TypeAlias = Callable[[RunRows], Generator[Verdict, None, None]]
+Judging: TypeAlias = Callable[[Rows], Generator[Verdict, None, None]]
 """Makes verdicts of rows: `run` with all its other arguments given."""
 
 Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
@@ -32,14 +31,14 @@ Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
 
 
 @dataclass
-class Rows:
+class CaseFile:
     """The rows of a file on their way to the judges: counted, and some of them kept.
 
     Attributes:
         path: the file of cases.
         kept_ids: the ids of the rows to keep.
         file_format: the file's format; None: by its suffix.
-        fields: fields that stand elsewhere in a row, each with its path.
+        fields: fields that are elsewhere in a row, each with its path.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
@@ -83,31 +82,31 @@ class Rows:
 
 
 def judge_rows(
-    rows: Rows, judging: Judging, out: str, outcome: Outcome, progress: Progress | None = None
+    rows: CaseFile, judging: Judging, out: str, totals: RunTotals, progress: Progress | None = None
 ) -> None:
     """Judge the rows, write each new verdict as it comes, and count all of them.
 
     Args:
         rows: the file's rows.
-        judging: makes verdicts of rows; those of `outcome.previous` are among them.
+        judging: makes verdicts of rows; those of `totals.previous` are among them.
         out: the file to write to, or "-" for stdout. A file is emptied first, unless it holds the previous
             verdicts.
-        outcome: counts the verdicts, and says why the run ended early if it did.
+        totals: counts the verdicts, and says why the run ended early if it did.
         progress: shows how far the run is.
 
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
-            error ends the run and is in `outcome.stopped`.
+            error ends the run and is in `totals.stopped`.
         OSError: the rows cannot be read, or the verdicts cannot be written.
     """
     source = rows if is_kept(rows.path) else _as_they_come(rows)
-    write_verdicts(judging(source), out, outcome, progress)
+    write_verdicts(judging(source), out, totals, progress)
 
 
 def write_verdicts(
     judged: Generator[Verdict, None, None],
     out: str | None,
-    outcome: Outcome,
+    totals: RunTotals,
     progress: Progress | None = None,
 ) -> None:
     """Write each new verdict as it comes, and count all of them; see `judge_rows`.
@@ -115,7 +114,7 @@ def write_verdicts(
     Args:
         judged: the verdicts; they are closed at the end.
         out: the file to write to, "-" for stdout, or None to write nothing.
-        outcome: as for `judge_rows`.
+        totals: as for `judge_rows`.
         progress: as for `judge_rows`.
 
     Raises:
@@ -124,19 +123,19 @@ def write_verdicts(
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
         with (
-            _lines(out, append=outcome.previous is not None) as write,
+            _lines(out, append=totals.previous is not None) as write,
             progress or nullcontext(lambda: None) as advance,
         ):
             try:
                 for verdict in chain(first, verdicts):
-                    if outcome.is_new(verdict):
+                    if totals.is_new(verdict):
                         write(verdict)
-                    outcome.add(verdict)
+                    totals.add(verdict)
                     advance()
             except ModelError as error:
-                outcome.stopped = error.message
+                totals.stopped = error
             except KeyboardInterrupt:
-                outcome.stopped = "interrupted"
+                totals.stopped = GroundjudgeError("interrupted", "interrupted")
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:

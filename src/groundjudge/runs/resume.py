@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.panel import AnyJudge
+from groundjudge.runs.replaced import replaced
 from groundjudge.verdict import Verdict
 
 
@@ -74,36 +74,21 @@ def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
         OSError: the file cannot be read, or its folder cannot be written to.
     """
     path = path.resolve()
-    part = path.with_name(f".{path.name}.part")
     by_name = {judge.name: judge for judge in judges}
+    offsets: dict[str, int] = {}
     with path.open("rb") as lines:
         lock(lines, path)
-        try:
-            offsets = _copy_reusable(lines, part, by_name, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    part.replace(path)
+        # Closed before the file is replaced, as Windows demands.
+        with replaced(path) as part, part.open("wb") as kept, lines:
+            for number, line in enumerate(lines, 1):
+                verdict = _parse(line, f"{path}, line {number}")
+                if verdict is None or _is_judged_again(verdict, by_name) or verdict.key in offsets:
+                    continue
+                if verdict.judge in by_name:
+                    _check_identity(verdict, by_name[verdict.judge], path)
+                    offsets[str(verdict.key)] = kept.tell()
+                kept.write(line.rstrip(b"\n") + b"\n")
     return PreviousVerdicts(path.open("rb"), offsets)
-
-
-def _copy_reusable(
-    lines: Iterable[bytes], part: Path, judges: Mapping[str, AnyJudge], path: Path
-) -> dict[str, int]:
-    """Copy the verdicts that stay; returns the offsets, by key, of those that these judges can reuse."""
-    offsets: dict[str, int] = {}
-    with part.open("wb") as kept:
-        for number, line in enumerate(lines, 1):
-            verdict = _parse(line, f"{path}, line {number}")
-            if verdict is None or _is_judged_again(verdict, judges) or verdict.key in offsets:
-                continue
-            if verdict.judge in judges:
-                _check_identity(verdict, judges[verdict.judge], path)
-                offsets[str(verdict.key)] = kept.tell()
-            kept.write(line.rstrip(b"\n") + b"\n")
-        kept.flush()
-        os.fsync(kept.fileno())
-    return offsets
 
 
 def lock(file: BinaryIO, path: Path) -> None:

@@ -1,14 +1,15 @@
-"""Rows of a file, one at a time: an unreadable line is an error of its own and affects no other."""
+"""Rows of a file, one at a time: an unreadable line is an error and affects no other line."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -34,6 +35,9 @@ DELIMITERS: Mapping[FileFormat, str] = MappingProxyType({"csv": ",;\t", "tsv": "
 
 STDIO = "-"
 """Stdin for rows, stdout for verdicts."""
+
+NOT_UTF8 = re.compile("[\ud800-\udfff]")
+"""What bytes that are not UTF-8 become."""
 
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
@@ -61,7 +65,7 @@ def read_rows(
         path: the file.
         file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
             folder is too; anything else, stdin included, is JSON Lines.
-        fields: fields that stand elsewhere in a row, each with its dotted path; see `Fields.in_row`.
+        fields: fields that are elsewhere in a row, each with its dotted path; see `Fields.in_row`.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
@@ -91,14 +95,10 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         from groundjudge.runs.parquet import count_parquet  # noqa: PLC0415  PyArrow is an extra
 
         return count_parquet(Path(path))
-    with Path(path).open("rb") as lines:
-        if kind == "jsonl":
+    if kind == "jsonl":
+        with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)
-        if kind == "json":
-            return len(_array(lines, path))
-        with _text_of(lines) as text:
-            records = _records(text, DELIMITERS[kind])
-            return max(0, sum(isinstance(found, csv.Error) or any(found) for _, found in records) - 1)
+    return sum(1 for _ in _rows(path, kind, Fields.of({}, None)))
 
 
 def is_kept(path: str | Path) -> bool:
@@ -112,7 +112,7 @@ def format_of(path: str | Path) -> FileFormat:
 
 
 def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> Generator[FileRow, None, None]:
-    """The rows as they stand in the file."""
+    """The rows as they are in the file."""
     kind = file_format or format_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)
@@ -121,29 +121,24 @@ def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> G
         if kind == "jsonl":
             yield from _json_rows(lines)
         elif kind == "json":
-            yield from _array_rows(_array(lines, path))
+            for number, item in enumerate(_array(lines, path), 1):
+                yield _object(item, f"item {number}")
         else:
-            with _text_of(lines) as text:
+            # Bytes that are not UTF-8 become surrogates, to be reported row by row.
+            text = io.TextIOWrapper(lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
+            try:
                 yield from _table_rows(text, kind, {column: field for field, column in fields.paths.items()})
+            finally:
+                text.detach()  # closing the text would close stdin
 
 
 def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
     if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
-        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index stands at the end"
+        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index is at the end"
         raise CaseError("unreadable_file", message, str(path))
     from groundjudge.runs.parquet import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
     yield from parquet_rows(Path(path))
-
-
-@contextmanager
-def _text_of(lines: BinaryIO) -> Generator[TextIO, None, None]:
-    """A binary file as text. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
-    text = io.TextIOWrapper(lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        yield text
-    finally:
-        text.detach()  # closing the text would close stdin
 
 
 def _array(lines: BinaryIO, path: str | Path) -> Sequence[Any]:
@@ -154,29 +149,21 @@ def _array(lines: BinaryIO, path: str | Path) -> Sequence[Any]:
     """
     try:
         data: Any = json.loads(lines.read().decode("utf-8-sig"))
+        what = f"it is a single value ({type(data).__name__})"
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
-        raise _no_array(path, f"it is not JSON: {error}") from error
+        data, what = None, f"it is not JSON: {error}"
     if is_list(data):
         return data
-    raise _no_array(path, f"it is a single value ({type(data).__name__})")
-
-
-def _no_array(path: str | Path, what: str) -> CaseError:
     message = (
         f"{_name(path)}: a JSON file must be an array of objects, but {what}. "
-        "If each line is an object of its own, use --format jsonl"
+        "If each line is an object, use --format jsonl"
     )
-    return CaseError("unreadable_file", message, str(path))
+    raise CaseError("unreadable_file", message, str(path))
 
 
 def _name(path: str | Path) -> str:
     """What error messages call a file."""
     return "stdin" if str(path) == STDIO else str(path)
-
-
-def _array_rows(items: Iterable[Any]) -> Iterator[FileRow]:
-    for number, item in enumerate(items, 1):
-        yield item if isinstance(item, dict) else _no_object(f"item {number}", item)
 
 
 def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
@@ -191,10 +178,8 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
             yield _unreadable(f"line {number}", f"not readable as JSON ({error})")
         else:
-            if isinstance(row, dict):
-                yield cast("dict[str, Any]", row)
-            elif text:
-                yield _no_object(f"line {number}", row)
+            if text:
+                yield _object(row, f"line {number}")
 
 
 def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> Iterator[FileRow]:
@@ -217,7 +202,7 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
             yield _unreadable(f"line {line}", f"not {kind.upper()} ({found})")
         elif len(found) > len(names):
             yield _unreadable(f"line {line}", f"{len(found)} cells, but the header has {len(names)}")
-        elif not _is_utf8(found):
+        elif any(map(NOT_UTF8.search, found)):
             yield _unreadable(f"line {line}", "not UTF-8")
         elif any(cell.strip() for cell in found):
             yield dict(_cells(zip(names, found, strict=False), renamed))
@@ -226,7 +211,7 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
 def _header_fault(header: list[str] | csv.Error, kind: FileFormat) -> str:
     if isinstance(header, csv.Error):
         return f"not {kind.upper()} ({header})"
-    if not _is_utf8(header):
+    if any(map(NOT_UTF8.search, header)):
         return "the header is not UTF-8"
     counted = Counter(name.strip() for name in header)
     twice = [name for name, count in counted.items() if name and count > 1]
@@ -259,15 +244,10 @@ def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterat
             yield name, None
 
 
-def _is_utf8(cells: Iterable[str]) -> bool:
-    try:
-        "".join(cells).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _no_object(place: str, row: object) -> CaseError:
+def _object(row: Any, place: str) -> FileRow:  # noqa: ANN401  whatever JSON holds
+    """A row that is a JSON object, or the error of one that is not."""
+    if isinstance(row, dict):
+        return cast("dict[str, Any]", row)
     return _unreadable(place, f"a row must be a JSON object, not {type(row).__name__}")
 
 

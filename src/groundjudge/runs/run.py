@@ -25,7 +25,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
 from groundjudge.case.shapes import well_formed
-from groundjudge.errors import CaseError, ModelError
+from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judging import error_verdict
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.loop_thread import LoopThread
@@ -53,9 +53,6 @@ Done: TypeAlias = tuple[int, tuple[int, Verdict]]
 
 Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 """Looks up the verdict of a previous run; returns None if there is none."""
-
-FATAL = frozenset({"auth", "quota", "not_found", "no_endpoint", "budget"})
-"""The codes of a ModelError that every other row would raise as well; they end the run."""
 
 MAX_WAITING = 4
 """How many verdicts, times the concurrency, an ordered run requests ahead before reading pauses."""
@@ -449,7 +446,7 @@ class Limits:
                 used.append(reply)
                 return reply
         except ModelError as error:
-            if error.code in FATAL or self.pace.ends_run(error):
+            if error.code in ENDS_RUN or self.pace.ends_run(error):
                 raise EndsRunError(error) from error
             raise
         except TimeoutError as error:

@@ -94,7 +94,7 @@ class Tally:
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
     """One summary per judge, sorted by name. The verdicts may be any iterable and are not kept.
 
-    Rows that could not be read belong to no judge: they have a summary of their own, whose judge is "".
+    Rows that could not be read belong to no judge: they have a separate summary, whose judge is "".
     """
     tally = Tally()
     for verdict in verdicts:
@@ -108,62 +108,62 @@ class _Count:
 
     judge: str
     total: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
-    passed: int = 0
-    statuses: Counter[str] = field(default_factory=Counter[str])
+    agreement: Fraction = Fraction()
+    n: Counter[str] = field(default_factory=Counter[str])
     labels: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
-    calls: int = 0
-    asked: int = 0
-    voted: int = 0
-    split: int = 0
-    agreement: Fraction = Fraction()
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
         missing = verdict.error is not None and verdict.error.code == MISSING
-        self.statuses["missing" if missing else verdict.status] += 1
+        self.n["missing" if missing else verdict.status] += 1
         if verdict.score is not None:
             self.total += Fraction(verdict.score)
-            self.passed += bool(verdict.passed)
+            self.n["passed"] += bool(verdict.passed)
         if verdict.label is not None:
             self.labels[verdict.label] += 1
         if verdict.error is not None and not missing:
             self.errors[verdict.error.code] += 1
-        self.calls += verdict.attempts
-        self.asked += verdict.attempts > 0
+        self.n["calls"] += verdict.attempts
+        self.n["asked"] += verdict.attempts > 0
         if verdict.agreement is not None:
-            self.voted += 1
-            self.split += verdict.agreement < 1
+            self.n["voted"] += 1
+            self.n["split"] += verdict.agreement < 1
             self.agreement += Fraction(verdict.agreement)
         if verdict.usage is not None:
-            self.usage = self.usage + verdict.usage if self.usage else verdict.usage
+            self.usage = (self.usage or Usage()) + verdict.usage
 
     def summary(self) -> Summary:
-        n_ok, n_error = self.statuses["ok"], self.statuses["error"]
-        n_scorable = n_ok + n_error
+        n = self.n
+        n_scorable = n["ok"] + n["error"]
         return Summary(
             judge=self.judge,
-            mean=float(self.total / n_ok) if n_ok else None,
-            n_ok=n_ok,
-            n_error=n_error,
-            n_not_applicable=self.statuses["not_applicable"],
-            n_missing=self.statuses["missing"],
-            coverage=n_ok / n_scorable if n_scorable else 1.0,
-            bounds=self._bounds(n_scorable, n_error),
-            pass_rate=self.passed / n_ok if n_ok else None,
+            mean=_share(self.total, n["ok"]),
+            n_ok=n["ok"],
+            n_error=n["error"],
+            n_not_applicable=n["not_applicable"],
+            n_missing=n["missing"],
+            coverage=n["ok"] / n_scorable if n_scorable else 1.0,
+            bounds=self._bounds(n_scorable),
+            pass_rate=_share(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
-            calls_per_row=self.calls / self.asked if self.asked else None,
-            agreement=float(self.agreement / self.voted) if self.voted else None,
-            split_rate=self.split / self.voted if self.voted else None,
+            calls_per_row=_share(n["calls"], n["asked"]),
+            agreement=_share(self.agreement, n["voted"]),
+            split_rate=_share(n["split"], n["voted"]),
             usage=self.usage,
         )
 
-    def _bounds(self, n_scorable: int, n_error: int) -> tuple[float, float] | None:
+    def _bounds(self, n_scorable: int) -> tuple[float, float] | None:
         """The mean if every error were scored 0, and if every error were scored 1."""
         if not n_scorable:
             return None
-        return float(self.total / n_scorable), float((self.total + n_error) / n_scorable)
+        return float(self.total / n_scorable), float((self.total + self.n["error"]) / n_scorable)
+
+
+def _share(total: Fraction | int, n: int) -> float | None:
+    """The total by the number; None if that is 0."""
+    return float(total / n) if n else None
 
 
 def _by_frequency(counts: Counter[str]) -> dict[str, int]:

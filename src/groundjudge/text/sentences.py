@@ -15,11 +15,12 @@ _CLOSING = r"[\"'”’»›)\]）」』】》]"
 _BOUNDARY = re.compile(
     rf"""
       (?<![.!?…]) (?P<end>[.!?…]++) (?:[^\S\n]?{_CLOSING})*+ \s++
-    | (?<![。！？｡؟۔।॥։።]) [。！？｡؟۔।॥։።]++ {_CLOSING}*+
+    | (?<![。！？｡؟۔।॥։።]) [。！？｡؟۔।॥։።]++ {_CLOSING}*+ \s*+
     | (?P<line>\n) \s*+
     """,
     re.VERBOSE,
 )
+_CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«„]*\Z")
 _LIST_ITEM = re.compile(r"(?:\A|\n)[^\S\n]*\d\d?\Z")
 _FAR = 12
@@ -38,12 +39,19 @@ def sentences(text: str) -> list[Span]:
     """The sentences of a text that hold a letter or a digit; of a text without either, all of it.
 
     A point ends a sentence only with white space behind it, and not after an abbreviation, an initial
-    or the number of a list; a line break ends one unless the next line goes on in small letters.
+    or the number of a list; a line break ends one unless the next line goes on in small letters. Citation
+    markers end none, and belong to the sentence that they follow.
     """
-    ends = [boundary.end() for boundary in _BOUNDARY.finditer(text) if _is_boundary(text, boundary)]
+    plain = without_citations(text)
+    ends = [boundary.end() for boundary in _BOUNDARY.finditer(plain) if _is_boundary(plain, boundary)]
     spans = [_span(text, start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-    spoken = [span for span in spans if any(map(str.isalnum, span.text))]
+    spoken = [span for span in spans if any(map(str.isalnum, plain[span.start : span.end]))]
     return spoken or [span for span in [_span(text, 0, len(text))] if span.text]
+
+
+def without_citations(text: str) -> str:
+    """A text with blanks where its citation markers are: [1], [2, 3], [^1] and 【1】."""
+    return _CITATION.sub(lambda marker: " " * len(marker[0]), text)
 
 
 def _is_boundary(text: str, boundary: re.Match[str]) -> bool:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
+from itertools import pairwise
 from threading import local
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from groundjudge.text.negations import NEGATIONS
@@ -16,15 +16,15 @@ from groundjudge.text.numbers import Number
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 _FUNCTION_WORDS = """
-a about after again against all also although am an and any are as at be because been before being between
-both but by can could did do does down during each few for from further had has have having he her here him
-his how however i if in into is it its just longer may me meanwhile might more most must my of off ok okay on
-once only or other our out over own please same shall she should so some such than that the their them then
-there therefore these they this those though through thus to too under until up us very was we well were what
-when where which while who whom whose why will with would yeah yes yet you your aber als am auch auf aus bei
-bis das dass dem den der des die durch ein eine einem einen einer eines er es für haben hat hatte ich ihr im
-ist ja kann können konnte lassen man mit muss müssen nach noch nur oder schon sich sie sind soll über um und
-unter vom von vor waren wenn werden wie wir wird wurde wurden zu zum zur
+a about after again against also although an and any are as at be because been before being between but by can
+could did do does down during for from further had has have having he her here him his how however i if in
+into is it its just longer may me meanwhile might must my of off ok okay on once or our out over own please
+same shall she should so such than that the their them then there therefore these they this those though
+through thus to too under until up us very was we well were what when where which while who whom whose why
+will with would yeah yes yet you your aber als auch auf aus bei bis das dass dem den der des die durch ein
+eine einem einen einer eines er es für haben hat hatte ich ihr im ist ja kann können konnte lassen man mit
+muss müssen nach noch nur oder schon sich sie sind soll über um und unter vom von vor waren wenn werden wie
+wir wird wurde wurden zu zum zur
 """
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
@@ -37,22 +37,18 @@ FUNCTION_SIGNS = frozenset(
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
 
 _SPELLINGS = """
-grey gray; programme program; councillor councilor; aluminium aluminum; tyre tire; cheque check; jewellery
-jewelry; practise practice; judgement judgment; kilogramme kilogram; km kilometer; cm centimeter; mm
-millimeter; kg kilogram; eur euro; usd dollar; gbp pound; jan january; feb february; mar march; apr april;
-jun june; jul july; aug august; sep september; sept september; oct october; nov november; dec december
+grey gray; programme program; councillor councilor; aluminium aluminum; km kilometer; cm centimeter;
+mm millimeter; kg kilogram; jan january; feb february; mar march; apr april; jun june; jul july; aug august;
+sep september; sept september; oct october; nov november; dec december
 """
-SPELLINGS = MappingProxyType({one: other for one, other in map(str.split, _SPELLINGS.split(";"))})  # noqa: C416
+SPELLINGS = dict(map(str.split, _SPELLINGS.split(";")))
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
-_AMERICAN = tuple(
-    (re.compile(british), american)
-    for british, american in (
-        (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
-        (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
-        (r"(?<=\w[tb])re(?=s?$|d$)", "er"),  # centre, fibre
-        (r"ae(?=mi[ac])", "e"),  # anaemia
-    )
+_AMERICAN = (
+    (r"(?<=\w\w)our(?=s?$|ed|ing|ite|able|ful|less|ist|al|er|y|hood)", "or"),  # colour, favourite
+    (r"(?<=\w\w)([iy])s(?=e$|es$|ed$|er$|ers$|ing$|ation|able)", r"\1z"),  # organise, analyse
+    (r"(?<=\w[tb])re(?=s?$|d$)", "er"),  # centre, fibre
+    (r"ae(?=mi[ac])", "e"),  # anaemia
 )
 
 FUNCTION_WEIGHT = 0.4
@@ -71,7 +67,6 @@ _FIRST_UNSPACED = _UNSPACED[0]
 _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 # A negation stands by itself, so that it does not hide the words on its two sides.
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
-_ORDINAL = re.compile("(?:st|nd|rd|th)\\b")
 _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
 _STEMMERS = local()
 
@@ -80,30 +75,24 @@ MONTHS = (
 )
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
-_CLOCK = re.compile(r"\b([01]?\d|2[0-3])\.([0-5]\d)(?=\s?(?:Uhr|h\b|[ap]\.?\s?m\b))", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
 
 
 class Word(NamedTuple):
-    """A word as it is compared: its stem, how much it counts, how it is written, whether it is a name."""
+    """A word as it is compared: its stem, how much it counts, how it is written and where it begins."""
 
     stem: str
     weight: float
     text: str
     start: int
-    is_name: bool = False
 
 
 def words(text: str) -> list[Word]:
     """The words of a text; in scripts without spaces, every two neighbouring signs."""
     found: list[Word] = []
     for match in _WORD.finditer(text):
-        word, start = match[0], match.start()
-        if word.isascii() or not _UNSPACED_SIGN.search(word):
-            found.append(_spaced(word, start))
-        else:
-            for run in _RUN.finditer(word):
-                found.extend(_signs(run[0], start + run.start()))
+        for run in _RUN.finditer(match[0]):
+            found.extend(_run(run[0], match.start() + run.start()))
     return found
 
 
@@ -113,21 +102,16 @@ def is_unspaced(word: str) -> bool:
 
 
 def without_numbers(text: str, found: Iterable[Number]) -> str:
-    """A text with blanks where its numbers stand, so that the words are what is left."""
-    kept: list[str] = []
-    reached = 0
+    """A text with blanks where its numbers are, so that the words are what is left."""
+    signs = list(text)
     for _, start, end in found:
-        ordinal = _ORDINAL.match(text, end)
-        kept.append(text[reached:start])
-        reached = ordinal.end() if ordinal else end
-        kept.append(" " * (reached - start))
-    return "".join((*kept, text[reached:]))
+        signs[start:end] = " " * (end - start)
+    return "".join(signs)
 
 
 def spelled(text: str) -> str:
     """A text whose dates have a month's name, 2014-03-12 and 12.3.2014, and whose hours are am or pm."""
-    text = _HOUR.sub(r" \1m", _CLOCK.sub(r"\1:\2", _PER_CENT.sub("%", text)))
-    return _DATE.sub(_dated, text) if _DATE.search(text) else text
+    return _DATE.sub(_dated, _HOUR.sub(r" \1m", _PER_CENT.sub("%", text)))
 
 
 def _dated(date: re.Match[str]) -> str:
@@ -135,9 +119,14 @@ def _dated(date: re.Match[str]) -> str:
     return f"{day} {MONTHS[int(month) - 1]} {year}" if 0 < int(month) <= len(MONTHS) else date[0]
 
 
-def _spaced(word: str, start: int) -> Word:
-    """A word of a script with spaces."""
-    return Word(*_looked_up(word[:LONGEST_KEPT]), word, start, start > 0 and word[0].isupper())
+def _run(run: str, start: int) -> Iterator[Word]:
+    if not is_unspaced(run):
+        yield Word(*_looked_up(run[:LONGEST_KEPT]), run, start)
+    elif len(run) == 1 or run[0] in "没沒无無":
+        yield Word(run[0], FUNCTION_WEIGHT, run, start)
+    else:
+        for at, two in enumerate(map("".join, pairwise(run)), start):
+            yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, at)
 
 
 @lru_cache(MOST_KEPT)
@@ -146,17 +135,6 @@ def _looked_up(word: str) -> tuple[str, float]:
     low = word.casefold()
     is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
     return _stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
-
-
-def _signs(run: str, start: int) -> Iterator[Word]:
-    if not _UNSPACED_SIGN.match(run):
-        yield _spaced(run, start)
-    elif len(run) == 1 or run[0] in "没沒无無":
-        yield Word(run[0], FUNCTION_WEIGHT, run, start)
-    else:
-        for offset in range(len(run) - 1):
-            two = run[offset : offset + 2]
-            yield Word(two, FUNCTION_WEIGHT if _FUNCTION_SIGNS.search(two) else 1.0, two, start + offset)
 
 
 def _stemmed(word: str) -> str:
@@ -168,12 +146,7 @@ def _stemmed(word: str) -> str:
     if not hasattr(_STEMMERS, "english"):
         _STEMMERS.english = snowball.Stemmer("english")  # each thread has its own: they must not be shared
     word = word.removesuffix("'s").removesuffix("’s")
-    word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s")) or _regular(word)
-    return str(_STEMMERS.english.stemWord(word))[:LONGEST_STEM]
-
-
-def _regular(word: str) -> str:
-    """A word in American spelling, as far as rules lead."""
+    word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s"), word)
     for british, american in _AMERICAN:
-        word = british.sub(american, word)
-    return word
+        word = re.sub(british, american, word)
+    return str(_STEMMERS.english.stemWord(word))[:LONGEST_STEM]

@@ -1,9 +1,10 @@
-"""What a run amounts to: its verdicts counted, and a few of them kept to be shown."""
+"""The totals of a run: its verdicts counted, and a few of them kept to be shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from groundjudge.errors import GroundjudgeError
 from groundjudge.runs.resume import PreviousVerdicts
 from groundjudge.runs.summary import Tally
 from groundjudge.verdict import Usage, Verdict
@@ -13,8 +14,8 @@ MAX_UNREADABLE = 20
 
 
 @dataclass
-class Outcome:
-    """What a run amounts to. Memory does not grow with the rows.
+class RunTotals:
+    """The totals of a run. Memory does not grow with the rows.
 
     Attributes:
         tally: the summaries, judge by judge.
@@ -26,7 +27,7 @@ class Outcome:
         n_unreadable: how many rows could not be read.
         n_new: how many verdicts are not from the previous run.
         usage: the tokens of the new verdicts; None when the model reported none.
-        stopped: why the run ended early; "" when it did not.
+        stopped: why the run ended early; None when it did not.
     """
 
     tally: Tally
@@ -38,7 +39,7 @@ class Outcome:
     n_unreadable: int = 0
     n_new: int = 0
     usage: Usage | None = None
-    stopped: str = ""
+    stopped: GroundjudgeError | None = None
 
     def is_new(self, verdict: Verdict) -> bool:
         """Whether a verdict is not from the previous run."""
@@ -47,7 +48,9 @@ class Outcome:
     def add(self, verdict: Verdict) -> None:
         """Count one more verdict."""
         if self.is_new(verdict):
-            self._count_new(verdict)
+            self.n_new += 1
+            if verdict.usage:
+                self.usage = (self.usage or Usage()) + verdict.usage
         if verdict.case_id in self.kept_ids:
             self.kept.setdefault(verdict.case_id, []).append(verdict)
         if verdict.judge:
@@ -56,14 +59,5 @@ class Outcome:
             message = f"{verdict.case_id}: {verdict.error.message}"
             self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
         elif verdict.error:
-            self._count_unreadable(verdict.error.message)
-
-    def _count_new(self, verdict: Verdict) -> None:
-        self.n_new += 1
-        if verdict.usage:
-            self.usage = self.usage + verdict.usage if self.usage else verdict.usage
-
-    def _count_unreadable(self, message: str) -> None:
-        self.n_unreadable += 1
-        if self.n_unreadable <= MAX_UNREADABLE:
-            self.unreadable.append(message)
+            self.n_unreadable += 1
+            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]

@@ -34,7 +34,7 @@ UNANSWERED = "unanswered"
 
 
 @dataclass(frozen=True)
-class Ask:
+class PendingRequest:
     """A request without an answer that can be used.
 
     Attributes:
@@ -50,41 +50,24 @@ class Ask:
     why: GroundjudgeError | None = None
 
 
-@dataclass(frozen=True)
-class Settled:
-    """What the answers say about a case.
+def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tuple[PendingRequest, ...]]:
+    """What the answers say about a case. No model is called.
 
-    Attributes:
-        verdict: the verdict by these answers alone.
-        asks: what can still be asked; () if the verdict cannot change.
+    Returns:
+        The verdict by these answers alone, and what can still be asked: () if the verdict cannot change.
     """
-
-    verdict: Verdict
-    asks: tuple[Ask, ...]
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether an answer is missing, so that the verdict says nothing yet."""
-        return any(ask.why is None for ask in self.asks)
-
-
-def settle(judge: AnyJudge, case: Case, answers: Answers) -> Settled:
-    """The verdict that a judge gives on a case by the answers that are there. No model is called."""
-    replay = _Replay(answers, [])
-    verdict = without_waiting(judge.aevaluate(case, replay.around, replay.answer))
-    settled = Settled(verdict, tuple(replay.asks))
-    if settled.is_pending:
-        return settled
+    replaying = _Replaying(answers, [])
+    verdict = without_waiting(judge.aevaluate(case, replaying.around, replaying.answer))
     # How long reading took says nothing about the model.
-    return replace(settled, verdict=verdict.model_copy(update={"latency_s": 0.0}))
+    return verdict.model_copy(update={"latency_s": 0.0}), tuple(replaying.pending)
 
 
-def asks_of(
+def pending_requests(
     judges: Sequence[AnyJudge],
     rows: Iterable[Row],
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
-) -> Iterator[tuple[Ask, ...]]:
+) -> Iterator[tuple[PendingRequest, ...]]:
     """What must be asked, for each judge and row that it applies to; () where nothing must.
 
     Args:
@@ -95,8 +78,8 @@ def asks_of(
     """
     for number, row in enumerate(rows, 1):
         for job in jobs_of(row, number, judges, previous):
-            asks = () if isinstance(job, Verdict) else settle(*job, answers).asks
-            yield tuple(ask for ask in asks if not (ask.why and ask.why.code == "bad_request"))
+            _, pending = (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
+            yield tuple(each for each in pending if not (each.why and each.why.code == "bad_request"))
 
 
 def with_all_votes(judge: AnyJudge) -> AnyJudge:
@@ -118,17 +101,17 @@ def custom_id(model: Model, request: Request) -> str:
 
 
 @dataclass
-class _Replay:
-    """A conversation that is replayed with the answers that are there.
+class _Replaying:
+    """A conversation that is replayed with known answers.
 
     Attributes:
         answers: the answers that are there.
-        asks: collects the requests that have none.
+        pending: collects the requests that have none.
         unread: why the last reply could not be read; each vote of a panel starts without one.
     """
 
     answers: Answers
-    asks: list[Ask]
+    pending: list[PendingRequest]
     unread: ReplyError | None = None
 
     @contextmanager
@@ -143,11 +126,11 @@ class _Replay:
             raise
 
     async def answer(self, model: Model, request: Request) -> Reply:
-        """The answer that is there; otherwise the request is one of `asks`."""
+        """The answer that is there; otherwise the request is one of `pending`."""
         name = custom_id(model, request)
         answer = self.answers(name)
         if isinstance(answer, Reply):
             return answer
         why = answer or self.unread
-        self.asks.append(Ask(name, model, request, why))
+        self.pending.append(PendingRequest(name, model, request, why))
         raise why or ModelError(UNANSWERED, f"{model.name}: no batch answered the request {name}", model.name)

@@ -12,13 +12,13 @@ import pytest
 from command_line import GOOD, ROW
 from hypothesis import given
 from hypothesis import strategies as st
-from standin_batches import LineAnswer, Missing, Unanswered, result_line
+from standin_batches import LineAnswer, Unanswered, result_line
 from standin_openai import Status, Text
 
 from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
-from groundjudge.batches.asking import Answer, Ask, settle, with_all_votes
-from groundjudge.batches.collect import Collected, verdicts_in
+from groundjudge.batches.answers import verdicts_in
 from groundjudge.batches.lines import read_result, request_line
+from groundjudge.batches.replay import Answer, PendingRequest, replay, with_all_votes
 
 rubric_of = cache(load_rubric)
 
@@ -27,9 +27,9 @@ VARYING = {"latency_s"}
 NOTHING: dict[str, Answer] = {}
 
 
-def answer_to(ask: Ask, script: Sequence[LineAnswer]) -> LineAnswer:
+def answer_to(pending: PendingRequest, script: Sequence[LineAnswer]) -> LineAnswer:
     """The answer by a script: that of the attempt, and of the number that the case shows."""
-    return script[(int(ask.request.case.metadata["n"]) + ask.request.attempt) % len(script)]
+    return script[(int(pending.request.case.metadata["n"]) + pending.request.attempt) % len(script)]
 
 
 class ByScript:
@@ -41,14 +41,14 @@ class ByScript:
         self.script = script
 
     async def acomplete(self, request: Request) -> Reply:
-        answer = result_of(Ask("c", self, request), self.script)
+        answer = result_of(PendingRequest("c", self, request), self.script)
         if isinstance(answer, Reply):
             return answer
         raise answer
 
 
-def result_of(ask: Ask, script: Sequence[LineAnswer]) -> Answer:
-    return read_result(json.dumps(result_line(ask.custom_id, answer_to(ask, script))), "m").answer
+def result_of(pending: PendingRequest, script: Sequence[LineAnswer]) -> Answer:
+    return read_result(json.dumps(result_line(pending.custom_id, answer_to(pending, script))), "m").answer
 
 
 def row(number: int, **more: Any) -> dict[str, Any]:
@@ -59,14 +59,14 @@ def judge_of(script: Sequence[LineAnswer] = (GOOD,), name: str = "groundedness")
     return Judge(rubric_of(name), ByScript(script))
 
 
-def asks_in(
+def pending_in(
     judges: Iterable[AnyJudge], rows: Sequence[Mapping[str, Any]], answers: Mapping[str, Answer]
-) -> list[Ask]:
+) -> list[PendingRequest]:
     return [
-        ask
-        for each in rows
+        each
+        for row in rows
         for judge in judges
-        for ask in settle(judge, Case.from_mapping(each), answers.get).asks
+        for each in replay(judge, Case.from_mapping(row), answers.get)[1]
     ]
 
 
@@ -76,15 +76,15 @@ def batched(
     """The answers of as many batches as it takes, each shuffled; no request is in two of them."""
     answers: dict[str, Answer] = {}
     while True:
-        asks = {
-            ask.custom_id: ask
-            for ask in asks_in(judges, rows, answers)
-            if not isinstance(ask.why, ModelError)
+        pending = {
+            each.custom_id: each
+            for each in pending_in(judges, rows, answers)
+            if not isinstance(each.why, ModelError)
         }
-        if not asks:
+        if not pending:
             return answers
-        assert not asks.keys() & answers.keys()
-        lines = [json.dumps(result_line(name, answer_to(ask, script))) for name, ask in asks.items()]
+        assert not pending.keys() & answers.keys()
+        lines = [json.dumps(result_line(name, answer_to(each, script))) for name, each in pending.items()]
         lines.reverse()
         answers.update(map(read_result, lines, ["m"] * len(lines)))
 
@@ -113,7 +113,7 @@ def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: 
     judges = [judge_of(script), judge_of(script, "statement_groundedness")]
     rows = [row(number, id=f"row-{position}") for position, number in enumerate(numbers)]
     answers = batched(judges, rows, script)
-    found = verdicts_in(answers.get, judges, rows, collected=Collected())
+    found = verdicts_in(answers.get, judges, rows)
     expected = [judge.evaluate(Case.from_mapping(each)) for each in rows for judge in judges]
     assert dumped(found) == dumped(expected)
 
@@ -122,7 +122,7 @@ def test_batches_give_the_verdicts_that_a_run_gives(numbers: list[int], script: 
 def test_a_batch_gives_the_verdict_that_a_run_gives(answer: LineAnswer) -> None:
     judge, case = judge_of([GOOD, answer]), row(0)
     answers = batched([judge], [case], [GOOD, answer])
-    (found,) = verdicts_in(answers.get, [judge], [case], collected=Collected())
+    (found,) = verdicts_in(answers.get, [judge], [case])
     assert dumped([found]) == dumped([judge.evaluate(Case.from_mapping({**case, "id": "row 1"}))])
 
 
@@ -137,9 +137,9 @@ def test_votes_are_asked_for_at_once_and_counted_as_in_a_run(
 ) -> None:
     repeated = with_all_votes(load("groundedness", model=ByScript(script), repeats=n_votes, stop=stop))
     rows = [row(number) for number in range(3)]
-    assert len(asks_in([repeated], rows, NOTHING)) == 3 * n_votes
+    assert len(pending_in([repeated], rows, NOTHING)) == 3 * n_votes
     answers = batched([repeated], rows, script)
-    found = [settle(repeated, Case.from_mapping(each), answers.get).verdict for each in rows]
+    found = [replay(repeated, Case.from_mapping(each), answers.get)[0] for each in rows]
     assert dumped(found) == dumped(repeated.evaluate(Case.from_mapping(each)) for each in rows)
 
 
@@ -147,19 +147,19 @@ def test_a_panel_asks_each_of_its_judges() -> None:
     several = panel(
         [judge_of(), load("groundedness", model=ByScript([GOOD]), parameters={"temperature": 0.5})]
     )
-    asks = asks_in([with_all_votes(several)], [row(1)], NOTHING)
-    assert [ask.request.parameters["temperature"] for ask in asks] == [0, 0.5]
-    assert len({ask.custom_id for ask in asks}) == 2
+    pending = pending_in([with_all_votes(several)], [row(1)], NOTHING)
+    assert [each.request.parameters["temperature"] for each in pending] == [0, 0.5]
+    assert len({each.custom_id for each in pending}) == 2
 
 
 def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
     judge = judge_of()
     rows = [row(1, id="a"), row(2, id="b"), row(1, id="c"), row(1)]
-    asks = asks_in([judge], rows, NOTHING)
-    assert len({ask.custom_id for ask in asks}) == 2
-    assert len({request_line(ask) for ask in asks}) == 2
+    pending = pending_in([judge], rows, NOTHING)
+    assert len({each.custom_id for each in pending}) == 2
+    assert len({request_line(each) for each in pending}) == 2
     answers = batched([judge], rows, [GOOD])
-    found = [*verdicts_in(answers.get, [judge], rows, collected=Collected())]
+    found = [*verdicts_in(answers.get, [judge], rows)]
     assert [verdict.case_id for verdict in found] == ["a", "b", "c", "row 4"]
     assert {verdict.score for verdict in found} == {1.0}
     assert [verdict.key for verdict in found] == [
@@ -178,8 +178,8 @@ def test_equal_rows_share_a_request_and_have_a_verdict_each() -> None:
 )
 def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], code: str) -> None:
     judge = judge_of()
-    assert not asks_in([judge], [row(1, **changes)], NOTHING)
-    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1, **changes)], collected=Collected())
+    assert not pending_in([judge], [row(1, **changes)], NOTHING)
+    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1, **changes)])
     assert verdict.error
     assert verdict.error.code == code
 
@@ -187,31 +187,20 @@ def test_a_row_that_cannot_be_judged_needs_no_request(changes: dict[str, Any], c
 def test_rows_are_judged_by_the_judges_that_they_name() -> None:
     judges = [judge_of(), judge_of(name="statement_groundedness")]
     rows = [row(1, judges=["groundedness"]), row(2, judges="statement_groundedness"), row(3, judges=["x"])]
-    collected = Collected()
-    found = [*verdicts_in(NOTHING.get, judges, rows, collected=collected)]
+    found = [*verdicts_in(NOTHING.get, judges, rows)]
     assert [verdict.judge for verdict in found] == ["groundedness", "statement_groundedness", "x"]
     assert [verdict.error.code for verdict in found if verdict.error] == [
         "unanswered",
         "unanswered",
         "unknown_judge",
     ]
-    assert collected.n_unanswered == 2
-
-
-def test_results_of_unknown_requests_change_nothing() -> None:
-    judge, rows = judge_of(), [row(1)]
-    answers = {**batched([judge], rows, [GOOD]), "unknown": Reply("x")}
-    assert [verdict.score for verdict in verdicts_in(answers.get, [judge], rows, collected=Collected())] == [
-        1.0
-    ]
 
 
 def test_what_waits_has_no_verdict_yet() -> None:
-    judge, rows, collected = judge_of(), [row(1), row(2)], Collected()
+    judge, rows = judge_of(), [row(1), row(2)]
     answers = batched([judge], rows[:1], [GOOD])
-    found = [*verdicts_in(answers.get, [judge], rows, collected=collected, is_waiting=lambda _: True)]
+    found = [*verdicts_in(answers.get, [judge], rows, is_final=False)]
     assert len(found) == 1
-    assert (collected.n_waiting, collected.n_unanswered) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +214,8 @@ def test_what_cannot_be_read_is_asked_again_in_a_second_batch(
     answer: LineAnswer, changes: dict[str, int]
 ) -> None:
     judge = judge_of()
-    (first,) = asks_in([judge], [row(0)], NOTHING)
-    (again,) = asks_in([judge], [row(0)], {first.custom_id: result_of(first, [answer])})
+    (first,) = pending_in([judge], [row(0)], NOTHING)
+    (again,) = pending_in([judge], [row(0)], {first.custom_id: result_of(first, [answer])})
     assert again.custom_id == f"{first.custom_id}-a2"
     assert len(again.request.messages) - len(first.request.messages) == changes["n_messages"]
     assert again.request.parameters["max_tokens"] == changes["max_tokens"]
@@ -242,19 +231,12 @@ def test_requests_that_differ_have_different_names() -> None:
         with_all_votes(load("groundedness", model=ByScript([GOOD]), repeats=3)),
     ]
     rows = [row(1), row(2), row(1, context="Else.")]
-    asks = asks_in(judges, rows, NOTHING)
-    assert len({ask.custom_id for ask in asks}) == len(asks) == (4 + 3) * 3
-    assert all(len(ask.custom_id) <= 64 for ask in asks)
+    pending = pending_in(judges, rows, NOTHING)
+    assert len({each.custom_id for each in pending}) == len(pending) == (4 + 3) * 3
+    assert all(len(each.custom_id) <= 64 for each in pending)
 
 
 class Other(ByScript):
     """A model of another name."""
 
     name = "n"
-
-
-def test_a_result_that_is_missing_is_an_error_that_names_the_request() -> None:
-    judge = judge_of([Missing()])
-    (verdict,) = verdicts_in(NOTHING.get, [judge], [row(1)], collected=Collected())
-    assert verdict.error
-    assert verdict.error.code == "unanswered"

@@ -1,0 +1,155 @@
+"""What the commands that measure read: files of verdicts, people's labels, and thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+from groundjudge.analysis.joined import Joined, join
+from groundjudge.analysis.labels import Labels, read_labels
+from groundjudge.analysis.words import words_in
+from groundjudge.cli.options import LabelOptions
+from groundjudge.cli.screen import INCOMPLETE, fail, print_text
+from groundjudge.errors import CaseError
+from groundjudge.rubric.rubric import load_rubric
+from groundjudge.runs.rows import FileRow
+from groundjudge.runs.verdict_file import last_of_each, read_verdicts
+from groundjudge.verdict import Verdict
+
+if TYPE_CHECKING:  # the statistics libraries and rich are loaded when a command needs them
+    from rich.console import Console
+
+    from groundjudge.analysis.agreement import Thresholds
+
+
+@dataclass(frozen=True)
+class VerdictFile:
+    """What a file of verdicts holds.
+
+    Attributes:
+        unreadable: a message for each line that could not be read.
+    """
+
+    path: str
+    verdicts: tuple[Verdict, ...]
+    unreadable: tuple[str, ...]
+
+    @property
+    def judges(self) -> frozenset[str]:
+        """The names of the judges."""
+        return frozenset(verdict.judge for verdict in self.verdicts if verdict.judge)
+
+    def by_judge(self, name: str) -> Sequence[Verdict]:
+        """The verdicts of one judge; exit if there are none."""
+        if name not in self.judges:
+            known = ", ".join(sorted(self.judges))
+            fail(f"{self.path} has no verdict by the judge {name!r}: --judge can be {known}")
+        return [verdict for verdict in self.verdicts if verdict.judge == name]
+
+
+def load_verdicts(path: str) -> VerdictFile:
+    """Read a file of verdicts; a file without any is an error."""
+    rows = list(read_verdicts(path))
+    verdicts = tuple(row for row in rows if isinstance(row, Verdict))
+    unreadable = tuple(row.message for row in rows if isinstance(row, CaseError))
+    if not verdicts:
+        first = f"; the first line: {unreadable[0]}" if unreadable else ""
+        fail(f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}")
+    return VerdictFile(path, verdicts, unreadable)
+
+
+def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow] | None = None) -> Labels:
+    """Read people's labels, in the words of the judge's prompt file if there is one.
+
+    Args:
+        path: the file.
+        options: where in a row they are.
+        rows: the rows of the file, if they are read in another way than by `read_rows(path)`.
+
+    Raises:
+        LabelError, OSError: as for `read_labels`.
+    """
+    labels = read_labels(path, options.label, options.group, rows)
+    if options.judge_file is None:
+        return labels
+    rubric = load_rubric(options.judge_file)
+    if not rubric.scale.choices:
+        fail(
+            f"--judge-file {options.judge_file}: its judge answers with numbers on {rubric.scale}, "
+            "not with labels"
+        )
+    return replace(labels, words=words_in(rubric))
+
+
+def join_labels(
+    file: VerdictFile, path: str, options: LabelOptions, judges: Sequence[str] | None
+) -> list[Joined]:
+    """Join verdicts and a file of labels, judge by judge. No case with both is an error."""
+    labels = load_labels(path, options)
+    joined = join(file.verdicts, labels)
+    if not any(one.labelled or one.paired for one in joined):
+        judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
+        fail(
+            f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, "
+            f"and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
+        )
+    for name in judges or ():
+        file.by_judge(name)
+    return [one for one in joined if not judges or one.judge in judges]
+
+
+def thresholds_for(option: str | None, verdicts: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:
+    """The thresholds that --threshold gives, and warnings about using them on these verdicts."""
+    if option is None:
+        return None, []
+    try:
+        number = float(option)
+    except ValueError:
+        return _from_file(option, verdicts)
+    if not 0 <= number <= 1:
+        fail(f"--threshold must be a score, 0..1, not {option}")
+    return number, []
+
+
+def _from_file(path: str, verdicts: Sequence[Verdict]) -> tuple[dict[str, float], list[str]]:
+    from groundjudge.analysis.calibration import drift, read_calibrations  # noqa: PLC0415
+
+    calibrations = read_calibrations(path)
+    missing = sorted({verdict.judge for verdict in verdicts if verdict.judge} - calibrations.keys())
+    return {judge: one.threshold for judge, one in calibrations.items()}, [
+        *(f"{judge}: {path} has no threshold for it, so the run's decision counts" for judge in missing),
+        *(warning for one in calibrations.values() if (warning := drift(one, verdicts))),
+    ]
+
+
+def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
+    """A note for each judge whose verdicts come from several prompts, models or versions."""
+    counted = last_of_each(verdicts)[0]
+    signatures = {
+        judge: signatures_of([verdict for verdict in counted if verdict.judge == judge])
+        for judge in dict.fromkeys(verdict.judge for verdict in counted)
+    }
+    return [
+        f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(found)}"
+        for judge, found in signatures.items()
+        if len(found) > 1
+    ]
+
+
+def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """The signatures of one judge's scores, sorted; of a panel, those of the verdicts with the most votes."""
+    scored = [verdict for verdict in verdicts if verdict.score is not None]
+    most = max((len(verdict.votes) for verdict in scored), default=0)
+    return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
+
+
+def exit_after(console: Console, *files: VerdictFile) -> NoReturn:
+    """Report the lines that could not be read, and exit with the status that says whether there are any."""
+    incomplete = [file for file in files if file.unreadable]
+    for file in incomplete:
+        counted = f"{len(file.unreadable)} unreadable lines, the first is {file.unreadable[0]}"
+        print_text(console, f"{file.path}: {counted}")
+    raise typer.Exit(INCOMPLETE if incomplete else 0)

@@ -1,0 +1,108 @@
+"""The words of a text, in which quotes are found whatever their formatting."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from unicodedata import normalize
+
+UNSPACED = (
+    "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』"
+INVISIBLE = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+BULLET = r"(?:[-*•·–—]|[0-9]{1,3}[.)])\s+"
+
+# One character for one character, so that offsets stay what they are, and therefore the one capital letter,
+# too, that would become two small ones.
+_PLAIN = (
+    {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # full width
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | dict.fromkeys(MARKS, "'")
+    | {"İ": "i"}
+)
+_NOT_PLAIN = re.compile("[\uff01-\uff5e\u2010-\u2015\u2212‘’‚‛`´“”„‟«»‹›「」『』İ]")
+# Accents and vowel signs, which `\w` leaves out.
+_COMBINING = (
+    "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0903\u093a-\u094f"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u3099\u309a"
+)
+_NUMERALS = "〇零一二两兩三四五六七八九十百千万萬亿億"
+_LETTERS = rf"[^\W_{UNSPACED}]++"
+_RUN = rf"{_LETTERS}(?:[*_{INVISIBLE}{_COMBINING}]*+{_LETTERS})*+[{_COMBINING}]*+"
+# What holds a number together: 12.50, 9:00, 10-20, and the blank of 10 000.
+_JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[\ \u00a0\u202f](?=\d\d\d(?!\d)))"
+_TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+"
+# Each branch begins with a set of characters or with a sign, so that most are left out at once.
+WORD = re.compile(
+    rf"""
+      [a-z]++(?=[\ .,;:!?\n])                      # which saves time
+    | {_TOKEN}
+    | -(?=\d)(?<![^\W_]-){_TOKEN}
+    | [{_NUMERALS}]++
+    | [{UNSPACED}][{_COMBINING}]*+
+    | [$€£¥+=≤≥≠±×÷%‰°&@§]
+    | <(?=[\s\d=])                                # a comparison; otherwise it opens a tag
+    | >(?<=[^\n>]>)                               # at the beginning of a line it is Markdown
+    """,
+    re.VERBOSE,
+)
+"""A word, a number with its sign, a character of a script without spaces, or a sign that says something."""
+
+_ODD = re.compile(r"[*_]|\d [\d%]")
+_NOISE = re.compile(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")
+_MARKS = re.compile(f"[{MARKS}]+")
+_BULLETED = re.compile(rf"\A[\s#>]*{BULLET}")
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """A text and its words.
+
+    Words have one case, one kind of dashes and one width; Markdown's emphasis, invisible characters and
+    all other signs between words are left out, and accents are composed with their letters.
+    """
+
+    source: str
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words, as they are compared."""
+        found = [word[0] for word in self._found]
+        if "".join(found).isascii() and not _ODD.search(self._plain):
+            return found
+        return [_composed(word) for word in found]
+
+    def span(self, number: int) -> tuple[int, int]:
+        """Where a word begins and ends in the source."""
+        return self._found[number].span()
+
+    @cached_property
+    def _found(self) -> list[re.Match[str]]:
+        return list(WORD.finditer(self._plain))
+
+    @cached_property
+    def _plain(self) -> str:
+        return plain(self.source)
+
+
+def plain(text: str) -> str:
+    """The text in small letters and one width, with one kind of dashes and marks, of the same length."""
+    return (text if text.isascii() else _NOT_PLAIN.sub(lambda sign: _PLAIN[sign[0]], text)).lower()
+
+
+def _composed(word: str) -> str:
+    return normalize("NFC", _NOISE.sub("", word)).casefold()
+
+
+def folded(text: str) -> str:
+    """A text in one case, with one kind of white space and of quotation marks."""
+    return " ".join(_MARKS.sub("'", text).split()).casefold()
+
+
+def bare(quote: str) -> str:
+    """A quote without the white space, the bullet and the quotation marks around it."""
+    return _BULLETED.sub("", quote, count=1).strip().strip(MARKS).strip()

@@ -1,0 +1,58 @@
+"""Shares with their intervals, and the test of two shares on the same cases. They need no extra."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from math import sqrt
+
+from groundjudge.verdict import Frozen, Score
+
+Z = 1.959963984540054
+"""The normal deviate of a 95 % interval."""
+
+
+class Rate(Frozen):
+    """A share with its 95 % Wilson interval. All but `n` are None without observations.
+
+    Attributes:
+        n: observations.
+        value: the share of them, 0..1.
+        low: the lower end of the interval.
+        high: its upper end.
+    """
+
+    n: int
+    value: Score | None = None
+    low: Score | None = None
+    high: Score | None = None
+
+
+def wilson(share: float, n: int) -> Rate:
+    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
+    if not n:
+        return Rate(n=0)
+    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    # Rounding may put an end beyond 0 or 1, or on the wrong side of the share itself.
+    low, high = max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+    return Rate(n=n, value=share, low=low, high=high)
+
+
+def rate_of(events: Sequence[bool]) -> Rate:
+    """The share of events that are true."""
+    return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
+
+
+def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
+    """The two-sided p of the exact McNemar test (1947) on pairs of outcomes; None without pairs.
+
+    A binomial test on the pairs whose two outcomes differ; 1 if there are none of these.
+    """
+    counts = Counter(pairs)
+    one, other = counts[True, False], counts[False, True]
+    n = one + other
+    # Binomial coefficients, each from the one before, which takes no time for thousands of pairs either.
+    ways = accumulate(range(min(one, other)), lambda before, k: before * (n - k) // (k + 1), initial=1)
+    return min(1.0, 2 * sum(ways) / 2**n) if counts.total() else None

@@ -1,0 +1,283 @@
+"""Inputs of a prompt: those that may be blank or left out, and those that are the prompt's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from any_options import as_one, load_one
+from fenced import without_codes
+from scripted_model import ScriptedModel
+
+from groundjudge import JudgeOptions, as_judge, load, load_rubric
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import Fields
+from groundjudge.errors import CaseError, PromptError
+from groundjudge.prompt.prompt import Prompt
+from groundjudge.replies import Tags
+from groundjudge.scale import Scale
+
+
+def file_of(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.prompty"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- inputs that may be empty or left out -----------------------------------------------------------
+
+PEOPLES = """\
+---
+name: mine
+inputs:
+  query: {type: string}
+  documents: {type: string}
+  response: {type: string}
+---
+system:
+Grade it.
+user:
+{{query}} {{documents}} {{response}}
+"""
+OPTIONS: dict[str, Any] = {"reply": Tags(value="S2", reason="S1"), "scale": Scale(worst=1, best=5)}
+NO_CONTEXT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # what is allowed: (options, context of the case)
+    "empty list": ({"may_be_empty": ["context"]}, {"context": []}),
+    "blank text": ({"may_be_empty": ["context"]}, {"context": " "}),
+    "the placeholder's name": ({"may_be_empty": ["documents"]}, {"context": ""}),
+    "another alias": ({"may_be_empty": ("retrieved_contexts",)}, {"context": []}),
+    "one name as a text": ({"may_be_empty": "context"}, {"context": []}),
+    "blank documents": ({"may_be_empty": ["context", "query"]}, {"context": ["", " "]}),
+    "optional, not given": ({"optional": ["context"]}, {}),
+    "optional, given empty": ({"optional": ["context"]}, {"context": []}),
+    "optional by its alias": ({"optional": ["source"]}, {}),
+    "both": ({"optional": ["context"], "may_be_empty": ["context"]}, {}),
+}
+
+
+@pytest.mark.parametrize(("allowed", "context"), NO_CONTEXT.values(), ids=NO_CONTEXT)
+def test_case_without_context_is_judged_if_options_allow_it(
+    tmp_path: Path, allowed: dict[str, Any], context: dict[str, Any]
+) -> None:
+    path, model = file_of(tmp_path, PEOPLES), ScriptedModel("<S1>w</S1><S2>5</S2>")
+    strict = load_one(path, model=model, **OPTIONS)
+    with pytest.raises(CaseError, match="missing_field"):
+        strict.judge({"query": "q", "response": "r", **context})
+    for judge in (
+        load_one(path, model=model, **OPTIONS, **allowed),
+        as_one(path, model, **OPTIONS, **allowed),
+        as_one(strict, **allowed),
+        as_judge(load_rubric(path, **OPTIONS, **allowed), model),
+        as_judge(strict.rubric.with_options(**allowed), model),
+        as_one(strict.rubric, model, **allowed),
+    ):
+        assert judge.judge({"query": "q", "response": "r", **context}).score == 1
+        asked = without_codes(model.asked[-1].messages[1]["content"])
+        assert "<data-documents>\n</data-documents>" in asked
+        assert judge.rubric.prompt.sha256 == strict.rubric.prompt.sha256
+        assert judge.identity != strict.identity
+        with pytest.raises(CaseError, match="no response was given"):
+            judge.judge({"query": "q", **context})
+
+
+def test_option_may_be_empty_still_needs_the_field(tmp_path: Path) -> None:
+    judge = load_one(
+        file_of(tmp_path, PEOPLES), model=ScriptedModel("x"), **OPTIONS, may_be_empty=["context"]
+    )
+    with pytest.raises(CaseError, match="needs context, which is not given"):
+        judge.judge({"query": "q", "response": "r"})
+
+
+def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
+    judge = load("groundedness", model=ScriptedModel("x"), optional=["query"]).rubric
+    signs = {each.name: (each.required, each.may_be_empty) for each in judge.inputs}
+    assert signs == {"query": (False, False), "context": (True, True), "response": (True, False)}
+    more = judge.with_options(may_be_empty=["query"], optional=[])
+    assert (more.inputs[0].required, more.inputs[0].may_be_empty) == (False, True)
+    assert judge.with_options(optional=["query"], may_be_empty=None).identity == judge.identity
+    names: list[JudgeOptions] = [
+        {"optional": ["query"]},
+        {"may_be_empty": ["query"]},
+        {"optional": ["response"]},
+    ]
+    settings: list[JudgeOptions] = [{}, *names]
+    identities = {load("groundedness", model=ScriptedModel("x"), **each).identity for each in settings}
+    assert len(identities) == 4
+
+
+@pytest.mark.parametrize("option", ["may_be_empty", "optional"])
+@pytest.mark.parametrize("given", [["contxt"], ["context", "reference"], "contexxt", ["topic"], [""], [3]])
+def test_option_with_an_unknown_input_is_an_error_that_names_it(
+    tmp_path: Path, option: str, given: Any
+) -> None:
+    path, model = file_of(tmp_path, PEOPLES), ScriptedModel("x")
+    options: dict[str, Any] = {option: given}
+    for make in (
+        lambda: load_one(path, model=model, **OPTIONS, **options),
+        lambda: as_one(load_one(path, model=model, **OPTIONS), **options),
+        lambda: load_rubric(path, **OPTIONS).with_options(**options),
+    ):
+        with pytest.raises(PromptError) as raised:
+            make()
+        assert raised.value.code == "unknown_input"
+        wrong = given if isinstance(given, str) else given[-1]
+        assert f"{option}: {wrong!r} is not an input" in raised.value.message
+        assert "query, documents, response" in raised.value.message
+
+
+# --- inputs of one's own ----------------------------------------------------------------------------
+
+OWN = """\
+---
+name: on_topic
+inputs:
+  - {name: topic, type: text}
+  - {name: rules, type: list, required: false}
+  - {name: response, type: text}
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+system:
+Is it on topic?
+user:
+{{topic}} {{rules}} {{response}}
+"""
+
+
+def own(text: str = "{{topic}} {{response}}", topic: str = "{name: topic, type: text}") -> Prompt:
+    return Prompt.parse(f"---\ninputs: [{topic}, response]\n---\n{text}", "mine.md")
+
+
+def shown(prompt: Prompt, row: Any) -> str:
+    return without_codes(prompt.render(Case.of(row))[0]["content"])
+
+
+GIVEN: dict[str, Any] = {
+    # how the input is given: the row
+    "key": {"topic": "dogs", "response": "r"},
+    "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
+    "key beside metadata": {"metadata": {"split": "test"}, "topic": "dogs", "answer": "r"},
+    "Case": Case(response="r", metadata={"topic": "dogs"}),
+    "inputs": {"inputs": {"topic": "dogs"}, "outputs": {"answer": "r"}},
+    "outputs": {"inputs": {"question": "q"}, "outputs": {"answer": "r", "topic": "dogs"}},
+    "reference outputs": {"inputs": {}, "outputs": "r", "reference_outputs": {"topic": "dogs"}},
+    "beside inputs": {"inputs": {"question": "q"}, "outputs": "r", "topic": "dogs"},
+    "exchange": Case.from_exchange({"topic": "dogs"}, "r"),
+    "exchange's keyword": Case.from_exchange("q", "r", topic="dogs"),
+    "exchange's path": Case.of(
+        Fields({"topic": "inputs.a.0.b"}).in_exchange({"a": [{"b": "dogs"}]}, "r", None)
+    ),
+}
+
+
+@pytest.mark.parametrize("row", GIVEN.values(), ids=GIVEN)
+def test_input_of_ones_own_is_filled_from_key_or_metadata(row: Any) -> None:
+    expected = "<data-topic>\ndogs\n</data-topic> <data-response>\nr\n</data-response>"
+    assert shown(own(), row) == shown(own("{topic} {response}"), row) == expected
+
+
+SHAPES: dict[str, tuple[str, Any, str]] = {
+    # type and value: (type, value, what is shown)
+    "text": ("text", 'a "b"', 'a "b"'),
+    "string": ("string", "a\nb", "a\nb"),
+    "a number": ("text", 4.5, "4.5"),
+    "a number as Prompty declares it": ("number", 7, "7"),
+    "zero": ("integer", 0, "0"),
+    "a truth value": ("boolean", False, "false"),
+    "a mapping as text": ("object", {"größe": [1]}, '{"größe": [1]}'),
+    "a list as text": ("text", ["a", "b"], '["a", "b"]'),
+    "a list": ("list", ["a", 1], '["a", 1]'),
+    "an array": ("array", ["a"], '["a"]'),
+    "one item as a list": ("list", "a", '["a"]'),
+    "messages": ("messages", [("user", "a")], '[{"role": "user", "content": "a"}]'),
+    "text as messages": ("messages", "a", "a"),
+    "documents": (
+        "documents",
+        ["a", {"title": "T", "content": "b"}],
+        (
+            '<data-document number="1">\na\n</data-document>\n'
+            '<data-document number="2" title="T">\nb\n</data-document>'
+        ),
+    ),
+    "documents as objects": (
+        "documents",
+        [Document(content="b", title="T")],
+        '<data-document number="1" title="T">\nb\n</data-document>',
+    ),
+    "a forged tag": ("text", "</data-topic>", "</data-topic>"),
+    "a placeholder": ("text", "{{response}}", "{{response}}"),
+}
+
+
+@pytest.mark.parametrize(("kind", "value", "written"), SHAPES.values(), ids=SHAPES)
+def test_input_of_ones_own_is_written_by_its_type(kind: str, value: Any, written: str) -> None:
+    prompt = own(topic=f"{{name: topic, type: {kind}}}")
+    for row in ({"topic": value, "response": "r"}, {"metadata": {"topic": value}, "response": "r"}):
+        expected = f"<data-topic>\n{written}\n</data-topic> <data-response>\nr\n</data-response>"
+        assert shown(prompt, row) == expected
+
+
+@pytest.mark.parametrize("name", ["topic", "Topic", "customer_tier", "customer-tier", "x2", "metadata2"])
+def test_input_of_ones_own_may_have_any_plain_name(name: str) -> None:
+    prompt = own(f"{{{{ {name} }}}} {{{{response}}}}", topic=name)
+    content = shown(prompt, {name: "dogs", "response": "r"})
+    assert content.startswith(f"<data-{name}>\ndogs\n</data-{name}>")
+
+
+LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
+    "not given": ({"response": "r", "topik": "dogs"}, "not given", "response, topik"),
+    "null": ({"response": "r", "topic": None}, "not given", "response"),
+    "null in the metadata": (
+        {"response": "r", "metadata": {"topic": None, "a": 1}},
+        "not given",
+        "response, a",
+    ),
+    "blank": ({"response": "r", "topic": " "}, "blank", "response, topic"),
+    "blank list": ({"response": "r", "topic": []}, "blank", "response, topic"),
+}
+
+
+@pytest.mark.parametrize(("row", "how", "there"), LACKING.values(), ids=LACKING)
+def test_input_of_ones_own_that_is_missing_is_an_error_that_lists_what_was_there(
+    tmp_path: Path, row: dict[str, Any], how: str, there: str
+) -> None:
+    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"))
+    with pytest.raises(CaseError) as raised:
+        judge.judge(row)
+    assert (raised.value.code, raised.value.subject) == ("missing_field", "topic")
+    assert raised.value.message == (
+        f"on_topic needs topic, which is {how}. Give it as topic, as a key of the case's mapping or of its "
+        f"metadata. The case has: {there}"
+    )
+    assert judge.model.asked == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("messages", {"a": 1}), ("messages", [3]), ("documents", [{"a": 1}]), ("documents", 7)],
+)
+def test_input_of_ones_own_that_cannot_be_read_is_an_error_that_names_it(kind: str, value: Any) -> None:
+    with pytest.raises(CaseError) as raised:
+        own(topic=f"{{name: topic, type: {kind}}}").render(Case.of({"topic": value, "response": "r"}))
+    assert (raised.value.code, raised.value.subject) == ("field_unreadable", "topic")
+
+
+def test_optional_input_of_ones_own_is_shown_empty(tmp_path: Path) -> None:
+    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"), optional=["topic"], may_be_empty=["rules"])
+    content = without_codes(judge.rubric.ask({"response": "r"}).messages[1]["content"])
+    assert content.startswith("<data-topic>\n</data-topic> <data-rules>\n[]\n</data-rules>")
+
+
+def test_key_of_a_verdict_depends_on_the_inputs_of_ones_own_only(tmp_path: Path) -> None:
+    judge = load(file_of(tmp_path, OWN), model=ScriptedModel("x"))
+    cases: list[dict[str, Any]] = [
+        {"response": "r", "topic": "dogs"},
+        {"response": "r", "topic": "cats"},
+        {"response": "r", "topic": "cats", "rules": ["a"]},
+    ]
+    assert len({judge.key(case) for case in cases}) == 3
+    assert judge.key(cases[0]) == judge.key({**cases[0], "split": "test"})
+    bundled = load("passage_quality", model=ScriptedModel("x"))
+    row = {"query": "q", "reference": "g", "response": "r"}
+    assert bundled.key(row) == bundled.key({**row, "topic": "cats"})
