@@ -156,7 +156,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
     assert [(each.content, each.title, each.kind) for each in returned or ()] == [
         ("a", "A", "knowledge"),
         ("sunny", "Tool Result: weather", "tool"),
-        ('{"degrees":21}', "Tool Result: weather", "tool"),
+        ('{"degrees": 21}', "Tool Result: weather", "tool"),
         ("0", "Tool Result: weather", "tool"),
         ("dry", "Tool Result: weather", "tool"),
         ("b", "", "knowledge"),
