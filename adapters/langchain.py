@@ -35,7 +35,7 @@ from groundjudge import (
 from groundjudge.case.case import Context, Text
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.judging.conversation import Step
-from groundjudge.judging.judging import error_verdict
+from groundjudge.judging.judge import error_verdict
 from groundjudge.models.lookup import ModelLike
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import reply_of

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Step, without_waiting
-from groundjudge.judging.judge import identity_of
-from groundjudge.judging.judging import key_of
+from groundjudge.judging.judge import identity_of, key_of
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -117,7 +116,7 @@ class _Replaying:
     @contextmanager
     def around(self, step: Step) -> Generator[Callable[[Any], object]]:
         """Note replies that cannot be read."""
-        if step.conversation:
+        if step.is_vote:
             self.unread = None
         try:
             yield lambda _: None

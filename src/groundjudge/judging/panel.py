@@ -9,19 +9,17 @@ where the score itself matters. Repeats make a verdict stable and show its doubt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
-from time import perf_counter
 from typing import Any, Literal, TypeAlias, get_args
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, PromptError
 from groundjudge.judging.conversation import Conversation, Step
-from groundjudge.judging.judge import Judge
-from groundjudge.judging.judging import Judging
+from groundjudge.judging.judge import Judge, Judging
 from groundjudge.judging.votes import (
     FIRST_VOTES,
     RULES,
@@ -33,8 +31,7 @@ from groundjudge.judging.votes import (
     with_votes,
 )
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Rubric
-from groundjudge.verdict import Failure, Verdict
+from groundjudge.verdict import Verdict
 
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
@@ -66,55 +63,34 @@ class Panel(Judging):
         if fault:
             raise PromptError("bad_panel", f"panel: {fault}", "panel")
 
-    @property
-    def rubrics(self) -> tuple[Rubric, ...]:
-        """The rubric of each vote."""
-        return tuple(judge.rubric for judge in self.judges)
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """The model of each vote."""
-        return tuple(judge.model for judge in self.judges)
-
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the judges' identities, the rule, and when to stop."""
         settings = [*(judge.identity for judge in self.judges), self.rule, self.stop]
         return sha256(" ".join(settings).encode()).hexdigest()[:16]
 
-    def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
-        """The votes on a case, step by step, for whoever drives them.
+    def _voters(self) -> tuple[Judge, ...]:
+        return self.judges
 
-        Raises:
-            GroundjudgeError: as for `judge`.
-        """
-        started = perf_counter()
-        verdict = self.unjudged()
+    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
-        try:
-            case = Case.of(case)
-            verdict = self.unjudged(case.id, self.key(case))
-            for number, judge in enumerate(self.judges, 1):
-                try:
-                    vote: Verdict = yield Step(
-                        f"groundjudge.vote {number}", case, conversation=judge.conversation
-                    )
-                except GroundjudgeError as error:
-                    errors.append(error)
-                    vote = judge.failed(error, case)
-                votes.append(vote)
-                if self.stop == "decided" and is_decided(votes, len(self.judges)):
-                    break
-            verdict = with_votes(verdict, votes, perf_counter() - started)
-            winner = majority(votes)
-            if winner is None:
-                raise no_majority(self.name, votes, errors)
-            return majority_verdict(verdict, votes, winner, self.rule)
-        except GroundjudgeError as error:
-            failure = Failure(code=error.code, message=error.message)
-            error.verdict = verdict.model_copy(update={"error": failure})
-            raise
+        for number, judge in enumerate(self.judges, 1):
+            try:
+                with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as note:
+                    vote = await judge.ajudge(case, conversation.around, conversation.ask)
+                    note(vote)
+            except GroundjudgeError as error:
+                errors.append(error)
+                vote = judge.failed(error, case)
+            votes.append(vote)
+            if self.stop == "decided" and is_decided(votes, len(self.judges)):
+                break
+        conversation.spent = with_votes(conversation.spent, votes, conversation.latency())
+        winner = majority(votes)
+        if winner is None:
+            raise no_majority(self.name, votes, errors)
+        return majority_verdict(conversation.spent, votes, winner, self.rule)
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -132,7 +108,11 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     """
     seen = Counter[object]()
     members: list[Judge] = []
-    for judge in map(_single, judges):
+    for judge in judges:
+        if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
+            kind = type(judge).__name__
+            message = f"panel: its members must be judges, not {kind}: load them without `repeats`"
+            raise PromptError("bad_panel", message, "panel")
         who = judge.identity, getattr(judge.model, "identity", id(judge.model))
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
@@ -176,15 +156,6 @@ def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> lis
         else changed(judge)
         for judge in listed
     ]
-
-
-def _single(judge: object) -> Judge:
-    if not isinstance(judge, Judge):
-        message = (
-            f"panel: its members must be judges, not {type(judge).__name__}: load them without `repeats`"
-        )
-        raise PromptError("bad_panel", message, "panel")
-    return judge
 
 
 def _repeat(judge: Judge, index: int) -> Judge:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from statistics import fmean, median, pstdev
-from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from groundjudge.errors import GroundjudgeError, PanelError
 from groundjudge.scale import DIGITS
@@ -20,9 +19,9 @@ Rule: TypeAlias = Literal["mean", "median", "min"]
 Outcome: TypeAlias = Literal["passed", "failed", "not_applicable"]
 """What a vote counts for."""
 
-RULES: Mapping[Rule, Callable[[Sequence[float]], float]] = MappingProxyType(
-    {"mean": fmean, "median": median, "min": min}
-)
+RULES: Mapping[Rule, Callable[[Sequence[float]], float]] = {"mean": fmean, "median": median, "min": min}
+
+T = TypeVar("T")
 
 FIRST_VOTES = 2
 """Votes that are always asked for; if they agree, they decide."""
@@ -33,27 +32,31 @@ def majority(votes: Sequence[Verdict]) -> Outcome | None:
 
     A vote with status "error" counts among the votes and says nothing.
     """
-    counts: Counter[Outcome] = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
-    return next((outcome for outcome, count in counts.items() if 2 * count > len(votes)), None)
+    return _more_than_half([_outcome(vote) for vote in votes])
+
+
+def _more_than_half(said: Sequence[T | None]) -> T | None:
+    counts = Counter(each for each in said if each is not None)
+    return next((each for each, count in counts.items() if 2 * count > len(said)), None)
 
 
 def is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
     """Whether the first two agree, no further vote can overturn the majority, or none can make one."""
-    counts = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
-    most = max(counts.values(), default=0)
+    most = _largest_group(votes)
     is_hopeless = 2 * (most + asked_for - len(votes)) <= asked_for
     return 2 * most > asked_for or most == len(votes) == FIRST_VOTES or is_hopeless
 
 
 def _outcome(vote: Verdict) -> Outcome | None:
     """What a vote counts for; None for an error, which counts for nothing."""
-    match vote.status:
-        case "ok":
-            return "passed" if vote.passed else "failed"
-        case "not_applicable":
-            return "not_applicable"
-        case "error":
-            return None
+    if vote.status == "ok":
+        return "passed" if vote.passed else "failed"
+    return "not_applicable" if vote.status == "not_applicable" else None
+
+
+def _largest_group(votes: Sequence[Verdict]) -> int:
+    """How many votes say the same, at most."""
+    return max(Counter(filter(None, map(_outcome, votes))).values(), default=0)
 
 
 def majority_verdict(verdict: Verdict, votes: Sequence[Verdict], winner: Outcome, rule: Rule) -> Verdict:
@@ -67,7 +70,7 @@ def majority_verdict(verdict: Verdict, votes: Sequence[Verdict], winner: Outcome
             "status": "ok" if is_scored else "not_applicable",
             "score": score,
             "value": _value(rule, scored) if is_scored else representative.value,
-            "label": _label(votes),
+            "label": _more_than_half([vote.label for vote in votes]),
             "passed": winner != "failed",
             "reason": representative.reason,
             "parts": tuple(_part(part, scored, rule) for part in representative.parts),
@@ -82,12 +85,11 @@ def with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Ve
     """A verdict with what the votes cost, and how far they agree."""
     usages = [vote.usage for vote in votes if vote.usage]
     scores = [vote.score for vote in votes if vote.score is not None]
-    counts = Counter(outcome for vote in votes if (outcome := _outcome(vote)))
     return verdict.model_copy(
         update={
-            "votes": tuple(map(_vote, votes)),
+            "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
             "spread": pstdev(scores) if scores else None,
-            "agreement": max(counts.values()) / len(votes) if counts else None,
+            "agreement": _largest_group(votes) / len(votes) or None,
             "decided_after": len(votes),
             "usage": reduce(add, usages, Usage()) if usages else None,
             "attempts": sum(vote.attempts for vote in votes),
@@ -96,10 +98,6 @@ def with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Ve
             "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
         }
     )
-
-
-def _vote(verdict: Verdict) -> Vote:
-    return Vote.model_validate(verdict, from_attributes=True)
 
 
 def _representative(votes: Sequence[Verdict], score: float | None) -> Verdict:
@@ -118,12 +116,6 @@ def _value(rule: Rule, scored: Sequence[Verdict | Part]) -> float | None:
     if len(values) < len(scored):
         return None
     return min(scored, key=lambda each: each.score or 0.0).value if rule == "min" else RULES[rule](values)
-
-
-def _label(votes: Sequence[Verdict]) -> str | None:
-    """The label of more than half of the votes; None if there is none."""
-    counts = Counter(vote.label for vote in votes if vote.label is not None)
-    return next((label for label, count in counts.items() if 2 * count > len(votes)), None)
 
 
 def _part(part: Part, votes: Sequence[Verdict], rule: Rule) -> Part:
