@@ -40,8 +40,7 @@ from groundjudge import (
 )
 from groundjudge.case.fields import FIELD_NAMED
 from groundjudge.judging.conversation import Step
-from groundjudge.judging.panel import Stop
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import Rule, Stop
 from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import PromptOptions

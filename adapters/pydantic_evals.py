@@ -27,8 +27,7 @@ from pydantic_core.core_schema import str_schema
 from groundjudge import AnyJudge, Case, GroundjudgeError, PanelOptions, Rubric, Verdict, as_judge
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
-from groundjudge.judging.panel import Stop
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
 from groundjudge.verdict import score_names

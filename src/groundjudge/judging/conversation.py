@@ -156,9 +156,7 @@ def next_request(request: Request, reply: Reply, error: ReplyError, left: dict[s
 
 def _with_more_room(request: Request, reply: Reply) -> Request:
     """The same request with twice the room for its reply."""
-    limit = next(
-        (name for name in ("max_completion_tokens", "max_tokens") if name in request.parameters), "max_tokens"
-    )
+    limit = "max_completion_tokens" if "max_completion_tokens" in request.parameters else "max_tokens"
     used = reply.usage.completion_tokens if reply.usage else 0
     room = request.parameters.get(limit) or used or DEFAULT_REPLY_TOKENS
     return _again(request, parameters={**request.parameters, limit: 2 * room})
@@ -184,10 +182,8 @@ def _with_format(request: Request) -> Mapping[str, Any]:
     rubric, parameters = request.rubric, dict(request.parameters)
     if not rubric.response_format or "response_format" in rubric.prompt.parameters:
         return parameters
-    match parameters.pop("response_format", None):
-        case None:
-            return {**parameters, **rubric.response_format}
-        case {"type": "json_schema"}:
-            return {**parameters, "response_format": {"type": "json_object"}}
-        case _:
-            return parameters
+    last = parameters.pop("response_format", None)
+    if last is None:
+        return {**parameters, **rubric.response_format}
+    is_schema = last["type"] == "json_schema"
+    return {**parameters, "response_format": {"type": "json_object"}} if is_schema else parameters

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Any
 
-from groundjudge.case.case import Case
+from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.judging.conversation import (
@@ -39,7 +37,7 @@ OF_THE_CONVERSATION = ("attempts", "retries", "usage", "latency_s", "key", "mode
 class Judging(ABC):
     """Gives a verdict on a case: a single judge, or a panel of several."""
 
-    @property
+    @cached_property
     @abstractmethod
     def identity(self) -> str:
         """A hash of all that decides on a verdict."""
@@ -101,11 +99,21 @@ class Judging(ABC):
         first, *others = (rubric.format.part_names for rubric in self.rubrics)
         return tuple(name for name in first if all(name in names for names in others))
 
-    def key(self, case: Case | Mapping[str, Any]) -> str:
-        """The key of the verdicts on a case, before and after it is judged."""
-        return key_of(self.identity, self.inputs, Case.of(case))
+    def key(self, case: CaseLike) -> str:
+        """The key of the verdicts on a case, before and after it is judged.
 
-    def judge(self, case: Case | Mapping[str, Any], around: Around = untraced) -> Verdict:
+        It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
+        """
+        case = Case.of(case)
+        own = {each.name: case.metadata.get(each.name) for each in self.inputs if each.is_custom}
+        shown = case.model_copy(update={"metadata": own})
+        try:
+            content = shown.model_dump_json(exclude=None if own else {"metadata"})
+        except ValueError:  # tool calls may be nested deeper than pydantic goes
+            content = repr(shown)
+        return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
+
+    def judge(self, case: CaseLike, around: Around = untraced) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
         Models are asynchronous: they answer in an event loop of the library, in a thread of its own, with the
@@ -129,9 +137,7 @@ class Judging(ABC):
         """
         return without_waiting(self.ajudge(case, around, call_and_block))
 
-    async def ajudge(
-        self, case: Case | Mapping[str, Any], around: Around = untraced, ask: Ask = call
-    ) -> Verdict:
+    async def ajudge(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`.
 
         Args:
@@ -149,20 +155,18 @@ class Judging(ABC):
             error.verdict = _with_error(conversation.spent, error.code, error.message, latency)
             raise
 
-    def evaluate(self, case: Case | Mapping[str, Any], around: Around = untraced) -> Verdict:
+    def evaluate(self, case: CaseLike, around: Around = untraced) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
         return without_waiting(self.aevaluate(case, around, call_and_block))
 
-    async def aevaluate(
-        self, case: Case | Mapping[str, Any], around: Around = untraced, ask: Ask = call
-    ) -> Verdict:
+    async def aevaluate(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
         try:
             return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
             return self.failed(error, case)
 
-    def failed(self, error: BaseException, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+    def failed(self, error: BaseException, case: CaseLike | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
         return error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
 
@@ -210,7 +214,7 @@ class Judge(Judging):
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-        return identity_of(self.rubric, self.model)
+        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
     def _voters(self) -> tuple[Judge, ...]:
         return (self,)
@@ -243,22 +247,6 @@ class Judge(Judging):
     def _request(self, case: Case) -> Request:
         request = self.rubric.ask(case)
         return replace(request, repeat=self.repeat) if self.repeat else request
-
-
-def identity_of(rubric: Rubric, model: Model) -> str:
-    """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-    return sha256(f"{rubric.identity} {model.name}".encode()).hexdigest()[:16]
-
-
-def key_of(identity: str, inputs: Iterable[Input], case: Case) -> str:
-    """The key of a verdict: the identity of who gives it, and a hash of what it looks at."""
-    own = {each.name: case.metadata.get(each.name) for each in inputs if each.is_custom}
-    shown = case.model_copy(update={"metadata": own})
-    try:
-        content = shown.model_dump_json(exclude=None if own else {"metadata"})
-    except ValueError:  # tool calls may be nested deeper than pydantic goes
-        content = repr(shown)
-    return f"{identity}-{sha256(content.encode()).hexdigest()[:32]}"
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:

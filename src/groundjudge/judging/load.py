@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any, Unpack, overload
 
-from groundjudge.errors import PromptError
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.panel import AnyJudge, Panel, Stop, repeated
-from groundjudge.judging.votes import Rule
-from groundjudge.models.lookup import ModelLike, model_of
-from groundjudge.rubric.model import Model
+from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeated
+from groundjudge.models.lookup import ModelLike, as_model
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class JudgeOptions(RubricOptions, total=False):
@@ -110,30 +105,14 @@ def as_judge(
     votes: dict[str, Any] = {name: given.pop(name) for name in ("repeats", "rule", "stop") if name in given}
     if isinstance(judge, Panel):
         if "repeats" in votes:
-            raise _bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
+            raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
         return replace(judge, judges=tuple(_single(each, model, given) for each in judge.judges), **votes)
     if votes and "repeats" not in votes:
-        raise _bad_panel(" and ".join(votes), "only a judge that votes has them: pass `repeats` too")
+        raise bad_panel(" and ".join(votes), "only a judge that votes has them: pass `repeats` too")
     if votes and given.get("parameters", {}).get("temperature") == 0:
-        raise _bad_panel(
-            "temperature",
-            "repeats at 0 would repeat one reply: leave temperature out (0.7 is used), or pass one above 0",
-        )
+        raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     single = _single(judge, model, given)
     return repeated(single, **votes) if votes else single
-
-
-def as_model(model: ModelLike | None) -> Model:
-    """What can be passed as a model, as a Model: "offline" is the lexical baseline.
-
-    Raises:
-        ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
-    """
-    if model != "offline":
-        return model_of(model)
-    from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
-
-    return OfflineModel()
 
 
 def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: Mapping[str, Any]) -> Judge:
@@ -141,10 +120,7 @@ def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: 
     changes = {"max_reasks": given["max_reasks"]} if "max_reasks" in given else {}
     if isinstance(judge, Judge):
         rubric = judge.rubric.with_options(**options) if options else judge.rubric
-        return replace(judge, rubric=rubric, model=as_model(model) if model else judge.model, **changes)
+        kept = judge.model if model is None else as_model(model)
+        return replace(judge, rubric=rubric, model=kept, **changes)
     rubric = judge.with_options(**options) if isinstance(judge, Rubric) else load_rubric(judge, **options)
     return Judge(rubric, as_model(model), **changes)
-
-
-def _bad_panel(option: str, message: str) -> PromptError:
-    return PromptError("bad_panel", f"{option}: {message}", option)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
@@ -23,7 +23,7 @@ from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
-from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_options
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Verdict, passes
 from groundjudge.version import __version__
@@ -106,8 +106,8 @@ class Rubric:
         _check_format(self.format)
         _check_scale(self.scale)
         _check_threshold(self.threshold)
-        _check_choice("bad_empty_response", self.empty_response, EmptyResponse)
-        _check_choice("bad_structured", self.structured, Structured)
+        check_choice("bad_empty_response", "empty_response", self.empty_response, EmptyResponse)
+        check_choice("bad_structured", "structured", self.structured, Structured)
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
             message = (
@@ -168,7 +168,7 @@ class Rubric:
         check_options(options, RubricOptions)
         return replace(self, prompt=_adjusted(self.prompt, options), **_settings(options))
 
-    def ask(self, case: Case | Mapping[str, Any]) -> Request:
+    def ask(self, case: CaseLike) -> Request:
         """What a model is asked about a case.
 
         Raises:
@@ -193,7 +193,7 @@ class Rubric:
         named = {"name": "verdict", "schema": schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
 
-    def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+    def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
         """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
 
         Raises:
@@ -372,14 +372,6 @@ def _check_threshold(threshold: object) -> None:
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         message = f"threshold must lie on the score, 0..1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
-
-
-def _check_choice(code: str, choice: object, choices: object) -> None:
-    names = get_args(choices)
-    if choice not in names:
-        option = code.removeprefix("bad_")
-        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
-        raise PromptError(code, message, str(choice))
 
 
 def _check_weighted(rubric: Rubric) -> None:
