@@ -19,7 +19,8 @@ from groundjudge import (
     Tags,
     Verdict,
 )
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.judging.load import as_model
+from groundjudge.models.lookup import ModelLike
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
 SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))

@@ -22,7 +22,7 @@ from standin_openai import Answer, Raw, StandIn, Status, Text, refuses
 
 from groundjudge import Case, Reply, Request, Usage, load_rubric
 from groundjudge.errors import ModelError
-from groundjudge.models.lookup import as_model
+from groundjudge.judging.load import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 

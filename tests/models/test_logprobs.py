@@ -20,8 +20,8 @@ from pydantic import Field
 from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
 
 from groundjudge import Judge, ModelError, Verdict, load, run
+from groundjudge.judging.load import as_model
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
 from groundjudge.models.openai import OpenAIModel
 
 UNKNOWN = "logprobs_unusable"

@@ -9,7 +9,7 @@ from command_line import GOOD, ROW
 from standin_openai import StandIn
 
 from groundjudge import ModelError, load
-from groundjudge.models.lookup import as_model
+from groundjudge.judging.load import as_model
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuse
 
 from groundjudge import Model, Reply, Request
 from groundjudge.errors import ModelError
-from groundjudge.models.lookup import as_model
+from groundjudge.judging.load import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.verdict import Usage

@@ -8,10 +8,9 @@ from typing import Any
 from groundjudge.cli.options import MODELS, JudgeSelection
 from groundjudge.cli.screen import fail
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.load import load
+from groundjudge.judging.load import as_model, load
 from groundjudge.judging.panel import AnyJudge, Stop, panel, repeated
 from groundjudge.models.cached import CachedModel
-from groundjudge.models.lookup import as_model
 from groundjudge.rubric.model import Model
 from groundjudge.runs.run import named_twice
 

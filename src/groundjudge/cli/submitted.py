@@ -13,8 +13,8 @@ from groundjudge.batches.replay import with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError
 from groundjudge.cli.judging import judges_of
 from groundjudge.cli.options import JudgeSelection
+from groundjudge.judging.load import as_model
 from groundjudge.judging.panel import AnyJudge, models_of
-from groundjudge.models.lookup import as_model
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.file_run import CaseFile
 

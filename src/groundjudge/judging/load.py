@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack, overload
+from typing import Any, TypeAlias, Unpack, overload
 
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeated
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.models.lookup import ModelLike, model_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
+
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+"""A judge, or what names one."""
 
 
 class JudgeOptions(RubricOptions, total=False):
@@ -81,13 +85,11 @@ def as_judge(
 
 @overload
 def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
+    judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]
 ) -> AnyJudge: ...
 
 
-def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
-) -> AnyJudge:
+def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
     """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
 
     Args:
@@ -113,6 +115,19 @@ def as_judge(
         raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     single = _single(judge, model, given)
     return repeated(single, **votes) if votes else single
+
+
+def as_model(model: ModelLike | None) -> Model:
+    """What can be passed as a model, as a Model: "offline" is the lexical baseline.
+
+    Raises:
+        ModelError: `no_model` if it is None, `unknown_model` if it cannot be used as a model.
+    """
+    if model != "offline":
+        return model_of(model)
+    from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
+
+    return OfflineModel()
 
 
 def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: Mapping[str, Any]) -> Judge:

@@ -9,7 +9,7 @@ where the score itself matters. Repeats make a verdict stable and show its doubt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -147,15 +147,14 @@ def models_of(judges: Iterable[AnyJudge]) -> list[Model]:
     return [*{id(model): model for judge in judges for model in judge.models}.values()]
 
 
-def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:
+def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> list[AnyJudge]:
     """The judges with other models.
 
     Args:
         judges: the judges; of a panel every member gets another model.
         of: makes the new model of a model; it is called once for each model.
     """
-    listed = [*judges]
-    made = {id(model): of(model) for model in models_of(listed)}
+    made = {id(model): of(model) for model in models_of(judges)}
 
     def changed(judge: Judge) -> Judge:
         return replace(judge, model=made[id(judge.model)])
@@ -164,7 +163,7 @@ def with_models(judges: Iterable[AnyJudge], of: Callable[[Model], Model]) -> lis
         replace(judge, judges=tuple(map(changed, judge.judges)))
         if isinstance(judge, Panel)
         else changed(judge)
-        for judge in listed
+        for judge in judges
     ]
 
 

@@ -20,7 +20,7 @@ from typing import TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from groundjudge.errors import ModelError
-from groundjudge.models.lookup import ModelLike, as_model
+from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.models.model_error import model_error
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.rubric.model import Model, identity_of
@@ -61,7 +61,7 @@ class CachedModel:
     While a request is in flight in an event loop, equal ones wait for its reply instead of being sent.
 
     Args:
-        model: the model to ask, or anything that `load` accepts as one.
+        model: the model to ask, or anything that `load` accepts as one, except "offline".
         path: the file; it is created if it does not exist, its folder is not.
         repeat: the index, from 0, of one of several replies to the same request, for example for votes.
 
@@ -70,7 +70,7 @@ class CachedModel:
     """
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
-        self.model = as_model(model)
+        self.model = model_of(model)
         self.path = Path(path)
         self.repeat = repeat
         self._lock = threading.Lock()

@@ -52,8 +52,8 @@ ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | Deep
 """What can be passed as a model; see `CHOICES`."""
 
 
-def as_model(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
-    """What can be passed as a model, as a Model; a Model is returned unchanged.
+def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
+    """The argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
@@ -83,10 +83,6 @@ def as_model(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
 
 
 def _named(name: str) -> Model:
-    if name == "offline":
-        from groundjudge.offline.model import OfflineModel  # noqa: PLC0415  loaded only if used
-
-        return OfflineModel()
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
         raise model_error("unknown_model", message, name)
