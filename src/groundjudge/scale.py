@@ -75,7 +75,7 @@ class Scale(Frozen):
         return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
 
     def named(self, text: str) -> str | None:
-        """The choice that a text is, all of it; None if it is none."""
+        """The choice that a text is, all of it; None if it is not one."""
         return {folded(name): name for name in self.choices}.get(folded(text))
 
     def nearest(self, score: float) -> str:
@@ -103,7 +103,7 @@ class Scale(Frozen):
         return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
 
 
-def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it stands where a Scale is made
+def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is written where a Scale is made
     """A scale of labels, each with its score, 0..1, or None for "not applicable".
 
     Raises:

@@ -116,7 +116,7 @@ class Judging(ABC):
     def judge(self, case: CaseLike, around: Around = untraced) -> Verdict:
         """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
 
-        Models are asynchronous: they answer in an event loop of the library, in a thread of its own, with the
+        Models are asynchronous: they answer in an event loop of the library, in its own thread, with the
         caller's context variables. All else happens in the caller's thread. Called inside a running event
         loop, as in a notebook, it works and blocks that loop: `ajudge` does not.
 

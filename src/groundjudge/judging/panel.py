@@ -115,7 +115,7 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
 
     Raises:
         PromptError: `bad_panel`: there are fewer than two judges, they have different scales, one of them is
-            listed twice with a temperature of 0, or `rule` or `stop` is none of the choices.
+            listed twice with a temperature of 0, or `rule` or `stop` is not one of the choices.
     """
     seen = Counter[object]()
     members: list[Judge] = []
@@ -135,7 +135,7 @@ def repeated(judge: Judge, repeats: int, *, rule: Rule = "mean", stop: Stop = "d
     A `seed` among its parameters is raised by one for each repeat.
 
     Raises:
-        PromptError: `bad_panel`: `repeats` is below 2, or `rule` or `stop` is none of the choices.
+        PromptError: `bad_panel`: `repeats` is below 2, or `rule` or `stop` is not one of the choices.
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < FIRST_VOTES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PromptError("bad_panel", f"repeats must be 2 or more, not {repeats!r}", "repeats")
