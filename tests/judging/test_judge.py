@@ -19,7 +19,6 @@ from groundjudge import (
     GroundjudgeError,
     Judge,
     ModelError,
-    PromptError,
     Reply,
     Scale,
     Tags,
@@ -67,6 +66,9 @@ SCORES = {
     "passage_quality": (None, 0.4, None),
     "knowledge_hallucination": (75, 0.75, "mild"),
 }
+
+MISSPELT = ("ofline", "off-line", "Offline ")
+EMPTY_RESPONSES = "bad_empty_response: .* must be one of 'error', 'not_applicable', 'worst'"
 
 
 def verdict_by(judge: Judge, case: Mapping[str, Any] | Case, *, by: str) -> Verdict:
@@ -267,12 +269,6 @@ def test_a_judge_that_needs_no_response_judges_without_one(tmp_path: Path) -> No
     model = ScriptedModel("<S2>4</S2>")
     judge = load(path, model=model, reply=Tags(), scale=Scale(worst=1, best=5))
     assert judge.judge({"query": "When?", "response": " "}).value == 4
-
-
-@pytest.mark.parametrize("choice", ["ignore", "Error", 0, True])
-def test_an_unknown_choice_for_empty_responses_is_refused(choice: Any) -> None:
-    with pytest.raises(PromptError, match="empty_response must be one of 'error', 'not_applicable', 'worst'"):
-        load("groundedness", model="offline", empty_response=choice)
 
 
 @pytest.mark.parametrize("name", names())
@@ -481,22 +477,22 @@ def test_request_has_messages_and_parameters_and_makes_no_call() -> None:
     assert model.asked == []
 
 
-def test_unknown_judge_error_lists_the_judges() -> None:
-    with pytest.raises(PromptError, match=r"fairness.*confidence_grounding.*statement_groundedness"):
-        load("fairness", model=ScriptedModel("hm"))
-
-
-def test_missing_or_invalid_model_error_lists_the_choices() -> None:
-    with pytest.raises(ModelError, match=r"offline.*openai:gpt-4o-mini|openai:gpt-4o-mini.*offline"):
-        load("groundedness")
-    with pytest.raises(ModelError, match="int cannot be used as a model"):
-        load("groundedness", model=4)  # type: ignore[call-overload]  # a user without a type checker
-
-
-@pytest.mark.parametrize("name", ["ofline", "off-line", "Offline "])
-def test_misspelt_offline_is_refused(name: str) -> None:
-    with pytest.raises(ModelError, match=r'unknown_model: .*"offline"'):
-        load("groundedness", model=name)
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("fairness", {}, r"unknown_judge: .*fairness.*confidence_grounding.*statement_groundedness"),
+        ("groundedness", {}, r"no_model: .*openai:gpt-4o-mini.*offline"),
+        ("groundedness", {"model": 4}, "int cannot be used as a model"),
+        *(("groundedness", {"model": model}, r'unknown_model: .*"offline"') for model in MISSPELT),
+        *(
+            ("groundedness", {"model": "offline", "empty_response": choice}, EMPTY_RESPONSES)
+            for choice in ("ignore", "Error", 0, True)
+        ),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused_with_the_choices(name: str, options: Any, message: str) -> None:
+    with pytest.raises(GroundjudgeError, match=message):
+        load(name, **options)
 
 
 class ClientMessage:
