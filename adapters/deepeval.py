@@ -27,8 +27,7 @@ from groundjudge.errors import CaseError, GroundjudgeError, PromptError
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, as_judge
-from groundjudge.judging.panel import AnyJudge, Stop
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.replies.reply import Reply

@@ -20,8 +20,7 @@ from groundjudge.case.case import Case, Context, Text
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.judge import Judge
-from groundjudge.judging.judging import error_verdict
+from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.prompt.prompt import Input

@@ -238,7 +238,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace each call of a model as an llm run, and each vote as a run."""
     results: list[Any] = []
-    if step.conversation:
+    if step.is_vote:
         with trace(step.name, inputs={"case": step.given}) as run:
             yield results.append
             run.end(outputs={"output": results[0]})

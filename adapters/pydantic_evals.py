@@ -29,8 +29,7 @@ from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import GroundjudgeError
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.judging.panel import AnyJudge, Stop
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
 
