@@ -12,10 +12,10 @@ from rapidfuzz.distance import Levenshtein
 from groundjudge.offline.readings import Reading, Token
 from groundjudge.text.words import ARTICLES, is_unspaced
 
-JOINING = frozenset(("and", "or", "nor", "und", "oder", *"和与與及或跟"))
+JOINING = frozenset(("and", "or", "nor", "but", "und", "oder", "aber", *"和与與及或跟但"))
 """Words between items of a list, whose order does not matter."""
-PASSIVE = frozenset(("by", "被"))
-"""Words that exchange who acts and who is acted on."""
+RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把给給从從向"))
+"""Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first."""
 LONGEST_NAMED = 60
 
 
@@ -35,12 +35,14 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
     others = [each for each in found if not any(each in pair for pair in turned)]
     pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
-    told = [f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(said, given), *pairs]]
+    told = [f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(tokens, theirs), *pairs]]
+    if any(_is_turned_round(*pair) for pair in combinations(found, 2)):
+        told.append("two things are related the other way round")
     if _is_exchanged(turned, tokens):
         told.append(" and ".join(_named(each.mine) for each in turned[0]) + " in each other's place")
     changed = [token for each in found for token in (*each.mine, *each.theirs)]
-    if any(token.key in PASSIVE for token in changed) and not any(token.is_content for token in changed):
-        told.append("who acts and who is acted on are exchanged")
+    if any(token.key in RELATING for token in changed) and not any(token.is_content for token in changed):
+        told.append("two things are related the other way round")
     if _denials(said, given) != _denials(given, said):
         told.append("one denies what the other says")
     return tuple(told)
@@ -65,12 +67,13 @@ def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Diff
         at, there = block.a + block.size, block.b + block.size
 
 
-def _numbers(said: Reading, given: Reading) -> Iterator[Sequence[Sequence[Token]]]:
+def _numbers(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Sequence[Sequence[Token]]]:
     """Each number that the passage lacks, and the most similar of its own that are as long."""
-    others = [token for token in given.tokens if token.is_number and token.key not in said.keys]
-    for token in said.tokens:
+    mine, theirs = _keys(said), _keys(given)
+    others = [token for token in given if token.is_number and token.key not in mine]
+    for token in said:
         alike = [other for other in others if len(other.key) == len(token.key)]
-        if token.is_number and token.key not in given.keys and alike:
+        if token.is_number and token.key not in theirs and alike:
             yield [token], [min(alike, key=lambda other: Levenshtein.distance(token.key, other.key))]
 
 
@@ -86,7 +89,8 @@ def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Toke
     is_moved = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)) <= set(_keys(said))
     if len(mine) != len(theirs) or is_moved:
         return False
-    return all(token.text[0].isupper() for token in both)
+    is_found = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)).isdisjoint(_keys(said))
+    return is_found or all(token.text[0].isupper() for token in both)
 
 
 def _is_turned(one: Difference, other: Difference) -> bool:
@@ -94,6 +98,14 @@ def _is_turned(one: Difference, other: Difference) -> bool:
     mine, others = _keys(one.mine), _keys(other.mine)
     is_theirs = _keys(one.theirs)[: len(others)] == others and _keys(other.theirs)[: len(mine)] == mine
     return bool(mine and others) and is_theirs and mine != others
+
+
+def _is_turned_round(one: Difference, other: Difference) -> bool:
+    """Whether a phrase moved and has its words in another order: from A to B, from B to A."""
+    return any(
+        mine != theirs and sorted(mine) == sorted(theirs) and not RELATING.isdisjoint(mine)
+        for mine, theirs in ((_keys(one.mine), _keys(other.theirs)), (_keys(other.mine), _keys(one.theirs)))
+    )
 
 
 def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
@@ -105,7 +117,7 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     beside = JOINING.union(_keys(tokens[max(0, one.start - 1) : one.start]))
     items = [key for key in between if key not in beside]
     first, last = one.mine[0], other.mine[0]
-    if len(items) < len(between) - len(items) + last.clause - first.clause:
+    if between and not items:
         return False
     is_one_clause = first.clause == last.clause and JOINING.isdisjoint(between)
     pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}

@@ -70,7 +70,7 @@ class Reading:
     def _denied(self, offset: int) -> list[str]:
         behind = [word for word in self.words if word.start > offset][:SCOPE]
         in_clause = [word for word in behind if not CLAUSE.search(self.text, offset, word.start)]
-        return [word.stem for word in in_clause if word.weight == 1][:2]
+        return [word.stem for word in in_clause if word.weight == 1 or is_unspaced(word.text)][:2]
 
     def _tokens(self) -> Iterator[Token]:
         ends = [end.start() for end in CLAUSE.finditer(self.text)]
