@@ -10,12 +10,15 @@ from typing import NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from groundjudge.offline.readings import Reading, Token
+from groundjudge.text.negations import negated_at
 from groundjudge.text.words import ARTICLES, is_unspaced
 
 JOINING = frozenset(("and", "or", "nor", "but", "und", "oder", "aber", *"和与與及或跟但"))
 """Words between items of a list, whose order does not matter."""
 RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把给給从從向"))
 """Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first."""
+SCOPE = 6
+"""A negation denies one of the next two content words, in so many words of which it is the first."""
 LONGEST_NAMED = 60
 
 
@@ -35,7 +38,9 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
     others = [each for each in found if not any(each in pair for pair in turned)]
     pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
-    told = [f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(tokens, theirs), *pairs]]
+    told = [
+        f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(tokens, theirs), *pairs]
+    ]
     if any(_is_turned_round(*pair) for pair in combinations(found, 2)):
         told.append("two things are related the other way round")
     if _is_exchanged(turned, tokens):
@@ -43,7 +48,7 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     changed = [token for each in found for token in (*each.mine, *each.theirs)]
     if any(token.key in RELATING for token in changed) and not any(token.is_content for token in changed):
         told.append("two things are related the other way round")
-    if _denials(said, given) != _denials(given, said):
+    if _denials(said, tokens, theirs) != _denials(given, theirs, tokens):
         told.append("one denies what the other says")
     return tuple(told)
 
@@ -117,16 +122,22 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     beside = JOINING.union(_keys(tokens[max(0, one.start - 1) : one.start]))
     items = [key for key in between if key not in beside]
     first, last = one.mine[0], other.mine[0]
-    if between and not items:
+    if between and len(items) <= last.clause - first.clause:
         return False
     is_one_clause = first.clause == last.clause and JOINING.isdisjoint(between)
     pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
     return is_one_clause or (len(pairs) == 1 and first.is_content and last.is_content)
 
 
-def _denials(one: Reading, other: Reading) -> int:
+def _denials(text: Reading, tokens: Sequence[Token], others: Sequence[Token]) -> int:
     """How many negations of a text deny what the other text speaks of."""
-    return sum(not denied.isdisjoint(other.keys) for denied in one.denials)
+    places, known = set(negated_at(text.text)), set(_keys(others))
+    behind = [tokens[at : at + SCOPE] for at, token in enumerate(tokens) if token.start in places]
+    denied = [
+        [each.key for each in some[1:] if each.is_content and each.clause == some[0].clause]
+        for some in behind
+    ]
+    return sum(not known.isdisjoint(keys[:2]) for keys in denied)
 
 
 def _keys(tokens: Sequence[Token]) -> list[str]:
