@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -56,11 +56,9 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
 def _on_topic(given: Reading, said: Reading) -> list[Token]:
     """The clauses of a passage a third of whose content the sentence has."""
     known = {token.key for token in said.tokens}
-    shared: defaultdict[int, list[bool]] = defaultdict(list)
-    for token in given.tokens:
-        if token.is_content:
-            shared[token.clause].append(token.key in known)
-    return [token for token in given.tokens if 3 * sum(shared[token.clause]) >= len(shared[token.clause])]
+    every = Counter(token.clause for token in given.tokens if token.is_content)
+    shared = Counter(token.clause for token in given.tokens if token.is_content and token.key in known)
+    return [token for token in given.tokens if 3 * shared[token.clause] >= every[token.clause]]
 
 
 def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Difference]:
@@ -83,7 +81,7 @@ def _numbers(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Sequence
 
 
 def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Token]) -> bool:
-    """Whether it is another unit, behind the same number or a sign such as $, or another name."""
+    """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby."""
     mine, theirs = ([token for token in side if token.is_content] for side in (change.mine, change.theirs))
     both = [*mine, *theirs]
     if not (mine and theirs) or any(token.is_number for token in both):
@@ -91,11 +89,10 @@ def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Toke
     is_counted = change.start > 0 and said[change.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    is_moved = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)) <= set(_keys(said))
-    if len(mine) != len(theirs) or is_moved:
-        return False
-    is_found = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)).isdisjoint(_keys(said))
-    return is_found or all(token.text[0].isupper() for token in both)
+    is_new = set(_keys(theirs)).isdisjoint(_keys(said))
+    is_known = set(_keys(mine)) <= set(_keys(given))
+    is_named = all(token.text[0].isupper() for token in both)
+    return len(mine) == len(theirs) and (is_new if is_known else is_named)
 
 
 def _is_turned(one: Difference, other: Difference) -> bool:
@@ -107,10 +104,9 @@ def _is_turned(one: Difference, other: Difference) -> bool:
 
 def _is_turned_round(one: Difference, other: Difference) -> bool:
     """Whether a phrase moved and has its words in another order: from A to B, from B to A."""
-    return any(
-        mine != theirs and sorted(mine) == sorted(theirs) and not RELATING.isdisjoint(mine)
-        for mine, theirs in ((_keys(one.mine), _keys(other.theirs)), (_keys(other.mine), _keys(one.theirs)))
-    )
+    moves = ((_keys(one.mine), _keys(other.theirs)), (_keys(other.mine), _keys(one.theirs)))
+    related = [pair for pair in moves if not RELATING.isdisjoint(pair[0])]
+    return any(mine != theirs and sorted(mine) == sorted(theirs) for mine, theirs in related)
 
 
 def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
@@ -118,15 +114,15 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     if not turned:
         return False
     one, other = turned[0]
-    between = _keys(tokens[one.start + len(one.mine) : other.start])
-    beside = JOINING.union(_keys(tokens[max(0, one.start - 1) : one.start]))
-    items = [key for key in between if key not in beside]
     first, last = one.mine[0], other.mine[0]
-    if between and len(items) <= last.clause - first.clause:
-        return False
-    is_one_clause = first.clause == last.clause and JOINING.isdisjoint(between)
+    between = _keys(tokens[one.start + len(one.mine) : other.start])
+    if JOINING.isdisjoint(between) and first.clause == last.clause:
+        return True
+    before = _keys(tokens[: one.start])[-1:]
+    items = [key for key in between if key not in JOINING.union(before)]
     pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
-    return is_one_clause or (len(pairs) == 1 and first.is_content and last.is_content)
+    is_single = len(pairs) == 1 and first.is_content and last.is_content
+    return is_single and len(items) > last.clause - first.clause
 
 
 def _denials(text: Reading, tokens: Sequence[Token], others: Sequence[Token]) -> int:

@@ -15,9 +15,9 @@ from groundjudge.text.numbers import Number
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 _FUNCTION_WORDS = """
-a about after again against also although an and any are as at be because been before being between but by can
-could did do does down during for from further had has have having he her here him his how however i if in
-into is it its just longer may me meanwhile might must my of off ok okay on once or our out over own please
+a about after again against ah also although an and any are as at be because been before being between but by
+can could did do does down during for from further had has have having he her here him his how however i if
+in into is it its just longer may me meanwhile might must my of off ok okay on once or our out over own please
 same shall she should so such than that the their them then there therefore these they this those though
 through thus to too under until up us very was we well were what when where which while who whom whose why
 will with would yeah yes yet you your das dem den der des die ein eine ist sind und von wird wurde zu
