@@ -31,8 +31,8 @@ from groundjudge import (
     as_judge,
 )
 from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
-from groundjudge.models.function import FunctionModel
 from groundjudge.models.lookup import ModelLike
+from groundjudge.models.wrappers import FunctionModel
 from groundjudge.replies.reply import tokens_of
 
 try:

@@ -46,7 +46,7 @@ from groundjudge import (
     run,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
-from groundjudge.models.chat_model import LangChainModel
+from groundjudge.models.wrappers import LangChainModel
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
