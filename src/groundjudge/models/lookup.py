@@ -73,16 +73,14 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
         return FunctionModel(cast("Any", model).complete, cast("Any", model).name)
     if callable(model):
         return FunctionModel(model)
-    if model is None:
-        raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
     match model:
         case (client, str(name)):
             return _at_endpoint(name, client=client)
+        case None:
+            raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
         case _:  # code without a type checker can pass anything
-            kind = type(model).__name__
-            raise model_error(
-                "unknown_model", f"{kind} cannot be used as a model: a model is {CHOICES}", kind
-            )
+            message = f"{type(model).__name__} cannot be used as a model: a model is {CHOICES}"
+            raise model_error("unknown_model", message, type(model).__name__)
 
 
 def _at_endpoint(name: str, client: object = None) -> Model:
@@ -114,16 +112,10 @@ def _from_langchain(name: str) -> LangChainModel:
     """
     try:
         make = import_module("langchain.chat_models").init_chat_model
-    except ImportError as error:
-        message = (
-            f"langchain:{name} needs LangChain and the package of its provider: "
-            "pip install langchain langchain-anthropic (or another provider's package)"
-        )
-        raise model_error("unknown_model", message, name) from error
-    try:
         return LangChainModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
-        message = f"LangChain cannot make the model {name!r}: {error}"
+        remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
+        message = f"LangChain cannot make the model {name!r} ({remedy}): {error}"
         raise model_error("unknown_model", message, name) from error
 
 

@@ -21,7 +21,7 @@ from openai.resources.chat import Completions
 from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in, reply_without_choices
 from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
 from groundjudge.models.loop_thread import called, shared_loop
-from groundjudge.models.model_error import error_of, message_in, model_error, redacted
+from groundjudge.models.model_error import error_of, model_error, redacted
 from groundjudge.models.pacing import TRANSIENT, wait_before
 from groundjudge.models.per_loop import PerLoop, wrapped_alike
 from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
@@ -291,11 +291,7 @@ def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the 
 def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
     if client is None:
         return None
-    try:
-        can_create = callable(client.chat.completions.create)
-    except Exception as error:
-        raise model_error("unknown_model", f"{NO_CLIENT} {message_in(error)}", name) from error
-    if not can_create:
+    if not callable(getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)):
         raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
     if endpoint:
         message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"

@@ -105,21 +105,23 @@ class Negotiation:
 
         The user's own parameters are sent as they are, ignored or not.
         """
-        self._share(self.refused, "does not take")
+        self._share(self.refused, "refuses parameters")
         ignored: dict[str, str] = {}
         if "logprobs" in self.sent and reply.text and reply.tokens is None:
             ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
         if "response_format" in self.sent and _cannot_be_json(reply):
             ignored["response_format"] = looser_format(self.sent)
-        self._share({name: new for name, new in ignored.items() if name in self.request.added}, "ignores")
+        self._share(
+            {name: new for name, new in ignored.items() if name in self.request.added}, "ignores parameters"
+        )
 
     def _share(self, refusals: Mapping[str, str], what: str) -> None:
         """Add to what is known, and log it; what is left out stays so."""
-        for name, new in refusals.items():
-            if self.known.get(name) not in (new, LEFT_OUT):
-                self.known[name] = new
-                change = f"sent as {new}" if new else "left out"
-                log.warning("%s %s %s: it is %s from now on", self.who, what, name, change)
+        news = {name: new for name, new in refusals.items() if self.known.get(name) not in (new, LEFT_OUT)}
+        self.known.update(news)
+        changes = [f"{name} is {f'sent as {new}' if new else 'left out'}" for name, new in news.items()]
+        if changes:
+            log.warning("%s %s: from now on %s", self.who, what, ", ".join(changes))
 
 
 def _cannot_be_json(reply: Reply) -> bool:
