@@ -109,13 +109,8 @@ def shared_loop() -> LoopThread:
     process = os.getpid()
     if process not in _SHARED:
         kept = _SHARED.setdefault(process, LoopThread("groundjudge loop"))
-        atexit.register(_close_shared, process, kept)
+        atexit.register(kept.close, LONGEST_END)  # does nothing in a fork, which has no such thread
     return _SHARED[process]
-
-
-def _close_shared(process: int, thread: LoopThread) -> None:
-    if os.getpid() == process:
-        thread.close(LONGEST_END)
 
 
 def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
