@@ -101,7 +101,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "code": with_other_code,
     "closure": lambda score: lambda _: f"<S2>{score}</S2>",
     "bound method": lambda score: Answering(score).ask,
-    "argument": lambda score: partial(Answering.ask, None, score=score),
+    "argument": lambda score: partial(Answering(0).ask, score=score),
     "object": Answering,
 }
 

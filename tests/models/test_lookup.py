@@ -84,9 +84,9 @@ def test_langchain_makes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nobody:x", "LangChain cannot make the model 'nobody:x' .*: Unable to infer model provider"),
-        ("upstage:x", "LangChain cannot make the model 'upstage:x' .*: .*langchain.upstage"),
-        ("groq:x", "LangChain cannot make the model 'groq:x' .*: .*GROQ_API_KEY"),
+        ("nobody:x", "LangChain cannot make the model 'nobody:x': Unable to infer model provider"),
+        ("upstage:x", "LangChain cannot make the model 'upstage:x': .*langchain.upstage"),
+        ("groq:x", "LangChain cannot make the model 'groq:x': .*GROQ_API_KEY"),
     ],
 )
 def test_what_langchain_cannot_make_is_named(
@@ -100,5 +100,5 @@ def test_what_langchain_cannot_make_is_named(
 def test_without_langchain_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain", None)  # how Python marks what cannot be imported
     monkeypatch.delitem(sys.modules, "langchain.chat_models", raising=False)
-    with pytest.raises(ModelError, match=r"unknown_model: .*'anthropic:x' .* pip install langchain"):
+    with pytest.raises(ModelError, match=r"unknown_model: .*'anthropic:x': .* pip install langchain"):
         as_model("langchain:anthropic:x")

@@ -115,7 +115,7 @@ def _from_langchain(name: str) -> LangChainModel:
         return LangChainModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
-        message = f"LangChain cannot make the model {name!r} ({remedy}): {error}"
+        message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
         raise model_error("unknown_model", message, name) from error
 
 
