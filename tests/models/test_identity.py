@@ -91,7 +91,11 @@ def with_a_keyword(score: int) -> Callable[..., str]:
     return ask
 
 
-def with_other_code(score: int) -> Callable[..., str]:
+def with_a_closure(score: int) -> Callable[[object], str]:
+    return lambda _: f"<S2>{score}</S2>"
+
+
+def with_other_code(score: int) -> Callable[[object], str]:
     return (lambda _: "<S2>5</S2>") if score == 5 else (lambda _: "<S2>1</S2>")
 
 
@@ -99,7 +103,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "default": with_a_default,
     "keyword": with_a_keyword,
     "code": with_other_code,
-    "closure": lambda score: lambda _: f"<S2>{score}</S2>",
+    "closure": with_a_closure,
     "bound method": lambda score: Answering(score).ask,
     "argument": lambda score: partial(Answering(0).ask, score=score),
     "object": Answering,

@@ -68,10 +68,14 @@ def test_probabilities_come_over_http() -> None:
 
 def test_probabilities_come_through_clients_objects_and_functions() -> None:
     completion = {"choices": [{"message": {"content": FOUR.text}, "logprobs": FOUR.logprobs}]}
-    create = SimpleNamespace(create=lambda **_: completion)
+
+    def answer(*_: object, **__: object) -> Any:
+        return completion
+
+    create = SimpleNamespace(create=answer)
     with StandIn([FOUR]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
         given: list[Any] = [(client, "m"), (SimpleNamespace(chat=SimpleNamespace(completions=create)), "m")]
-        for model in (*given, lambda _: completion):
+        for model in (*given, answer):
             assert_weighted(load_one("groundedness", model=model, weighted=True).judge(ROW))
 
 

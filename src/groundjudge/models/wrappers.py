@@ -226,9 +226,9 @@ class DeepEvalModel:
             raise error_of(error, self.name, f"the model {self.name} raised ") from error
 
 
-def _with_cost(answer: Any) -> Reply:  # noqa: ANN401  a string, or a string and its cost
+def _with_cost(answer: object) -> Reply:
     """The reply in a string, or in a string and its cost, which may have token counts."""
-    text, cost = answer if isinstance(answer, tuple) else (answer, None)
+    text, cost = cast("tuple[str, Any]", answer) if isinstance(answer, tuple) else (cast("str", answer), None)
     prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
     return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
