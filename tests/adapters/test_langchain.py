@@ -45,7 +45,7 @@ from groundjudge import (
     run,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
-from groundjudge.models.chat_model import LangChainModel
+from groundjudge.models.wrappers import LangChainModel
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -561,7 +561,7 @@ async def test_refused_parameters_are_omitted_from_then_on(
         assert (await method(judging, ROW)).attempts == 1
     assert llm.made_with == [(0, 1, 2000), (0, None, 2000), (None, None, 2000), (None, None, 2000)]
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"{llm.model_name} does not take top_p and temperature:")
+    assert record.getMessage().startswith(f"{llm.model_name} refuses parameters: from now on top_p is")
 
 
 async def test_llm_with_a_client_of_a_closed_event_loop_is_called_in_a_thread() -> None:

@@ -12,7 +12,7 @@ from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, R
 from groundjudge.cli.screen import open_console, print_text, report_errors, table_of
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import Stop
-from groundjudge.models.function import FunctionModel
+from groundjudge.models.wrappers import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
