@@ -106,7 +106,7 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
     """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
     if not is_table(out):
         return out
-    import_module("groundjudge.runs.parquet")  # if PyArrow is missing, it is missed before anything is judged
+    import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
     if Path(out).is_dir():
         fail(f"--out {out} is a folder: choose another file")
@@ -117,6 +117,6 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
 
 def _write_table(out: str, lines: str) -> None:
     """Write the verdicts in a file of lines as a .parquet file."""
-    from groundjudge.runs.parquet import write_parquet  # noqa: PLC0415  PyArrow is an extra
+    from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
     write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))

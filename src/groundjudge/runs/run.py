@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections import Counter
 from collections.abc import (
@@ -51,8 +50,6 @@ Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 
 MAX_WAITING = 4
 """How many verdicts, times the concurrency, an ordered run requests ahead before reading pauses."""
-
-log = logging.getLogger("groundjudge")
 
 
 class RunOptions(TypedDict, total=False):
@@ -376,6 +373,7 @@ async def _verdicts(
                 due.put_nowait(task)
             else:
                 task.add_done_callback(due.put_nowait)
+            await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
 
     reading = asyncio.create_task(read())
     reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well

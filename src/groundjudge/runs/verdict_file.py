@@ -28,7 +28,7 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
         ImportError: a Parquet file, and PyArrow is not installed.
     """
     if format_of(path) == "parquet":
-        from groundjudge.runs.parquet import verdict_texts  # noqa: PLC0415  PyArrow is an extra
+        from groundjudge.runs.arrow import verdict_texts  # noqa: PLC0415  PyArrow is an extra
 
         texts = enumerate(verdict_texts(Path(path)), 1)
         yield from (_verdict(Verdict.model_validate_json, text or "", number) for number, text in texts)
