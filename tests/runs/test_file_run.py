@@ -12,9 +12,8 @@ from command_line import GOOD, ROW, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, load, run
-from groundjudge.runs.file_run import CaseFile, judge_rows
+from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals, judge_rows
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 
 class Progress:

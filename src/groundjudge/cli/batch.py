@@ -38,11 +38,10 @@ from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.file_run import CaseFile, write_verdicts
+from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, is_kept
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich

@@ -16,11 +16,10 @@ from groundjudge.cli.run_summary import exit_after_run, report_connection, show_
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import CaseFile, judge_rows
+from groundjudge.runs.file_run import CaseFile, RunTotals, judge_rows
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
