@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, verdicts_in
-from groundjudge.batches.collect import answers_of, download
-from groundjudge.batches.files import request_lines
-from groundjudge.batches.lines import URL, read_result
+from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines, verdicts_in
+from groundjudge.batches.lines import URL
 from groundjudge.batches.state import PartOfRun, open_state
-from groundjudge.batches.submit import LISTED_WITHIN, plan
+from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.mapping import fields_of
@@ -162,7 +160,7 @@ def collect(  # noqa: PLR0913  one per option
             has_all = gather()
         judges, rows = [*run.judges], run.rows
         with (
-            closing(answers_of(state, run.providers)) as answers,
+            closing(answers_of(state)) as answers,
             previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
         ):
             totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
@@ -224,7 +222,7 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
 def _plan_again(run: Submitted, out: str) -> bool:
     """Plan batches of what must be asked again; returns whether there is anything."""
     with (
-        closing(answers_of(run.state, run.providers)) as answers,
+        closing(answers_of(run.state)) as answers,
         previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
     ):
         planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
@@ -316,7 +314,7 @@ def read(  # noqa: PLR0913  one per option
         judges = batch_judges(selection)
         rows = _rows(cases, row_options, judges)
         with (
-            closing(CollectedAnswers(read_result)) as answers,
+            closing(CollectedAnswers()) as answers,
             previous_verdicts(out, judges, output) as previous,
         ):
             answers.add(result_lines(results))

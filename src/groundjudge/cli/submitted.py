@@ -79,7 +79,7 @@ def submission(state: State, selection: JudgeSelection, rows: CaseFile) -> Submi
             remedy = "go back to what was submitted, or choose another --out"
             message = f"{state.folder} belongs to another run ({difference}): {remedy}"
             raise StateError("other_run", message, str(state.folder))
-    from groundjudge.batches.lookup import batches_of  # noqa: PLC0415  loaded only if used
+    from groundjudge.batches.openai import batches_of  # noqa: PLC0415  loaded only if used
 
     return Submitted(state, judges, settings, {model.name: batches_of(model) for model in models})
 
