@@ -363,8 +363,11 @@ class Submitted:
     @property
     def rows(self) -> CaseFile:
         """The rows of the file of cases."""
-        settings = self.settings
-        return CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
+        return _rows_of(self.settings)
+
+
+def _rows_of(settings: Mapping[str, Any]) -> CaseFile:
+    return CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
 
 
 def state_folder(out: str) -> Path:
@@ -412,8 +415,7 @@ def submitted(state: State) -> Submitted:
     if not settings:
         message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, str(state.folder))
-    rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
-    return submission(state, options.JudgeSelection(**settings["selection"]), rows)
+    return submission(state, options.JudgeSelection(**settings["selection"]), _rows_of(settings))
 
 
 def batch_judges(selection: options.JudgeSelection) -> tuple[AnyJudge, ...]:

@@ -16,7 +16,7 @@ from groundjudge.cli.run_summary import exit_after_run, report_connection, show_
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import CaseFile, RunTotals, judge_rows
+from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
@@ -90,7 +90,7 @@ def run(  # noqa: PLR0913  one per option
                 on_outage=progress.show_message,
             )
             with report_connection():
-                judge_rows(rows, judging, lines, totals, progress.shown())
+                write_verdicts(judging(rows.source), lines, totals, progress.shown())
         if out != lines:
             _write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)

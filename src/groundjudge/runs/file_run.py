@@ -26,9 +26,6 @@ MAX_KEYS = 1000
 MAX_UNREADABLE = 20
 """How many messages of unreadable rows are kept."""
 
-Judging: TypeAlias = Callable[[Rows], Generator[Verdict, None, None]]
-"""Makes verdicts of rows: `run` with all its other arguments given."""
-
 Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
 """Entered when there is a first verdict; the function it gives is called after each verdict."""
 
@@ -68,6 +65,11 @@ class CaseFile:
                 if (case_id := id_of(row, number)) in self.kept_ids:
                     self.kept[case_id] = row
             yield row
+
+    @property
+    def source(self) -> Rows:
+        """The rows for `run`, which judges on while it waits for those of a pipe."""
+        return self if is_kept(self.path) else _as_they_come(self)
 
     def count(self) -> int | None:
         """How many rows the file has; None for what can be read only once."""
@@ -134,16 +136,18 @@ class RunTotals:
             self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
 
 
-def judge_rows(
-    rows: CaseFile, judging: Judging, out: str, totals: RunTotals, progress: Progress | None = None
+def write_verdicts(
+    judged: Generator[Verdict, None, None],
+    out: str | None,
+    totals: RunTotals,
+    progress: Progress | None = None,
 ) -> None:
-    """Judge the rows, write each new verdict as it comes, and count all of them.
+    """Write each new verdict as it comes, and count all of them.
 
     Args:
-        rows: the file's rows.
-        judging: makes verdicts of rows; those of `totals.previous` are among them.
-        out: the file to write to, or "-" for stdout. A file is emptied first, unless it holds the previous
-            verdicts.
+        judged: the verdicts, those of `totals.previous` among them; they are closed at the end.
+        out: the file to write to, "-" for stdout, or None to write nothing. A file is emptied first, unless
+            it holds the previous verdicts.
         totals: counts the verdicts, and says why the run ended early if it did.
         progress: shows how far the run is.
 
@@ -151,27 +155,6 @@ def judge_rows(
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
             error ends the run and is in `totals.stopped`.
         OSError: the rows cannot be read, or the verdicts cannot be written.
-    """
-    source = rows if is_kept(rows.path) else _as_they_come(rows)
-    write_verdicts(judging(source), out, totals, progress)
-
-
-def write_verdicts(
-    judged: Generator[Verdict, None, None],
-    out: str | None,
-    totals: RunTotals,
-    progress: Progress | None = None,
-) -> None:
-    """Write each new verdict as it comes, and count all of them; see `judge_rows`.
-
-    Args:
-        judged: the verdicts; they are closed at the end.
-        out: the file to write to, "-" for stdout, or None to write nothing.
-        totals: as for `judge_rows`.
-        progress: as for `judge_rows`.
-
-    Raises:
-        ModelError, OSError: as for `judge_rows`.
     """
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied

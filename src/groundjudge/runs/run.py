@@ -5,18 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
@@ -156,7 +146,7 @@ def _numbered(
     limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
     rows = _rows_at_once(concurrency, listed, limits)
     jobs = _jobs(listed, cases, options.get("previous"))
-    return _verdicts(jobs, partial(_judged, limits), rows, ordered=options.get("ordered", False))
+    return _verdicts(jobs, limits, rows, ordered=options.get("ordered", False))
 
 
 def run(
@@ -328,7 +318,7 @@ def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
             raise CaseError("field_unreadable", message, "judges")
 
 
-def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterator[Verdict]:
+def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterable[Verdict]:
     """A verdict for each name that is unknown."""
     ours = {judge.name for judge in judges}
     if unknown := set(named) - ours:
@@ -340,11 +330,7 @@ def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterat
 
 
 async def _verdicts(
-    jobs: AsyncGenerator[tuple[int, Job], None],
-    judged: Callable[[AnyJudge, Case], Awaitable[Verdict | EndsRunError]],
-    concurrency: int,
-    *,
-    ordered: bool,
+    jobs: AsyncGenerator[tuple[int, Job], None], limits: Limits, concurrency: int, *, ordered: bool
 ) -> AsyncGenerator[tuple[int, Verdict], None]:
     """Do the jobs, some at a time, and yield their verdicts, each with the position of its row."""
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
@@ -355,7 +341,7 @@ async def _verdicts(
 
     async def work(number: int, job: Job) -> tuple[int, Verdict] | None:
         async with places:
-            outcome = job if isinstance(job, Verdict) else await judged(*job)
+            outcome = job if isinstance(job, Verdict) else await _judged(limits, *job)
         if not isinstance(outcome, EndsRunError):
             return number, outcome
         ended.append(outcome)
@@ -433,4 +419,6 @@ def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
             yield cast("T", found)
     finally:
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
+            with suppress(RuntimeError):  # after an interrupt it may still be running
+                thread.run(verdicts.aclose)
             thread.close()
