@@ -15,10 +15,10 @@ from uuid import uuid4
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines, verdicts_in
+from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines
 from groundjudge.batches.lines import URL
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import with_all_votes
+from groundjudge.batches.replay import verdicts_in, with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
@@ -183,11 +183,7 @@ def collect(  # noqa: PLR0913  one per option
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
                 judged = run_judges(
-                    judges,
-                    rows,
-                    **asdict(limits),
-                    previous=previous,
-                    on_outage=progress.show_message,
+                    judges, rows, **asdict(limits), previous=previous, on_outage=progress.show_message
                 )
             else:
                 judged = verdicts_in(answers, judges, rows, previous=previous, is_final=has_all)

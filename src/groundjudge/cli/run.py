@@ -82,15 +82,11 @@ def run(  # noqa: PLR0913  one per option
         with previous_verdicts(lines, judges, output) as previous:
             totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, totals, prices, out)
-            judging = partial(
-                run_judges,
-                judges,
-                **asdict(limits),
-                previous=previous,
-                on_outage=progress.show_message,
+            judged = run_judges(
+                judges, rows.source, **asdict(limits), previous=previous, on_outage=progress.show_message
             )
             with report_connection():
-                write_verdicts(judging(rows.source), lines, totals, progress.shown())
+                write_verdicts(judged, lines, totals, progress.shown())
         if out != lines:
             _write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
