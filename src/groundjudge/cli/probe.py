@@ -27,11 +27,10 @@ from groundjudge.probe.judging import plan_of, result_of
 from groundjudge.probe.plan import asked_twice
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.file_run import write_verdicts
+from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 

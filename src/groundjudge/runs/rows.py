@@ -92,7 +92,7 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         return None
     kind = file_format or format_of(path)
     if kind == "parquet":
-        from groundjudge.runs.parquet import count_parquet  # noqa: PLC0415  PyArrow is an extra
+        from groundjudge.runs.arrow import count_parquet  # noqa: PLC0415  PyArrow is an extra
 
         return count_parquet(Path(path))
     if kind == "jsonl":
@@ -136,7 +136,7 @@ def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
     if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
         message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index is at the end"
         raise CaseError("unreadable_file", message, str(path))
-    from groundjudge.runs.parquet import parquet_rows  # noqa: PLC0415  PyArrow is an extra
+    from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
     yield from parquet_rows(Path(path))
 
