@@ -22,9 +22,9 @@ from groundjudge.case.fields import (
     FIELD_NAMED,
     FieldPaths,
     Fields,
-    PathSearch,
     retrieved_documents,
     tool_documents,
+    until_found,
 )
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import read_rows
@@ -794,8 +794,7 @@ def test_a_path_that_some_row_has_or_that_no_row_could_have_is_accepted(tmp_path
 
 def test_rows_are_searched_only_until_all_paths_are_found() -> None:
     rows: Iterator[dict[str, Any]] = iter([{"a": 1}, {"b": {"c": 2}}, {"d": 3}])
-    search = PathSearch(Fields({"query": "a", "response": "b.c"}), "rows")
-    next(None for _ in search.rows(rows) if not search.missing)
+    assert len([*until_found(rows, {"query": "a", "response": "b.c"}, "rows")]) == 2
     assert next(rows) == {"d": 3}
 
 
