@@ -217,21 +217,13 @@ class Fields:
         roots: Mapping[str, object],
         retrieved: Callable[[], Sequence[Document] | None] | None = None,
     ) -> Found:
-        """The fields by their usual names, by the paths, which come first, and in the thread of `messages`."""
-        found = {**_named(pairs)}
-        metadata = found.pop("metadata")
-        for name, path in self.paths.items():
-            value = value_at(roots, path)
-            if name == "metadata":
-                metadata |= value if is_mapping(value) else {}
-            elif name not in MEANINGS:
-                metadata[name] = value
-            elif name in ALIASES or value is not None:
-                found[name] = value
-        thread = found.pop("messages", None)
-        spoken = {} if thread is None else _in_thread(thread, found, metadata)
-        has_path = "context" in self.paths and not is_absent(found["context"])
-        documents = None if has_path or retrieved is None else _attempt(retrieved)
+        """The fields by the paths, which come first, by their usual names, and in the thread of `messages`."""
+        found = _named(pairs)
+        placed = _named((name, value_at(roots, path)) for name, path in self.paths.items())
+        metadata = {**found.pop("metadata"), **placed.pop("metadata")}
+        found = {**found, **dict.fromkeys(self.paths.keys() & ALIASES.keys()), **placed}
+        spoken = _in_thread(found.pop("messages", None), found, metadata)
+        documents = None if "context" in placed or retrieved is None else _attempt(retrieved)
         if documents is not None:
             found["context"] = _joined(spoken.get("context"), documents)
         return {**spoken, **found, "metadata": metadata}
@@ -309,7 +301,9 @@ def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
         elif not is_null or name == "response":
             given[name].append((key, None if is_null else value))
     found = {name: _agreed(name, values) for name, values in given.items()}
-    return {"id": found.pop("case_id", None), **found, "metadata": {**held, **others}}
+    if "case_id" in found:
+        found.setdefault("id", found.pop("case_id"))
+    return {**found, "metadata": {**held, **others}}
 
 
 def _agreed(name: str, given: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  any field's value
@@ -349,24 +343,19 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
             messages up to that response, or all.
         metadata: the other keys; where one of them is nearly a name of the context, the context is missing.
     """
-    if isinstance(thread, str):
+    if thread is None or isinstance(thread, str):
         return {"conversation": thread}
-    said = readable("conversation", thread)
+    said, items = readable("conversation", thread), _thread(thread)
     if isinstance(said, CaseError):
         return dict.fromkeys(("query", "response", "context", "conversation"), said)
-    items = _thread(thread)
-    asked = max((index for index, each in enumerate(said) if each.role == "user"), default=-1)
-    end = max(
-        (
-            index
-            for index, each in enumerate(said)
-            if index > asked
-            and each.role == "assistant"
-            and not each.tool_calls
-            and ("response" not in found or each.content == found["response"])
-        ),
-        default=None,
-    )
+    asked = max((number for number, each in enumerate(said) if each.role == "user"), default=-1)
+    answers = [
+        number
+        for number, each in enumerate(said)
+        if number > asked and each.role == "assistant" and not each.tool_calls
+        if found.get("response", each.content) == each.content
+    ]
+    end = answers[-1] if answers else None
     results = _tool_results(items[:end])
     is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
     return {

@@ -59,7 +59,7 @@ def well_formed(text: str) -> str:
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value is a mapping; type checkers narrow its type accordingly."""
-    return isinstance(value, Mapping)
+    return isinstance(value, (dict, Mapping))  # a dict is recognised faster
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -169,13 +169,15 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
+def _values(item: object, *names: str) -> list[Any]:
+    """What a mapping or an object has under these names, without None."""
+    values = map(item.get, names) if is_mapping(item) else (getattr(item, name, None) for name in names)
+    return [value for value in values if value is not None]
+
+
 def get(item: object, *names: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
     """The first value but None that a mapping or an object has under one of the names."""
-    for name in names:
-        value = item.get(name) if is_mapping(item) else getattr(item, name, None)
-        if value is not None:
-            return value
-    return default
+    return next(iter(_values(item, *names)), default)
 
 
 def _items(value: object) -> list[Any]:
@@ -252,7 +254,11 @@ def holds_media(value: object) -> bool:
     if value is None or isinstance(value, str):
         return False
     with suppress(Exception):  # what cannot be read is not shown at all, and an error
-        return any(_blocks(get(item, name), "media") for item in messages_in(value) for name in CONTENT_NAMES)
+        return any(
+            _blocks(content, "media")
+            for item in messages_in(value)
+            for content in _values(item, *CONTENT_NAMES)
+        )
     return False
 
 
@@ -299,9 +305,9 @@ def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, calls, name, more = role_of(item), _calls(item), get(item, "name"), get(item, "additional_kwargs")
-    contents = [get(item, "content"), get(item, "refusal", default=get(more, "refusal"))]
-    contents = [each for each in contents if each is not None]
+    role, calls, name = role_of(item), _calls(item), get(item, "name")
+    refusal = get(item, "refusal", default=get(get(item, "additional_kwargs"), "refusal"))
+    contents = [content for content in (get(item, "content"), refusal) if content is not None]
     if role is None or not (contents or calls):
         raise _unreadable(field, "a string or chat messages with role and content", item)
     whole = _whole(item) if role == "tool" else None
@@ -339,10 +345,13 @@ def _document(field: str, item: object) -> Document:
         return item
     if isinstance(item, str):
         return Document(content=item)
-    is_tool, metadata = _is_tool_result(item), get(item, "metadata")
-    title = get(item, "title") or (is_mapping(metadata) and metadata.get("title"))
-    title = title or (is_tool and get(item, "name")) or ""
-    values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
+    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _values(item, *CONTENT_NAMES)
+    titles = (
+        get(item, "title"),
+        is_mapping(metadata) and metadata.get("title"),
+        is_tool and get(item, "name"),
+    )
+    title = next(filter(None, titles), "")
     texts = dict.fromkeys(filter(str.strip, map(content_text, values)))
     content = (is_tool and _whole(item)) or "\n\n".join(texts)
     may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
