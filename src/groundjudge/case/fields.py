@@ -122,10 +122,10 @@ class Fields:
         for name, path in given.items():
             hint = did_you_mean(name, [*known, *FIELD_NAMED])
             own = name if name in known else field_of(name)
-            if own is None and (inputs is not None or hint or not name):
+            own = own or (name if inputs is None and not hint else "")
+            if not own:
                 message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
                 raise CaseError("unknown_field", message, name)
-            own = own or name
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
             root = str(path).partition(".")[0]
@@ -198,18 +198,18 @@ class Fields:
         asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
         before, after = asked.pop("messages", None), answered.get("messages")
         if before is not None and after is None:
-            tools = _tool_results(_thread(before))
-            asked = {"conversation" if "query" in asked else "query": before, **asked}
-            asked = {"context": tools, **asked} if tools else asked
+            tools = _in_thread(before, {"response": None}).get("context")
+            asked = {"conversation" if "query" in asked else "query": before, "context": tools, **asked}
         elif before is not None and "user" not in map(role_of, messages_in(after)):
             answered["messages"] = [*messages_in(before), *messages_in(after)]
+        ids = [side["id"] for side in (asked, answered, expected) if "id" in side]
         metadata = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-        ids = [side["id"] for side in (asked, answered, expected) if side.get("id") is not None]
-        exchange = {**expected, **asked, **answered, "id": ids[0] if ids else None, "metadata": metadata}
-        pairs = [*exchange.items(), *(more or {}).items()]
-        if "context" in answered:
-            retrieved = None
-        return self._found(pairs, {**sides, **(roots or {})}, retrieved)
+        exchange = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
+        return self._found(
+            [*exchange.items(), *(more or {}).items()],
+            {**sides, **(roots or {})},
+            None if "context" in answered else retrieved,
+        )
 
     def _found(
         self,
@@ -217,15 +217,14 @@ class Fields:
         roots: Mapping[str, object],
         retrieved: Callable[[], Sequence[Document] | None] | None = None,
     ) -> Found:
-        """The fields by the paths, which come first, by their usual names, and in the thread of `messages`."""
+        """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
         found = _named(pairs)
         placed = _named((name, value_at(roots, path)) for name, path in self.paths.items())
         metadata = {**found.pop("metadata"), **placed.pop("metadata")}
         found = {**found, **dict.fromkeys(self.paths.keys() & ALIASES.keys()), **placed}
         spoken = _in_thread(found.pop("messages", None), found, metadata)
-        documents = None if "context" in placed or retrieved is None else _attempt(retrieved)
-        if documents is not None:
-            found["context"] = _joined(spoken.get("context"), documents)
+        if retrieved and "context" not in placed:
+            found |= _with_retrieved(retrieved, spoken.get("context"))
         return {**spoken, **found, "metadata": metadata}
 
     def in_flat_row(self, row: Mapping[str, Any]) -> Found:
@@ -267,7 +266,8 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    found = shapes.get(outputs, *DOCUMENT_LISTS, default=outputs) if is_mapping(outputs) else outputs
+    keys = [key for key in DOCUMENT_LISTS if key in outputs] if is_mapping(outputs) else []
+    found: Any = outputs[keys[0]] if keys else outputs
     documents: tuple[Document, ...] = read("context", found or ())
     return documents
 
@@ -322,15 +322,7 @@ def _agreed(name: str, given: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401
 # --- threads and exchanges --------------------------------------------------------------------------------
 
 
-def _attempt(reading: Callable[[], Any]) -> Any:  # noqa: ANN401  whatever it returns
-    """What a function returns, or the error it raises: reported only if a judge needs the field."""
-    try:
-        return reading()
-    except CaseError as error:
-        return error
-
-
-def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Found:
+def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Found:
     """The fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
@@ -345,9 +337,11 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
     """
     if thread is None or isinstance(thread, str):
         return {"conversation": thread}
-    said, items = readable("conversation", thread), _thread(thread)
+    items = messages_in(thread)
+    said = readable("conversation", items)
     if isinstance(said, CaseError):
         return dict.fromkeys(("query", "response", "context", "conversation"), said)
+    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
     asked = max((number for number, each in enumerate(said) if each.role == "user"), default=-1)
     answers = [
         number
@@ -356,41 +350,33 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
         if found.get("response", each.content) == each.content
     ]
     end = answers[-1] if answers else None
-    results = _tool_results(items[:end])
+    results = [each for each in kept[:end] if role_of(each) == "tool"]
     is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
     return {
-        "query": _said(items[asked]) if asked >= 0 else None,
-        "response": None if end is None else _said(items[end]),
+        "query": _said(kept[asked]) if asked >= 0 else None,
+        "response": None if end is None else _said(kept[end]),
         "context": results if results or is_whole else None,
-        "conversation": items[:end],
+        "conversation": kept[:end],
     }
 
 
-def _thread(value: object) -> list[Any]:
-    """The messages of a value, read; as they were given, if that shows what their text cannot."""
-    items = messages_in(value)
-    said = readable("conversation", items)
-    if isinstance(said, CaseError):
-        return []
-    return [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
-
-
-def _tool_results(thread: Iterable[object]) -> list[object]:
-    return [each for each in thread if role_of(each) == "tool"]
-
-
 def _said(item: object) -> object:
-    """The text of a message; the message itself, if that shows what the text cannot."""
+    """The text of a message; a message that was kept as it was given, if the text cannot show all of it."""
     return item.content if isinstance(item, shapes.Message) else [item]
 
 
-def _joined(results: object, documents: Sequence[Document] | CaseError) -> Sequence[Document] | CaseError:
-    """The tool results of a thread, and what was retrieved besides."""
-    said = readable("context", results or ())
-    if isinstance(documents, CaseError) or isinstance(said, CaseError):
-        return documents
-    texts = {each.content for each in said}
-    return [*said, *(each for each in documents if each.content not in texts)]
+def _with_retrieved(retrieved: Callable[[], Sequence[Document] | None], results: object) -> Found:
+    """The context: the tool results of a thread, and what was retrieved besides; {} without a retriever."""
+    try:
+        documents, said = retrieved(), read("context", results or ())
+    except CaseError as error:  # only judges of a context report it
+        return {"context": error}
+    known = {each.content for each in said}
+    return (
+        {}
+        if documents is None
+        else {"context": [*said, *(each for each in documents if each.content not in known)]}
+    )
 
 
 def _side(side: object, main: str) -> Found:
