@@ -199,12 +199,13 @@ class Fields:
         before, after = asked.pop("messages", None), answered.get("messages")
         if before is not None and after is None:
             tools = _in_thread(before, {"response": None}).get("context")
-            asked = {"conversation" if "query" in asked else "query": before, "context": tools, **asked}
+            earlier: Found = {"conversation" if "query" in asked else "query": before, "context": tools}
+            asked = {**earlier, **asked}
         elif before is not None and "user" not in map(role_of, messages_in(after)):
             answered["messages"] = [*messages_in(before), *messages_in(after)]
         ids = [side["id"] for side in (asked, answered, expected) if "id" in side]
-        metadata = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-        exchange = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
+        metadata: Found = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
+        exchange: Found = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
         return self._found(
             [*exchange.items(), *(more or {}).items()],
             {**sides, **(roots or {})},
@@ -266,17 +267,18 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    keys = [key for key in DOCUMENT_LISTS if key in outputs] if is_mapping(outputs) else []
-    found: Any = outputs[keys[0]] if keys else outputs
+    found: Any = outputs
+    if is_mapping(outputs):
+        found = next((outputs[key] for key in DOCUMENT_LISTS if key in outputs), outputs)
     documents: tuple[Document, ...] = read("context", found or ())
     return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
-    result = outputs["output"] if is_mapping(outputs) and outputs.keys() == {"output"} else outputs
+    result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
     if not is_mapping(result) or "tool_call_id" in result:  # a message of LangChain's around the result
-        result = shapes.get(result, "content", default=result)
+        result = shapes.get(result, "content", result)
     if result is None or result == {}:
         return ()
     return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)

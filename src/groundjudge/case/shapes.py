@@ -169,32 +169,36 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-def _values(item: object, *names: str) -> list[Any]:
-    """What a mapping or an object has under these names, without None."""
-    values = map(item.get, names) if is_mapping(item) else (getattr(item, name, None) for name in names)
-    return [value for value in values if value is not None]
+def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+    """What a mapping or an object has under a name; the default if that is None."""
+    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+    return default if value is None else value
 
 
-def get(item: object, *names: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
-    """The first value but None that a mapping or an object has under one of the names."""
-    return next(iter(_values(item, *names)), default)
+def _contents(item: object) -> list[Any]:
+    """What an item has under the names of a content."""
+    return [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
 
 
 def _items(value: object) -> list[Any]:
     """The items of an iterable; a string, a mapping or an object with content is the only item itself."""
+    if is_list(value):
+        return [*map(_unwrapped, value)]
     is_one = isinstance(value, str | Mapping) or any(hasattr(value, name) for name in CONTENT_NAMES)
-    return [*map(_unwrapped, [value] if is_one or not isinstance(value, Iterable) else cast("Any", value))]
+    items: list[Any] = [value] if is_one or not isinstance(value, Iterable) else [*cast("Any", value)]
+    return [*map(_unwrapped, items)]
 
 
 def _unwrapped(item: object) -> object:
     """An item as one mapping, if it is a (role, text) pair or in a wrapper of LangChain's dumps."""
+    if is_mapping(item):
+        path, dumped, data = item.get("id"), item.get("kwargs"), item.get("data")
+        if path and "lc" in item and is_list(path) and is_mapping(dumped):
+            return {"type": path[-1], **dumped}
+        return {**item, **data} if is_mapping(data) and set(item) == {"type", "data"} else item
     match item:
         case [str(role), str(content)] if role in ROLES:
             return {"role": role, "content": content}
-        case {"lc": _, "id": [*_, kind], "kwargs": {**dumped}}:
-            return {"type": kind, **dumped}
-        case {"type": _, "data": {**data}, **others} if not others:
-            return {**item, **data}
         case _:
             return item
 
@@ -224,7 +228,7 @@ def _blocks(content: object, sort: str) -> list[Any]:
 
 def _text(block: object) -> str | None:
     """The text of a text block or a refusal; OpenAI's assistants put it one level deeper."""
-    text = get(block, "text", "refusal")
+    text = get(block, "text", get(block, "refusal"))
     text = text.get("value") if is_mapping(text) else text
     return text if isinstance(text, str) else None
 
@@ -251,15 +255,11 @@ def _block_text(block: object) -> str:
 
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
-    if value is None or isinstance(value, str):
-        return False
+    contents: list[object] = []
     with suppress(Exception):  # what cannot be read is not shown at all, and an error
-        return any(
-            _blocks(content, "media")
-            for item in messages_in(value)
-            for content in _values(item, *CONTENT_NAMES)
-        )
-    return False
+        for item in () if value is None or isinstance(value, str) else messages_in(value):
+            contents += [] if isinstance(item, str | Document) else _contents(item)
+    return any(_blocks(content, "media") for content in contents)
 
 
 # --- messages ---------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def _split(item: object) -> Iterator[Any]:
             yield {"role": role_of(item), "content": [*group], "name": get(item, "name")}
             continue
         for each in group:
-            content = get(each, "content", "output", default="")
+            content = get(each, "content", get(each, "output", ""))
             yield {"role": "tool", "name": get(each, "name"), "content": content}
 
 
@@ -306,7 +306,7 @@ def _message(field: str, item: object) -> Message:
     if isinstance(item, Message):
         return item
     role, calls, name = role_of(item), _calls(item), get(item, "name")
-    refusal = get(item, "refusal", default=get(get(item, "additional_kwargs"), "refusal"))
+    refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
     contents = [content for content in (get(item, "content"), refusal) if content is not None]
     if role is None or not (contents or calls):
         raise _unreadable(field, "a string or chat messages with role and content", item)
@@ -332,8 +332,9 @@ def _calls(item: object) -> list[Any]:
 
 
 def _tool_call(call: object) -> ToolCall:
-    call = get(call, "function", default=call)  # OpenAI nests name and arguments in "function"
-    return ToolCall(name=str(get(call, "name") or ""), arguments=get(call, "arguments", "args", "input"))
+    call = get(call, "function", call)  # OpenAI nests name and arguments in "function"
+    arguments = get(call, "arguments", get(call, "args", get(call, "input")))
+    return ToolCall(name=str(get(call, "name", "")), arguments=arguments)
 
 
 # --- documents --------------------------------------------------------------------------------------------
@@ -345,7 +346,7 @@ def _document(field: str, item: object) -> Document:
         return item
     if isinstance(item, str):
         return Document(content=item)
-    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _values(item, *CONTENT_NAMES)
+    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _contents(item)
     titles = (
         get(item, "title"),
         is_mapping(metadata) and metadata.get("title"),
