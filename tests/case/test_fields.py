@@ -511,18 +511,20 @@ STATE: dict[str, Any] = {
     "agent": {"messages": [*OLDER]},
     "topic": "hours",
 }
+WHOLE = [USER, RESULT, ANSWER]
 MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    # the paths: the fields in which the case differs from USUAL
     "a field": (
         {"response": "input.final.text", "context": "input.docs"},
-        {**WHEN, "response": "At ten.", "context": "a", "conversation": [USER, RESULT, ANSWER]},
+        {"response": "At ten.", "context": "a", "conversation": WHOLE},
     ),
     "an alias": (
         {"generation": "input.final.text", "source_documents": "input.context"},
-        {**WHEN, "response": "At ten.", "context": "b", "conversation": [USER, RESULT, ANSWER]},
+        {"response": "At ten.", "context": "b", "conversation": WHOLE},
     ),
     "a path that leads nowhere": (
         {"response": "input.finale.text", "context": "input.context"},
-        {**WHEN, "context": "b", "conversation": [USER, RESULT, ANSWER]},
+        {"response": None, "context": "b", "conversation": WHOLE},
     ),
     "messages": (
         {"messages": "input.agent.messages", "context": "input.docs"},
@@ -530,18 +532,11 @@ MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     ),
     "the conversation": (
         {"conversation": "input.agent.messages", "context": "input.docs"},
-        {**WHEN, "response": "At 9.", "context": "a", "conversation": OLDER},
+        {"context": "a", "conversation": OLDER},
     ),
     "id and metadata": (
         {"id": "input.topic", "metadata": "input.final", "context": "input.docs"},
-        {
-            **WHEN,
-            "response": "At 9.",
-            "context": "a",
-            "conversation": [USER, RESULT],
-            "id": "hours",
-            "metadata": {"text": "At ten."},
-        },
+        {"context": "a", "conversation": WHOLE[:2], "id": "hours", "metadata": {"text": "At ten."}},
     ),
 }
 
@@ -552,7 +547,8 @@ def test_paths_into_a_state_come_before_usual_names_and_messages(
 ) -> None:
     case = Case.of(Fields.of(paths).in_row(STATE, {"input": STATE}))
     rest = {key: STATE[key] for key in ("final", "agent", "topic")}
-    expected = Case(**fields)
+    usual: dict[str, Any] = {**USUAL, **fields}
+    expected = Case(**usual)
     metadata = {**Case(metadata=rest).metadata, **expected.metadata}
     assert case == expected.model_copy(update={"metadata": metadata})
 

@@ -10,8 +10,6 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from pydantic import BaseModel
-
 from groundjudge.case import shapes
 from groundjudge.case.shapes import Document, is_absent, is_mapping, messages_in, read, readable, role_of
 from groundjudge.errors import CaseError, did_you_mean
@@ -388,8 +386,7 @@ def _side(side: object, main: str) -> Found:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
         main: the field that a side stands for that is not a mapping.
     """
-    kind = type(side)
-    declared = kind.model_fields if issubclass(kind, BaseModel) else getattr(kind, "__dataclass_fields__", {})
+    declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
     if any(map(field_of, declared)):
         side = {name: getattr(side, name) for name in declared}
     if is_absent(side):
