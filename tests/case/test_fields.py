@@ -387,11 +387,14 @@ BLOCKS = [
     HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
     AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
 ]
-ANTHROPIC = [
+ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
 ]
-ANTHROPIC_READ = [{"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]}, ("tool", "Open at 9.")]
+ANTHROPIC_READ: list[Any] = [
+    {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
+    ("tool", "Open at 9."),
+]
 EARLIER = [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER]
 CHAT_READ = {
     "query": "Where is it?",
