@@ -118,6 +118,7 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
             [LangChainDocument("", metadata={"title": "t"})], "Document", id="a title of LangChain's"
         ),
         pytest.param([["a", "b"]], "list", id="a list in a list"),
+        pytest.param([("tool", "a")], "tuple", id="a message as a pair"),
         pytest.param([None], "NoneType", id="null in a list"),
         pytest.param(5, "int", id="a number"),
         pytest.param([True], "bool", id="a bool"),

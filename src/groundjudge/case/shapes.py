@@ -23,6 +23,8 @@ from groundjudge.verdict import Frozen
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
 
+DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
+
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins like this is a tool result, unless it has a kind."""
 
@@ -357,7 +359,7 @@ def _document(field: str, item: object) -> Document:
     content = (is_tool and _whole(item)) or "\n\n".join(texts)
     may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
     if not content and not may_be_blank:
-        raise _unreadable(field, f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}", item)
+        raise _unreadable(field, DOCUMENTS, item)
     return Document(content=content, title=str(title), kind="tool" if is_tool else "knowledge")
 
 
@@ -400,6 +402,8 @@ def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
+    if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
+        raise _unreadable(field, DOCUMENTS, next(filter(is_list, value)))
     if not isinstance(value, str):
         return tuple(_document(field, item) for item in messages_in(value))
     if field == "context" and LIST_REPR.fullmatch(value.strip()):
