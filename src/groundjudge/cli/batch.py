@@ -24,7 +24,6 @@ from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.judging import judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import (
     check_cases,
     check_outputs,
@@ -443,7 +442,7 @@ def _check_out(out: str, cases: str, selection: options.JudgeSelection, results:
 
 
 def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
-    fields = fields_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+    fields = row_options.fields([rubric for each in judges for rubric in each.rubrics])
     return CaseFile(cases, frozenset(), row_options.file_format, fields)
 
 

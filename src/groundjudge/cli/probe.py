@@ -14,7 +14,6 @@ from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
@@ -83,11 +82,7 @@ def probe(  # noqa: PLR0913  one per option
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = (
-            read_rows(cases, row_options.file_format, fields_of(row_options.paths, [rubric]))
-            if cases
-            else None
-        )
+        rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
         planned = plan_of(rubric, rows, without or ())
         to_judge = PlannedCases([trial.case for trial in planned.trials])
         if estimate:

@@ -13,7 +13,6 @@ from groundjudge.analysis.words import words_of
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
 from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelOptions, RowOptions, option
 from groundjudge.cli.outputs import check_outputs
@@ -59,7 +58,7 @@ def report(  # noqa: PLR0913  one per option
         )
         check_outputs([("--out", str(out))], inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", row_options.file_format, fields_of(row_options.paths))
+        rows = partial(read_rows, cases or "", row_options.file_format, row_options.fields())
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:

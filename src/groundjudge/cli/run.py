@@ -9,7 +9,6 @@ from pathlib import Path
 
 from groundjudge.cli import options
 from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
@@ -77,7 +76,7 @@ def run(  # noqa: PLR0913  one per option
             refuse_to_append(*inputs[0])
         judges = judges_of(selection, partial(cached_model, cache=cache), stop)
         check_cases(cases)
-        fields = fields_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
+        fields = row_options.fields([rubric for judge in judges for rubric in judge.rubrics])
         rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, fields)
         with previous_verdicts(lines, judges, output) as previous:
             totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)

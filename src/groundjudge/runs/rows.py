@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case.fields import FieldPaths, Fields, PathSearch, field_of
+from groundjudge.case.fields import FieldPaths, Fields, field_of, until_found
 from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
@@ -78,11 +78,12 @@ def read_rows(
         ImportError: a Parquet file, and PyArrow is not installed.
     """
     places = Fields.of(fields or {}, None)
-    search = PathSearch(places, _name(path))
     if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
-        with closing(_rows(path, file_format, places)) as rows:
-            next((None for _ in search.rows(rows) if not search.missing), None)
-    for row in search.rows(_rows(path, file_format, places)):
+        with closing(_rows(path, file_format, places)) as first:
+            for _ in until_found(first, places.paths, _name(path)):
+                pass
+    rows = _rows(path, file_format, places)
+    for row in chain(until_found(rows, places.paths, _name(path)), rows):
         yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
 
 
