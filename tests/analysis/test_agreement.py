@@ -9,7 +9,6 @@ import pytest
 from make_verdicts import error, joined, verdict
 
 from groundjudge.analysis.agreement import ConfusionMatrix, ReliabilityBin, agree, measure_agreement
-from groundjudge.analysis.figures import AGREEMENT_FIGURES
 from groundjudge.analysis.labels import Labels
 from groundjudge.verdict import Part
 
@@ -30,9 +29,9 @@ def test_each_judge_is_measured_on_its_own_rows() -> None:
     one, two = agree(verdicts, Labels({"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "f": 1}))
     assert one.confusion == matrix(1, 1, 1, 1)
     assert (one.n, one.base_rate, one.guess["accuracy"]) == (4, 0.5, 0.5)
-    assert (one.n_error, one.n_not_applicable) == (1, 1)
+    assert (one.counts["n_error"], one.counts["n_not_applicable"]) == (1, 1)
     assert (one.figures["accuracy"].value, one.figures["roc_auc"].value) == (0.5, 0.75)
-    assert (two.n, two.n_unjudged, two.confusion) == (2, 4, matrix(1, 1, 0, 0))
+    assert (two.n, two.counts["n_unjudged"], two.confusion) == (2, 4, matrix(1, 1, 0, 0))
 
 
 ONE_CLASS = {"balanced_accuracy", "kappa", "roc_auc"}
@@ -48,7 +47,12 @@ UNDEFINED: list[tuple[list[float], list[int | None], set[str], str]] = [
         ONE_CLASS | {"accuracy", "f1"},
         "the labels are graded, and no label threshold says",
     ),
-    ([1.0], [None], {*AGREEMENT_FIGURES}, "no row has both a score and a label"),
+    (
+        [1.0],
+        [None],
+        ONE_CLASS | {"accuracy", "precision", "recall", "f1", "spearman"},
+        "no row has both a score and a label",
+    ),
 ]
 
 

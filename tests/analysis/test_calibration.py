@@ -25,8 +25,7 @@ from groundjudge.analysis.calibration import (
     splits,
 )
 from groundjudge.analysis.figures import reaches
-from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.labels import LabelError
+from groundjudge.analysis.labels import Joined, LabelError
 
 CRITERIA: tuple[Criterion, ...] = ("balanced_accuracy", "accuracy", "f1", "kappa")
 

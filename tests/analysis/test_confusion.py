@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from make_verdicts import labelled, panel_verdict, vote
 
-from groundjudge.analysis.agreement import Agreement, agree
-from groundjudge.analysis.confusion import NO_COMMON_LABEL
+from groundjudge.analysis.agreement import NO_COMMON_LABEL, Agreement, agree
 from groundjudge.analysis.figures import Figure
 from groundjudge.analysis.labels import Labels
 from groundjudge.analysis.libraries import metrics
@@ -80,7 +79,7 @@ def test_labels_in_words_are_positive_where_the_judge_would_pass_them() -> None:
     found = measured(PAIRS)
     assert found.confusion
     assert (found.confusion.true_positives, found.confusion.false_negatives) == (5, 1)
-    assert (found.n, found.n_label_not_applicable, found.n_not_applicable) == (9, 1, 2)
+    assert (found.n, found.counts["n_label_not_applicable"], found.counts["n_not_applicable"]) == (9, 1, 2)
     assert {row.word for row in found.worst} == {"good", "bad"}
 
 

@@ -14,14 +14,11 @@ from hypothesis import strategies as st
 from reference_figures import Row, reference_figures
 
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     Bootstrap,
     Figure,
     Floats,
     Sample,
     constant_guess,
-    intervals,
-    numbered,
     paired,
     weighted_kappa,
     weighted_mean,
@@ -48,7 +45,7 @@ WEIGHTED = st.lists(
 
 def sample(rows: Sequence[Row], groups: Sequence[int] | None = None) -> Sample:
     scores, passed, positive = (np.array(column) for column in zip(*rows, strict=True))
-    return Sample(scores, passed, positive, None, numbered(groups or range(len(rows))))
+    return Sample(scores, passed, np.array(groups or range(len(rows))), positive)
 
 
 def figures(of: Sample, weights: Floats | None = None) -> dict[str, float]:
@@ -75,7 +72,7 @@ def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_noth
     rows: list[tuple[float, bool, bool, int, int]], factor: float
 ) -> None:
     scores, passed, positive, grades, times = (np.array(column) for column in zip(*rows, strict=True))
-    everything = Sample(scores, passed, positive, grades.astype(float), numbered(range(len(rows))))
+    everything = Sample(scores, passed, np.arange(len(rows)), positive, grades.astype(float))
     repeated = everything.rows(np.repeat(np.arange(len(rows)), times))
     assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
 
@@ -95,7 +92,7 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     generator = np.random.default_rng(seed)
     scores, weights = generator.random(50).round(1), generator.random(50)
     positive, passed = generator.random(50) < 0.4, scores >= 0.5
-    found = figures(Sample(scores, passed, positive, None, numbered(range(50))), weights)
+    found = figures(Sample(scores, passed, np.arange(50), positive), weights)
     expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
     expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
@@ -115,7 +112,7 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
 def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
-    found = figures(Sample(scores / 4, scores >= 2, None, grades, numbered(range(len(rows)))))["spearman"]
+    found = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))["spearman"]
     if np.ptp(scores) > 0 and np.ptp(grades) > 0:
         assert found == pytest.approx(stats.spearmanr(scores, grades).statistic)
     else:
@@ -156,6 +153,10 @@ def test_interval_is_wider_when_identical_rows_form_groups() -> None:
         assert together[name].value == alone[name].value
 
 
+def intervals(of: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
+    return (bootstrap or Bootstrap()).figures(of.agreement, of.groups)
+
+
 def width(figure: Figure) -> float:
     assert figure.low is not None
     assert figure.high is not None
@@ -188,12 +189,11 @@ def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
     first = np.where(generator.random(300) < 0.75, positive, ~positive)
     second = np.where(generator.random(300) < 0.05, ~first, first)
     before, after = (
-        Sample(passed.astype(float), passed, positive, None, numbered(range(300)))
-        for passed in (first, second)
+        Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
     )
-    found = paired(before.agreement, after.agreement, before.groups, Bootstrap())
-    assert found.keys() == set(AGREEMENT_FIGURES)
-    one = found["accuracy"]
-    assert (one.first, one.second) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
-    assert one.difference.value == pytest.approx((one.second.value or 0) - (one.first.value or 0))
-    assert width(one.difference) < 0.7 * width(one.first)
+    one, other, change = (
+        table["accuracy"] for table in paired(before.agreement, after.agreement, before.groups, Bootstrap())
+    )
+    assert (one, other) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
+    assert change.value == pytest.approx((other.value or 0) - (one.value or 0))
+    assert width(change) < 0.7 * width(one)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make_verdicts import error, verdict
 
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, label_of, number_of, read_labels
+from groundjudge.analysis.labels import LabelError, Labels, join, label_of, number_of, read_labels
 from groundjudge.errors import CaseError
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 
@@ -112,7 +111,10 @@ def test_verdicts_without_score_or_label_are_counted_by_reason() -> None:
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    assert [(row.case_id, row.score, row.label) for row in one.labelled] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
+    assert [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled] == [
+        ("a", 1.0, 1.0),
+        ("b", 0.0, 1.0),
+    ]
     assert one.counts == {
         "n_error": 2, "n_missing": 1, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
         "n_unjudged": 1, "n_repeated": 0,
@@ -146,7 +148,7 @@ def test_every_verdict_is_counted_exactly_once(
 
 def test_last_of_several_verdicts_on_a_case_counts() -> None:
     (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
-    assert [row.score for row in found.labelled] == [0.0, 1.0]
+    assert [row.verdict.score for row in found.labelled] == [0.0, 1.0]
     assert (found.counts["n_repeated"], found.counts["n_error"]) == (1, 0)
 
 

@@ -9,9 +9,16 @@ import pytest
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
 from groundjudge import Choices, Scale, Verdict, load_rubric
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import HumanLabel, LabelError, Labels, labels_for
-from groundjudge.analysis.words import Words, words_in, words_of
+from groundjudge.analysis.labels import (
+    HumanLabel,
+    LabelError,
+    Labels,
+    Words,
+    join,
+    labels_for,
+    words_in,
+    words_of,
+)
 
 YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
 SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5)
@@ -165,7 +172,7 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
     people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
     (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
-    assert [(row.case_id, row.label, row.word) for row in found.labelled] == [
+    assert [(row.case_id, row.people.number, row.people.word) for row in found.labelled] == [
         ("scored", 0.0, "no"),
         ("no", 0.0, "no"),
     ]
@@ -173,7 +180,7 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
         "n_missing": 0, "n_repeated": 0,
     }  # fmt: skip
-    assert [(pair.people, pair.judge) for pair in found.paired] == [
+    assert [(pair.people.word, pair.said) for pair in found.paired] == [
         ("cannot tell", "cannot tell"),
         ("yes", "cannot tell"),
         ("cannot tell", "yes"),
@@ -194,5 +201,9 @@ def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() 
         *(verdict(case_id, 0.8, judge="two") for case_id in "abc"),
     ]
     one, two = join(verdicts, Labels({"a": "yes", "b": "partly", "c": "no"}))
-    assert [row.label for row in two.labelled] == [row.label for row in one.labelled] == [1.0, 0.5, 0.0]
+    assert (
+        [row.people.number for row in two.labelled]
+        == [row.people.number for row in one.labelled]
+        == [1.0, 0.5, 0.0]
+    )
     assert (len(one.paired), two.paired) == (3, ())

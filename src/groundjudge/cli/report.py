@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, labels_for
-from groundjudge.analysis.words import words_of
+from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, words_of
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
