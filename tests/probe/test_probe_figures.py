@@ -17,9 +17,8 @@ from standin_judges import StandIn, judge_of, knows_all, standin
 from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
-from groundjudge.probe.compared import compare, read_card
-from groundjudge.probe.figures import card
-from groundjudge.probe.plan import FIRST, SECOND, plan
+from groundjudge.probe.figures import card, compare, read_card
+from groundjudge.probe.plan import FIRST, SECOND, plan_of
 from groundjudge.shares import mcnemar, rate_of, wilson
 
 stats: Any = import_module("scipy.stats")
@@ -74,7 +73,7 @@ def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_on
 
 
 def test_skipped_edits_are_counted() -> None:
-    planned = plan(RUBRIC, labelled(ROWS))
+    planned = plan_of(RUBRIC, ROWS)
     assert planned.skipped["faults", "roles_exchanged"] == 2
     assert planned.skipped["faults", "number"] == 0
     assert planned.skipped["neutral_edits", "documents_reversed"] == 2

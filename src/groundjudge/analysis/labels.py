@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite, nan
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 from groundjudge.case.shapes import is_list, is_mapping
@@ -31,7 +30,7 @@ NOT_LABELS = frozenset({"no_response", "empty_response"})
 Judged: TypeAlias = Verdict | Vote
 """What bears a label: the verdict of a single judge, or a vote."""
 
-BOOLEAN_WORDS: Mapping[str, float] = MappingProxyType({"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0})
+BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that CSV files use for 1 and 0, in lower case."""
 
 

@@ -17,7 +17,7 @@ from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelO
 from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.probe.compared import read_card
+from groundjudge.probe.figures import read_card
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of
 
