@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from math import isnan, sqrt
 from typing import Any
 
@@ -27,18 +28,10 @@ from groundjudge.analysis.figures import (
 metrics: Any = import_module("sklearn.metrics")
 stats: Any = import_module("scipy.stats")
 
-ROWS = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans(), st.booleans()), min_size=1
-)
+SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+ROWS = st.lists(st.tuples(SCORES, st.booleans(), st.booleans()), min_size=1)
 WEIGHTED = st.lists(
-    st.tuples(
-        st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]),
-        st.booleans(),
-        st.booleans(),
-        st.integers(1, 5),
-        st.integers(0, 3),
-    ),
-    min_size=1,
+    st.tuples(SCORES, st.booleans(), st.booleans(), st.integers(1, 5), st.integers(0, 3)), min_size=1
 ).filter(lambda rows: any(row[-1] for row in rows))
 """Rows with a score, whether it passed, whether the label is positive, a grade, and how often it counts."""
 
@@ -52,12 +45,6 @@ def figures(of: Sample, weights: Floats | None = None) -> dict[str, float]:
     """The agreement figures of a sample by name, each row counted as often as its weight says."""
     found = of.agreement(np.ones((1, of.scores.size)) if weights is None else weights[None, :])
     return {name: float(value[0]) for name, value in found.items()}
-
-
-def table(true_positives: int, false_positives: int, false_negatives: int, true_negatives: int) -> Sample:
-    cells = [(1.0, True, True), (1.0, True, False), (0.0, False, True), (0.0, False, False)]
-    counts = (true_positives, false_positives, false_negatives, true_negatives)
-    return sample([cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)])
 
 
 @given(ROWS)
@@ -96,16 +83,10 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
     expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
-    guess = constant_guess(positive, weights)
-    assert guess["accuracy"] == pytest.approx(
-        max(
-            metrics.accuracy_score(positive, np.full(50, each), sample_weight=weights)
-            for each in (True, False)
-        )
-    )
-    assert guess["f1"] == pytest.approx(
-        metrics.f1_score(positive, np.full(50, fill_value=True), sample_weight=weights)
-    )
+    guess, same = constant_guess(positive, weights), (np.zeros(50, dtype=bool), np.ones(50, dtype=bool))
+    accuracies = (metrics.accuracy_score(positive, each, sample_weight=weights) for each in same)
+    assert guess["accuracy"] == pytest.approx(max(accuracies))
+    assert guess["f1"] == pytest.approx(metrics.f1_score(positive, same[1], sample_weight=weights))
     assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
 
@@ -137,7 +118,8 @@ def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> 
 
 
 def test_interval_of_accuracy_is_about_as_wide_as_the_normal_approximation() -> None:
-    found = intervals(table(160, 40, 60, 140))["accuracy"]
+    cells = [(1.0, True, True)] * 160, [(1.0, True, False)] * 40, [(0.0, False, True)] * 60
+    found = intervals(sample([*chain(*cells), *[(0.0, False, False)] * 140]))["accuracy"]
     assert width(found) == pytest.approx(2 * 1.96 * sqrt(0.75 * 0.25 / 400), rel=0.1)
 
 

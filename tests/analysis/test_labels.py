@@ -187,24 +187,17 @@ SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0
 REVERSED = Words({"Yes": 0.0, "No": 1.0}, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("said", "scores"),
-    [
-        ([YES, NO, YES, NA], {"no": 0.0, "yes": 1.0, "cannot tell": None}),
-        ([NA, YES, PARTLY], {"partly": 0.5, "yes": 1.0, "cannot tell": None}),
-        ([("good", 0.8), ("good", 0.7), ("bad", 0.1)], {}),  # bands
-        ([], {}),
-    ],
-)
-def test_labels_are_learnt_from_verdicts_by_rising_score(
-    said: Sequence[tuple[str, float | None]], scores: Mapping[str, float | None]
-) -> None:
-    found = words_of([labelled(str(place), *one) for place, one in enumerate(said)]).scores
-    assert list(found.items()) == list(scores.items())
+def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
+    """Verdicts with a label and its score each."""
+    return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
 
 
 SHARES = {"yes": 0.9, "no": 0.1}
-MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float]]] = [
+MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
+    (said(YES, NO, YES, NA), {"no": 0.0, "yes": 1.0, "cannot tell": None}),
+    (said(NA, YES, PARTLY), {"partly": 0.5, "yes": 1.0, "cannot tell": None}),
+    (said(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}),  # bands
+    ([], {}),
     # the score and not the value on the judge's scale
     (
         [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
@@ -227,10 +220,10 @@ MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float]]] = [
 
 
 @pytest.mark.parametrize(("verdicts", "scores"), MEANINGS)
-def test_label_means_the_score_or_value_that_its_verdicts_share(
-    verdicts: Sequence[Verdict], scores: Mapping[str, float]
+def test_labels_are_learnt_from_verdicts_by_rising_score(
+    verdicts: Sequence[Verdict], scores: Mapping[str, float | None]
 ) -> None:
-    assert words_of(verdicts).scores == scores
+    assert [*words_of(verdicts).scores.items()] == [*scores.items()]
 
 
 @pytest.mark.parametrize(
@@ -273,15 +266,11 @@ def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
         ("“partly-supported”", 0.5, "partly supported"),
         ("Cannot tell", None, "cannot tell"),
         ("", None, None),
-        (None, None, None),
         ({"one": "Supported"}, 1.0, "supported"),
         ({"two": "Supported"}, None, None),
         (True, 1.0, None),
-        (0, 0.0, None),
         (3, 3.0, None),
-        ("0.5", 0.5, None),
         ("yes", 1.0, None),
-        ("FALSE", 0.0, None),
     ],
 )
 def test_people_use_the_judges_labels_booleans_or_numbers(
@@ -352,16 +341,10 @@ def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, An
 
 
 def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
-    verdicts: list[Verdict] = [
-        *(labelled(case_id, *one) for case_id, one in zip("abc", (YES, PARTLY, NO), strict=True)),
-        *(verdict(case_id, 0.8, judge="two") for case_id in "abc"),
-    ]
-    one, two = join(verdicts, Labels({"a": "yes", "b": "partly", "c": "no"}))
-    assert (
-        [row.people.number for row in two.labelled]
-        == [row.people.number for row in one.labelled]
-        == [1.0, 0.5, 0.0]
-    )
+    verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
+    one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
+    for each in (one, two):
+        assert [row.people.number for row in each.labelled] == [1.0, 0.5, 0.0]
     assert (len(one.paired), two.paired) == (3, ())
 
 

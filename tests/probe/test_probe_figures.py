@@ -116,16 +116,13 @@ def test_cards_are_compared_case_by_case() -> None:
     assert {each.p for each in compare(one, elsewhere)} == {None}
 
 
+UNLABELLED = "x: expect must be pass or fail (or label 1 or 0), not None"
 WRONG_CASES: list[tuple[list[Any], str, str]] = [
     ([], "no_cases", "no case is labelled pass"),
     (ROWS[:2], "nothing_fails", "no case is labelled fail"),
     (ROWS[2:], "nothing_passes", "no case is labelled pass"),
     ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
-    (
-        [{"id": "x", "response": "r"}],
-        "bad_case",
-        "x: expect must be pass or fail (or label 1 or 0), not None",
-    ),
+    ([{"id": "x", "response": "r"}], "bad_case", UNLABELLED),
     ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "not 'good'"),
     ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
 ]
