@@ -12,6 +12,7 @@ from make_verdicts import error, joined, labelled, panel_verdict, verdict, vote
 from groundjudge.analysis.agreement import (
     NO_COMMON_LABEL,
     Agreement,
+    AgreeOptions,
     ConfusionMatrix,
     ReliabilityBin,
     agree,
@@ -86,7 +87,7 @@ ON_SCALE = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
     ],
 )
 def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(
-    rows: Joined, options: dict[str, float], counts: tuple[int, ...]
+    rows: Joined, options: AgreeOptions, counts: tuple[int, ...]
 ) -> None:
     assert measure_agreement(rows, **options).confusion == matrix(*counts)
 
