@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, cast, overload
 
 from groundjudge.errors import PromptError
 from groundjudge.judging.judge import Judge
@@ -17,6 +17,10 @@ from groundjudge.rubric.rubric import Rubric, load_rubric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+"""What names a judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file."""
 
 
 class JudgeOptions(RubricOptions, total=False):
@@ -88,13 +92,11 @@ def as_judge(
 
 @overload
 def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
+    judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]
 ) -> AnyJudge: ...
 
 
-def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
-) -> AnyJudge:
+def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
     """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
 
     Args:

@@ -83,7 +83,7 @@ class Panel(Judging):
         return sha256(" ".join(settings).encode()).hexdigest()[:16]
 
     def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
-        """The votes on a case, step by step, for whoever drives them.
+        """The votes on a case, step by step, for whoever runs them.
 
         Raises:
             GroundjudgeError: as for `judge`.
