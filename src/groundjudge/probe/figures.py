@@ -252,9 +252,10 @@ def compare(first: Card, second: Card) -> list[Compared]:
     if not any(edit for _, edit in common):
         message = f"the probes of {first.judge} and {second.judge} have no edit in common"
         raise ProbeError("other_judge", message, second.judge)
-    test = _p if first.cases == second.cases else lambda *_: None
+    is_paired = first.cases == second.cases
+    pairs = [(mine[name], theirs[name]) for name in common]
     return [
-        Compared(first=mine[name], second=theirs[name], p=test(mine[name], theirs[name])) for name in common
+        Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs
     ]
 
 
