@@ -248,12 +248,11 @@ def compare(first: Card, second: Card) -> list[Compared]:
         ProbeError: `other_judge`: the probes have no edit in common.
     """
     mine, theirs = first.by_edit(), second.by_edit()
-    common = [name for name in mine if name in theirs]
-    if not any(edit for _, edit in common):
+    pairs = [(mine[name], theirs[name]) for name in mine if name in theirs]
+    if not any(one.edit for one, _ in pairs):
         message = f"the probes of {first.judge} and {second.judge} have no edit in common"
         raise ProbeError("other_judge", message, second.judge)
     is_paired = first.cases == second.cases
-    pairs = [(mine[name], theirs[name]) for name in common]
     return [
         Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs
     ]
