@@ -19,11 +19,10 @@ from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.probe.compared import compare as compare_cards
-from groundjudge.probe.compared import read_card
-from groundjudge.probe.figures import Card
-from groundjudge.probe.judging import plan_of, result_of
-from groundjudge.probe.plan import asked_twice
+from groundjudge.probe.figures import Card, read_card
+from groundjudge.probe.figures import compare as compare_cards
+from groundjudge.probe.judging import result_of
+from groundjudge.probe.plan import asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import RunTotals, write_verdicts

@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, labels_for
-from groundjudge.analysis.words import words_of
+from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, words_of
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
@@ -18,7 +16,7 @@ from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelO
 from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.probe.compared import read_card
+from groundjudge.probe.figures import read_card
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of
 
