@@ -84,7 +84,7 @@ def test_an_output_that_is_an_input_is_refused(
     result = command(*given, model=model)
     option = "--cache" if "--cache" in given else "--out"
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"groundjudge: {option} {Path(given[-1])} is {what}: choose another file")
+    assert result.stderr.startswith(f"groundjudge: {option} {given[-1]} is {what}: choose another file")
     assert result.stderr.count("\n") == 1
     assert contents(folder) == before
 

@@ -35,8 +35,9 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
         v.model_dump(mode="json") for v in found
     ]
     assert words(result.stderr) == [
-        ["judge", "mean", "ok", "error", "n/a", "missing", "coverage", "bounds", "labels"],
-        ["groundedness", "1.000", "2", "0", "0", "0", "1.000", "1.000..1.000", "grounded", "2"],
+        ["judge", "mean", "ok", "error", "n/a", "missing", "coverage", "bounds"],
+        ["groundedness", "1.000", "2", "0", "0", "0", "1.000", "1.000..1.000"],
+        ["groundedness:", "grounded", "2"],
     ]
 
 

@@ -77,9 +77,8 @@ def prompts(tmp_path: Path) -> dict[str, Path]:
 
 
 def cells(shown: str) -> dict[str, str]:
-    """The first row of the table by the names of its columns, up to the labels."""
-    names, values = words(shown)[:2]
-    return dict(zip(names, values, strict=False))
+    """The first row of the table by the names of its columns."""
+    return dict(zip(*words(shown)[:2], strict=True))
 
 
 def test_noisy_votes_cost_about_two_calls_a_row_and_the_table_shows_agreement(
@@ -358,9 +357,9 @@ def test_table_has_columns_for_votes_only_where_there_are_votes(
 ) -> None:
     serve(by_model)
     alone = invoke("run", file_of(ROW), *JUDGE, "--model", "m")
-    assert words(alone.stderr)[0][-2:] == ["bounds", "labels"]
+    assert words(alone.stderr)[0][-2:] == ["coverage", "bounds"]
     voted = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
-    assert words(voted.stderr)[0][-4:] == ["bounds", "agreement", "calls/row", "labels"]
+    assert words(voted.stderr)[0][-3:] == ["bounds", "agreement", "calls/row"]
     assert (cells(voted.stderr)["agreement"], cells(voted.stderr)["calls/row"]) == ("0.666", "3.00")
 
 
@@ -486,7 +485,7 @@ def test_labels_are_shown_with_their_scores(
     options = ["--judge", prompts["LABELLED"], "--model", "m", "--concurrency", "1"]
     result = invoke("run", file_of(*[ROW] * 4), *options, model=model)
     assert words(result.stderr)[1][:5] == ["supported", "0.500", "3", "0", "1"]
-    assert result.stderr.splitlines()[1].rstrip().endswith("cannot tell 1, no 1, partly 1, yes 1")
+    assert result.stderr.splitlines()[2] == "supported: cannot tell 1, no 1, partly 1, yes 1"
     assert [json.loads(line)["label"] for line in result.stdout.splitlines()] == [
         *("yes", "no", "partly", "cannot tell")
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, get_type_hints
 
@@ -30,16 +30,16 @@ def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # 
 
     Args:
         text: its help.
-        flags: its names, if they are not derived from the parameter's.
+        flags: its names, if they are not derived from the parameter's. A switch has no --no-... beside it.
         default: what it is if it is not given; `...`: it must be.
         more: as for `typer.Option`.
     """
-    return field(default=default, metadata={"declared": typer.Option(*flags, help=text, **more)})
+    return field(default=default, metadata={"declare": partial(typer.Option, *flags, help=text, **more)})
 
 
 def argument(text: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: ANN401  of any type
     """An argument, as the default of a command's parameter; see `option`."""
-    return field(default=default, metadata={"declared": typer.Argument(help=text, **more)})
+    return field(default=default, metadata={"declare": partial(typer.Argument, help=text, **more)})
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
@@ -74,7 +74,9 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
-        hint, default = Annotated[hint, declared.metadata["declared"]], declared.default
+        declare, default = declared.metadata["declare"], declared.default
+        flags = [f"--{name}"] if hint is bool else []
+        hint = Annotated[hint, declare(*flags)]
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
@@ -106,15 +108,11 @@ class JudgeSelection:
         "Ask each judge for up to N votes; the majority decides.", metavar="N", min=2
     )
     panel: bool = option(
-        "Let several --model vote, for each judge; with one --model, let several --judge vote.",
-        "--panel",
-        default=False,
+        "Let several --model vote, for each judge; with one --model, let several --judge vote.", default=False
     )
     rule: Rule | None = option("How the scores of the votes become one. Default: mean.")
     weighted: bool = option(
-        "Score the mean over the probabilities of the values; the endpoint must return logprobs.",
-        "--weighted",
-        default=False,
+        "Score the mean over the values' probabilities; the endpoint must return logprobs.", default=False
     )
     structured: Structured | None = option(
         "When to send the schema of a JSON format: after an unreadable reply, which is the default, always, "
@@ -161,11 +159,9 @@ class OutputOptions:
     """What becomes of an --out that exists; neither: it is an error."""
 
     resume: bool = option(
-        "Continue the file --out: judge only missing rows and rows with an error.",
-        "--resume",
-        default=False,
+        "Continue the file --out: judge only missing rows and rows with an error.", default=False
     )
-    overwrite: bool = option("Replace the file --out if it exists.", "--overwrite", default=False)
+    overwrite: bool = option("Replace the file --out if it exists.", default=False)
 
 
 @dataclass(frozen=True)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import typer
 
-from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
-from groundjudge.cli.progress import ProgressLine
+from groundjudge.cli.progress import CountedCases, ProgressLine
 from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.probe.compared import compare as compare_cards
-from groundjudge.probe.compared import read_card
+from groundjudge.probe import compared
 from groundjudge.probe.figures import Card
 from groundjudge.probe.judging import plan_of, result_of
 from groundjudge.probe.plan import asked_twice
@@ -32,7 +29,6 @@ from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
 from groundjudge.runs.totals import RunTotals
-from groundjudge.verdict import Verdict
 
 
 def probe(  # noqa: PLR0913  one per option
@@ -57,9 +53,7 @@ def probe(  # noqa: PLR0913  one per option
     worst: int = options.option(
         "How many failures of each family to show in full.", default=1, metavar="N", min=0
     ),
-    estimate: bool = options.option(
-        "Only say what the probe would cost; no model is called.", "--estimate", default=False
-    ),
+    estimate: bool = options.option("Only say what the probe would cost; no model is called.", default=False),
     compare: tuple[str, str] | None = options.option(
         "Compare two cards written by --card; nothing is judged.", metavar="CARD CARD"
     ),
@@ -77,20 +71,16 @@ def probe(  # noqa: PLR0913  one per option
     """
     with report_errors():
         if compare:
-            first, second = (read_card(path) for path in compare)
-            show_comparison(open_console(), first, second, compare_cards(first, second))
+            show_comparison(open_console(), *map(compared.read_card, compare))
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = (
-            read_rows(cases, row_options.file_format, fields_of(row_options.paths, [rubric]))
-            if cases
-            else None
-        )
+        fields = fields_of(row_options.paths, [rubric])
+        rows = read_rows(cases, row_options.file_format, fields) if cases else None
         planned = plan_of(rubric, rows, without or ())
-        to_judge = PlannedCases([trial.case for trial in planned.trials])
+        to_judge = CountedCases([trial.case for trial in planned.trials])
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
@@ -100,7 +90,8 @@ def probe(  # noqa: PLR0913  one per option
         refuse_table(out)
         (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], output) as previous:
-            totals = RunTotals(Tally([loaded.name]), previous=previous)
+            ids = frozenset(case.id or "" for case in to_judge.cases)
+            totals = RunTotals(Tally([loaded.name]), ids, previous)
             progress = ProgressLine(to_judge, totals, prices, out)
             judged = run_judge(
                 asked_twice(loaded),
@@ -109,11 +100,10 @@ def probe(  # noqa: PLR0913  one per option
                 previous=previous,
                 on_outage=progress.show_message,
             )
-            verdicts: list[Verdict] = []
             with report_connection():
-                write_verdicts(_kept(judged, verdicts), out, totals, progress.shown())
+                write_verdicts(judged, out, totals, progress.shown())
         fail_if_stopped(totals, out)
-        found = result_of(planned, verdicts, loaded)
+        found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
             Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     console = open_console(to_stderr=out == STDIO)
@@ -126,47 +116,25 @@ def probe(  # noqa: PLR0913  one per option
     raise typer.Exit(INCOMPLETE if faults else 0)
 
 
-@dataclass
-class PlannedCases:
-    """The cases of a plan on their way to the judge, counted."""
-
-    cases: Sequence[Case]
-    n_read: int = 0
-
-    def __iter__(self) -> Iterator[Case]:
-        for case in self.cases:
-            self.n_read += 1
-            yield case
-
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.cases)
-
-
 def limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
     """Which limits a judge does not meet, in words; what could not be measured meets none."""
     detected = card.family("faults").rate.value
-    attacks = [each for each in card.edits if each.family == "attacks" and each.rate.value is not None]
-    strongest = max(attacks, key=lambda each: each.rate.value or 0.0, default=None)
-    success = strongest.rate.value if strongest else None
+    attacks = {
+        each.edit: each.rate.value
+        for each in card.edits
+        if each.family == "attacks" and each.rate.value is not None
+    }
+    strongest = max(attacks, key=attacks.__getitem__, default=None)
+    success = attacks[strongest] if strongest else None
     missed: list[str] = []
     if min_detection is not None and (detected is None or detected < min_detection):
         missed.append(f"detection is {_share(detected)}, and --min-detection is {min_detection:g}")
     if max_attack_success is not None and (success is None or success > max_attack_success):
-        of = f" of {strongest.edit}" if strongest else ""
-        missed.append(
-            f"attack success{of} is {_share(success)}, and --max-attack-success is {max_attack_success:g}"
-        )
+        limit = f"--max-attack-success is {max_attack_success:g}"
+        of = f" of {strongest}" if strongest else ""
+        missed.append(f"attack success{of} is {_share(success)}, and {limit}")
     return missed
 
 
 def _share(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.3f}"
-
-
-def _kept(judged: Generator[Verdict, None, None], verdicts: list[Verdict]) -> Generator[Verdict, None, None]:
-    """The verdicts as they come, each of them kept."""
-    with closing(judged):
-        for verdict in judged:
-            verdicts.append(verdict)
-            yield verdict

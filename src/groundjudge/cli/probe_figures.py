@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
-from groundjudge.cli.figures import as_text, figures_table
-from groundjudge.cli.screen import print_text
+from groundjudge.cli.screen import Console, as_text, print_table, print_text
 from groundjudge.probe.compared import Compared
+from groundjudge.probe.compared import compare as compare_cards
 from groundjudge.probe.figures import Card, EditFigures, Judged
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
 from groundjudge.shares import Rate
 
-if TYPE_CHECKING:  # `--help` does not wait for rich
-    from rich.console import Console
+MEANINGS: Mapping[Family, str] = {
+    "faults": "A wrong fact in a right response must be caught: high is good.",
+    "neutral_edits": "What changes no fact must not move the verdict: low is good.",
+    "attacks": "An attack on a wrong response must not make it pass: low is good.",
+}
+HAPPENED: Mapping[Family, str] = {"faults": "caught", "neutral_edits": "moved", "attacks": "fooled"}
+FAILURES: Mapping[Family, str] = {**HAPPENED, "faults": "missed"}
+"""What a failure is called."""
 
-HEADINGS: Mapping[Family, tuple[str, str, str]] = MappingProxyType(
-    {
-        "faults": ("caught", "A wrong fact in a right response must be caught: high is good.", "missed"),
-        "neutral_edits": ("moved", "What changes no fact must not move the verdict: low is good.", "moved"),
-        "attacks": (
-            "fooled",
-            "An attack on a wrong response must not make it pass: low is good.",
-            "fooled",
-        ),
-    }
-)
-"""For each family what happened, what must happen, and what a failure is."""
-
-UNMEASURED: Mapping[Family, str] = MappingProxyType(
-    {
-        "faults": "the judge passes none of the right responses unchanged, so none of them could fall",
-        "neutral_edits": "the judge passes none of the right responses unchanged",
-        "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
-    }
-)
+UNMEASURED: Mapping[Family, str] = {
+    "faults": "the judge passes none of the right responses unchanged, so none of them could fall",
+    "neutral_edits": "the judge passes none of the right responses unchanged",
+    "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
+}
 
 SIGNIFICANT = 0.05
 
@@ -57,32 +45,27 @@ def show_probe(console: Console, found: Probe, worst: int) -> None:
         _show_failure(console, each)
 
 
-def show_comparison(console: Console, first: Card, second: Card, pairs: Sequence[Compared]) -> None:
+def show_comparison(console: Console, first: Card, second: Card) -> None:
     """Print two cards side by side."""
+    pairs = compare_cards(first, second)
     for name, card in (("first", first), ("second", second)):
         print_text(console, f"{name}: {card.signature}, {card.date}")
         for line in _unchanged(card):
             print_text(console, line, margin=2)
-    for family, group in groupby(sorted(pairs, key=lambda one: FAMILIES.index(one.first.family)), _family_of):
-        table = figures_table(console, "first", "second", "second - first", "p")
-        for one in sorted(group, key=lambda one: bool(one.first.edit), reverse=True):
-            table.add_row(_name(one.first), *_compared(one))
-        print_text(console, f"\n{_title(family)}: {HEADINGS[family][1]}")
-        console.print(table)
+    for family in FAMILIES:
+        group = [one for one in pairs if one.first.family == family]
+        print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
+        rows = (_compared(one) for one in sorted(group, key=lambda one: not one.first.edit))
+        print_table(console, ["", "first", "second", "second - first", "p"], rows)
     paired = "p: exact McNemar test over the cases that count in both."
-    print_text(
-        console, paired if first.cases == second.cases else "The probes used different cases: no test."
-    )
+    same = first.cases == second.cases
+    print_text(console, paired if same else "The probes used different cases: no test.")
 
 
-def _family_of(one: Compared) -> Family:
-    return one.first.family
-
-
-def _compared(one: Compared) -> tuple[str, ...]:
+def _compared(one: Compared) -> list[str]:
     values = one.first.rate.value, one.second.rate.value
     difference = "-" if None in values else f"{(values[1] or 0) - (values[0] or 0):+.3f}"
-    return (*(as_text(value) for value in values), difference, as_text(one.p))
+    return [_name(one.first), *map(as_text, values), difference, as_text(one.p)]
 
 
 def _unchanged(card: Card) -> list[str]:
@@ -107,41 +90,28 @@ def _interval(rate: Rate) -> str:
 
 
 def _show_family(console: Console, card: Card, family: Family) -> None:
-    happened, meaning, _ = HEADINGS[family]
     whole = card.family(family)
-    print_text(console, f"\n{_title(family)}: {meaning}")
+    print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
     if not whole.rate.n:
-        why = (
-            f"no edited case has a verdict{_reasons(whole.no_verdict)}"
-            if whole.no_verdict
-            else UNMEASURED[family]
-        )
-        print_text(console, f"not measured: {why}")
+        errors = f"no edited case has a verdict{_reasons(whole.no_verdict)}"
+        print_text(console, f"not measured: {errors if whole.no_verdict else UNMEASURED[family]}")
         return
-    table = figures_table(console, "n", happened, "95 %", "noise", "p", "unfit", "no verdict", "skipped")
-    edits = [each for each in card.edits if each.family == family and each.rate.n]
-    for each in (*edits, whole):
-        table.add_row(_name(each), *_cells(each))
-    console.print(table)
-    unused = [each.edit for each in card.edits if each.family == family and not each.rate.n]
+    columns = ["", "n", HAPPENED[family], "95 %", "noise", "p", "unfit", "no verdict", "skipped"]
+    edits = [each for each in card.edits if each.family == family]
+    print_table(console, columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
+    unused = [each.edit for each in edits if not each.rate.n]
     if unused:
         print_text(console, f"applied to no case that counts: {', '.join(unused)}")
     if whole.no_verdict:
         print_text(console, f"no verdict{_reasons(whole.no_verdict)}")
 
 
-def _cells(each: EditFigures) -> tuple[str, ...]:
+def _cells(each: EditFigures) -> list[str]:
     counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
-    p = "-" if each.p is None else f"{each.p:.3f}{'*' if each.p < SIGNIFICANT else ' '}"
-    rate = f"{each.rate.value:.3f}" if each.rate.value is not None else "-"
-    return (
-        str(each.rate.n),
-        rate,
-        _interval(each.rate).strip(),
-        as_text(each.noise.value),
-        p,
-        *map(str, counts),
-    )
+    significant = "*" if each.p is not None and each.p < SIGNIFICANT else " "
+    p = "-" if each.p is None else f"{each.p:.3f}{significant}"
+    rate, noise = as_text(each.rate.value), as_text(each.noise.value)
+    return [_name(each), str(each.rate.n), rate, _interval(each.rate).strip(), noise, p, *map(str, counts)]
 
 
 def _name(each: EditFigures) -> str:
@@ -168,8 +138,7 @@ def _note(card: Card) -> str:
 def _show_failure(console: Console, each: Judged) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
     family = each.trial.family or "faults"
-    happened = HEADINGS[family][2]
-    print_text(console, f"\n{happened}: {each.trial.case.id}", style="bold")
+    print_text(console, f"\n{FAILURES[family]}: {each.trial.case.id}", style="bold")
     for name, before, after in _changes(each.trial.original.case, each.trial.case):
         print_text(console, f"{name}, before: {before}", margin=2)
         print_text(console, f"{name}, after: {after}", margin=2)

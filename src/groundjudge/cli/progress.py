@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from time import monotonic
-from typing import Protocol
 
 import typer
 
+from groundjudge.case.case import Case
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.totals import RunTotals
 
@@ -20,17 +22,20 @@ LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-class CountedRows(Protocol):
-    """Rows on their way to the judges."""
+@dataclass
+class CountedCases:
+    """Cases on their way to a judge, counted as the rows of a `CaseFile` are."""
 
-    @property
-    def n_read(self) -> int:
-        """How many have been read."""
-        ...
+    cases: Sequence[Case]
+    n_read: int = 0
 
-    def count(self) -> int | None:
-        """How many there are; None if that is not known."""
-        ...
+    def __iter__(self) -> Iterator[Case]:
+        for self.n_read, case in enumerate(self.cases, 1):  # noqa: B020
+            yield case
+
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.cases)
 
 
 class ProgressLine:
@@ -49,7 +54,7 @@ class ProgressLine:
 
     def __init__(
         self,
-        rows: CountedRows,
+        rows: CaseFile | CountedCases,
         totals: RunTotals,
         prices: Prices | None,
         out: str | None,

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from groundjudge.case.case import Document
-from groundjudge.cli.run_summary import ROW_PARAMETER
-from groundjudge.cli.screen import in_options, print_text
+from groundjudge.cli.screen import Console, in_options, print_text
 from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
-
-if TYPE_CHECKING:  # `--help` does not wait for rich
-    from rich.console import Console
 
 
 def show_case(
@@ -33,9 +28,10 @@ def _fields(verdict: Verdict) -> dict[str, str]:
     """What is known of the verdict as a whole; "" is not shown."""
     passed = "passed" if verdict.passed else "not passed"
     shares = (verdict.distribution or {}).items()
+    after = f"after {verdict.decided_after} votes"
     return {
         "status": verdict.status.replace("_", " "),
-        "error": "" if verdict.error is None else f"{verdict.error.code}: {_message(verdict.error)}",
+        "error": _error(verdict.error),
         "score": "" if verdict.score is None else f"{verdict.score:.4g}, {passed}",
         "value": "" if verdict.value is None else f"{verdict.value:g}",
         "label": verdict.label or "",
@@ -43,9 +39,7 @@ def _fields(verdict: Verdict) -> dict[str, str]:
         "distribution": ", ".join(f"{name} {share:.3g}" for name, share in shares),
         **{f"vote {number}": _vote(vote) for number, vote in enumerate(verdict.votes, 1)},
         "spread": "" if verdict.spread is None else f"{verdict.spread:.3f}",
-        "agreement": ""
-        if verdict.agreement is None
-        else f"{verdict.agreement:.3f}, after {verdict.decided_after} votes",
+        "agreement": "" if verdict.agreement is None else f"{verdict.agreement:.3f}, {after}",
         "reason": verdict.reason or "",
         "warnings": ", ".join(verdict.warnings),
     }
@@ -56,15 +50,15 @@ def _vote(vote: Vote) -> str:
     version = f"@{vote.prompt.version}" if vote.prompt else ""
     voter = f"{vote.judge}{version}, {vote.model or 'no model'}"
     if vote.error:
-        return f"{voter}: error {vote.error.code}: {_message(vote.error)}"
+        return f"{voter}: error {_error(vote.error)}"
     label = f", label {vote.label}" if vote.label else ""
     if vote.score is None:
         return f"{voter}: not applicable{label}"
     return f"{voter}: score {vote.score:.4g}{label}, {'passed' if vote.passed else 'not passed'}"
 
 
-def _message(failure: Failure) -> str:
-    return in_options(failure.message, ROW_PARAMETER)
+def _error(error: Failure | None) -> str:
+    return "" if error is None else f"{error.code}: {in_options(error.message)}"
 
 
 def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:
