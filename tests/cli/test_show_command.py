@@ -19,7 +19,7 @@ def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
     shown = invoke("show", name).stdout
     assert shown.startswith("system:\n")
     assert "\n\nuser:\n" in shown
-    assert "Your refund arrives within five business days." in shown
+    assert "<data-response>\n" in without_codes(shown)
     assert "{{" not in shown
     assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
 

@@ -172,14 +172,10 @@ def test_rule_makes_the_score(
 
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
-USE_REPEATS = (
-    "--panel needs several --model or several --judge: to ask one judge several times, use --repeats N"
-)
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
 
-NAME_JUDGES = (
-    "--panel with one --model: the judges vote, so name two or more with --judge, or add another --model"
-)
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
 OTHER_SCALES = (
     "panel: its judges must answer on one scale, not on several: "
     "groundedness 1..5 (whole numbers); confidence_grounding 0..1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
@@ -20,6 +20,7 @@ from groundjudge.cli.screen import (
     print_table,
     print_text,
     report_errors,
+    with_interval,
 )
 from groundjudge.verdict import Verdict
 
@@ -37,18 +38,7 @@ Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa"]
 Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
 """The verdicts of one judge in the first file and of one in the second."""
 
-FIGURE_NAMES: Mapping[str, str] = {
-    "mean_score": "mean score",
-    "pass_rate": "pass rate",
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "kappa": "Cohen's kappa",
-    "roc_auc": "ROC AUC",
-    "spearman": "Spearman",
-}
+SHORT_NAMES = {"f1": "F1", "kappa": "Cohen's kappa", "roc_auc": "ROC AUC", "spearman": "Spearman"}
 
 COUNTS = {
     "error": "n_error",
@@ -64,10 +54,6 @@ COUNTS = {
 HIDDEN_IF_ZERO = {"groups", *COUNTS} - {"error", "not applicable"}
 """The rows that are left out where every judge has a 0."""
 
-NAMES_WIDTH = 26
-JUDGE_WIDTH = 27
-"""Columns of the terminal for the rows' names, and for each judge."""
-
 MAX_REASON = 300
 """Characters of a reason that are shown."""
 
@@ -79,9 +65,7 @@ def agree(  # noqa: PLR0913  one per option
     label_options: options.LabelOptions,
     judge: list[str] | None = options.JUDGES,
     threshold: str | None = options.THRESHOLD,
-    worst: int = options.option(
-        "How many disagreements to show for each judge.", default=3, metavar="N", min=0
-    ),
+    worst: int = options.option("How many disagreements to show for each judge.", default=3, min=0),
     seed: int = options.SEED,
 ) -> None:
     """Measure how far judges agree with people's labels.
@@ -126,7 +110,7 @@ def calibrate(  # noqa: PLR0913  one per option
     judge: list[str] | None = options.JUDGES,
     by: Maximised = options.option("The figure to maximise.", default="balanced-accuracy"),
     folds: int | None = options.option(
-        "Cross-validate in N folds. Default: fit on one half, test on the other.", metavar="N", min=2
+        "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
     ),
     out: str | None = options.option("Write the thresholds to this file.", metavar="PATH"),
     seed: int = options.SEED,
@@ -215,16 +199,12 @@ def compare(  # noqa: PLR0913  one per option
 
 
 def _show_agreements(console: Console, found: Sequence[Agreement]) -> None:
-    """Print figures in rows and judges in columns; as many judges side by side as fit."""
+    """Print figures in rows and judges in columns."""
     is_graded = any(one.figures["spearman"].value is not None for one in found)
     columns = [_cells(one, is_graded=is_graded) for one in found]
     empty = {name for name in HIDDEN_IF_ZERO if all(each[name] == "0" for each in columns)}
-    names = [name for name in columns[0] if name not in empty]
-    n_beside = max(1, (console.width - NAMES_WIDTH) // JUDGE_WIDTH)
-    for start in range(0, len(found), n_beside):
-        shown = slice(start, start + n_beside)
-        rows = ([name, *(each[name] for each in columns[shown])] for name in names)
-        print_table(console, ["", *(one.judge for one in found[shown])], rows)
+    rows = ([name, *(each[name] for each in columns)] for name in columns[0] if name not in empty)
+    print_table(console, ["", *(one.judge for one in found)], rows)
     print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
 
 
@@ -238,7 +218,7 @@ def _cells(one: Agreement, *, is_graded: bool) -> dict[str, str]:
         "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
         "base rate": as_text(one.base_rate),
         "constant guess, accuracy": as_text(one.guess.get("accuracy")),
-        **{FIGURE_NAMES[name]: _with_interval(one.figures[name]) for name in names},
+        **{_named(name): with_interval(one.figures[name]) for name in names},
         "grounded: passed, not": _pair(one, "true_positives", "false_negatives"),
         "not grounded: passed, not": _pair(one, "false_positives", "true_negatives"),
     }
@@ -254,7 +234,7 @@ def _undefined(one: Agreement) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for name, reason in one.undefined.items():
         if name != "spearman" or one.confusion is None:
-            by_reason.setdefault(reason, []).append(FIGURE_NAMES[name])
+            by_reason.setdefault(reason, []).append(_named(name))
     return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
 
 
@@ -277,10 +257,10 @@ def _show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
     rows = ([name, *map(str, counts)] for name, counts in zip(names, one.counts, strict=True))
     print_table(console, ["", *one.columns], rows)
     always = f"always {one.majority!r}: {one.majority_share:.3f}"
-    print_text(console, f"same label: {_with_interval(one.same)} of {one.n} rows; {always}")
+    print_text(console, f"same label: {with_interval(one.same)} of {one.n} rows; {always}")
     print_text(
         console,
-        f"weighted kappa: {_with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
         "a score; a disagreement weighs the squared difference of the two scores",
     )
 
@@ -289,11 +269,11 @@ def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
     """Print how accurate the votes are, together and member by member."""
     print_text(console, f"\n{judge}, votes", style="bold")
     parts = {"panel": one.whole, "unanimous votes": one.unanimous, "split votes": one.split}
-    rows = [[name, str(part.n), _with_interval(part.accuracy), ""] for name, part in parts.items()]
+    rows = [[name, str(part.n), with_interval(part.accuracy), ""] for name, part in parts.items()]
     for member in one.members:
         name = f"{member.name} *" if member.is_selected else member.name
-        difference = _with_interval(member.difference, signed=True)
-        rows.append([name, str(member.n), _with_interval(member.accuracy), difference])
+        difference = with_interval(member.difference, signed=True)
+        rows.append([name, str(member.n), with_interval(member.accuracy), difference])
     print_table(console, ["", "n", "accuracy", "minus panel, same rows"], rows)
     if any(member.is_selected for member in one.members):
         print_text(
@@ -306,22 +286,15 @@ def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
 
 def _finding(one: VoteAgreement) -> str:
     """Whether the panel is worse than its best member, as far as the rows can tell."""
-    best, n = _best(one), one.best.n
+    best, n = one.best.name, one.best.n
+    if len(one.members) > 1:
+        of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
+        best = f"its best member{of_some}, {best}"
     if one.finding == "no_difference":
         return f"No difference in accuracy was found on {n} rows between the panel and {best}."
-    gap = abs(one.best.difference.value or 0.0)
-    return (
-        f"The panel is {one.finding} than {best}: on the same {n} rows its accuracy is {gap:.3f} "
-        f"{'lower' if one.finding == 'worse' else 'higher'} (exact McNemar test: p = {one.best.p:.2g})."
-    )
-
-
-def _best(one: VoteAgreement) -> str:
-    """The member that the panel is compared with."""
-    if len(one.members) == 1:
-        return one.best.name
-    of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
-    return f"its best member{of_some}, {one.best.name}"
+    gap = f"{abs(one.best.difference.value or 0.0):.3f} {'lower' if one.finding == 'worse' else 'higher'}"
+    rows = f"on the same {n} rows its accuracy is {gap} (exact McNemar test: p = {one.best.p:.2g})"
+    return f"The panel is {one.finding} than {best}: {rows}."
 
 
 def _calibrations(
@@ -358,7 +331,7 @@ def _show_calibration(console: Console, one: Calibration) -> None:
     rows, elsewhere = "one half of the rows", "the other half"
     if one.folds:
         rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
-    name = FIGURE_NAMES[one.by]
+    name = _named(one.by)
     print_text(console, f"{one.judge}: threshold {one.threshold:g}, best {name} on {rows}", style="bold")
     if one.folds:
         print_text(console, f"thresholds of the folds: {', '.join(f'{each:g}' for each in one.thresholds)}")
@@ -367,7 +340,7 @@ def _show_calibration(console: Console, one: Calibration) -> None:
     if not one.beats_guessing:
         print_text(
             console,
-            f"On rows it was not fitted on, {name} is {_with_interval(one.tested[one.by])}: "
+            f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}: "
             f"indistinguishable from a constant guess ({one.guess[one.by]:.3f}).",
         )
     print_text(console, f'load("{one.judge}", model=..., threshold={one.threshold:g})\n')
@@ -377,11 +350,11 @@ def _calibration_rows(one: Calibration) -> list[list[str]]:
     """The figures that a threshold changes."""
     return [
         [
-            FIGURE_NAMES[name],
+            _named(name),
             as_text(one.fitted[name].value),
-            _with_interval(tested),
+            with_interval(tested),
             as_text(one.as_run[name].value),
-            _with_interval(one.gain[name], signed=True),
+            with_interval(one.gain[name], signed=True),
         ]
         for name, tested in one.tested.items()
         if tested.value is not None and name not in {"roc_auc", "spearman"}
@@ -410,7 +383,7 @@ def _show_comparison(console: Console, one: Comparison, sides: Sides) -> None:
     print_text(console, _compared_counts(one), margin=2)
     if one.n:
         rows = [
-            [FIGURE_NAMES[name], *map(as_text, one.values[name]), *_difference(each)]
+            [_named(name), *map(as_text, one.values[name]), *_difference(each)]
             for name, each in one.differences.items()
             if each.value is not None
         ]
@@ -432,20 +405,15 @@ def _compared_counts(one: Comparison) -> str:
     return f"{one.n} cases{groups} scored by both{labelled}{counted}"
 
 
+def _named(figure: str) -> str:
+    """What a figure is called."""
+    return SHORT_NAMES.get(figure, figure.replace("_", " "))
+
+
 def _difference(figure: Figure) -> tuple[str, str]:
     """A difference, and "clear" if its interval lies on one side of 0."""
     is_clear = (figure.low or 0) * (figure.high or 0) > 0
-    return _with_interval(figure, signed=True), "clear" if is_clear else ""
-
-
-def _with_interval(figure: Figure, *, signed: bool = False) -> str:
-    """A figure with its interval in brackets."""
-    if figure.value is None:
-        return "undefined"
-    value = f"{figure.value:{'+.3f' if signed else '.3f'}}"
-    if figure.low is None or figure.high is None:
-        return value
-    return f"{value} [{figure.low:.3f}, {figure.high:.3f}]"
+    return with_interval(figure, signed=True), "clear" if is_clear else ""
 
 
 def _show_interval_note(console: Console, group: str | None) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -76,14 +76,20 @@ def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of 
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
         declare, default = declared.metadata["declare"], declared.default
         flags = [f"--{name}"] if hint is bool else []
-        hint = Annotated[hint, declare(*flags)]
+        metavar = {"metavar": "N"} if int in {hint, *get_args(hint)} else {}
+        hint = Annotated[hint, declare(*flags, **metavar)]
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def judge_names(incomplete: str) -> list[str]:
+def _judge_names(incomplete: str) -> list[str]:
     """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
     return [name for name in names() if name.startswith(incomplete)]
+
+
+NAMED: Mapping[str, Any] = {"metavar": "NAME", "autocompletion": _judge_names}
+SHARE: Mapping[str, Any] = {"metavar": "SHARE", "min": 0, "max": 1}
+"""How the options for judges and for shares are declared, besides their help."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +105,10 @@ class JudgeSelection:
     """
 
     judge: list[str] | None = option(
-        "A judge's name or a prompt file; repeatable. Default: all built-in judges.",
-        metavar="NAME",
-        autocompletion=judge_names,
+        "A judge's name or a prompt file; repeatable. Default: all built-in judges.", **NAMED
     )
     model: list[str] | None = option(f"The model; with --panel repeatable: {MODELS}.", metavar="MODEL")
-    repeats: int | None = option(
-        "Ask each judge for up to N votes; the majority decides.", metavar="N", min=2
-    )
+    repeats: int | None = option("Ask each judge for up to N votes; the majority decides.", min=2)
     panel: bool = option(
         "Let several --model vote, for each judge; with one --model, let several --judge vote.", default=False
     )
@@ -168,12 +170,12 @@ class OutputOptions:
 class RunLimits:
     """How many requests are in flight, and when a run ends early; the names are those of `run`."""
 
-    concurrency: int = option("Most requests in flight.", default=16, metavar="N", min=1)
+    concurrency: int = option("Most requests in flight.", default=16, min=1)
     deadline: float | None = option(
         "Time limit per verdict, with all retries and waits.", metavar="SECONDS", min=0.001
     )
-    max_calls: int | None = option("Stop after this many model calls.", metavar="N", min=1)
-    max_tokens: int | None = option("Stop once this many tokens are spent.", metavar="N", min=1)
+    max_calls: int | None = option("Stop after this many model calls.", min=1)
+    max_tokens: int | None = option("Stop once this many tokens are spent.", min=1)
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,7 @@ class LabelOptions:
         metavar="KEY",
     )
     group: str | None = option(
-        "The key shared by rows that are not independent, such as several passages of one claim.",
-        metavar="KEY",
+        "The key shared by rows that are not independent, such as passages of one claim.", metavar="KEY"
     )
     label_threshold: float | None = option("The lowest grade that means grounded.", metavar="GRADE")
     judge_file: str | None = option(
@@ -221,13 +222,12 @@ STOP = option(
     "makes the mean score more precise."
 )
 CACHE = option("Keep replies in this file and reuse those it already holds.", metavar="PATH")
-JUDGES = option("Only this judge; repeatable. Default: all.", metavar="NAME", autocompletion=judge_names)
+JUDGES = option("Only this judge; repeatable. Default: all.", **NAMED)
 _LABELS = "A file with id and label in every row; the file of cases can be that file."
 LABELS = option(_LABELS, default=..., metavar="FILE")
 OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
 THRESHOLD = option(
-    "The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
-    metavar="SCORE|FILE",
+    "The lowest score that passes, or a file of `calibrate`. Default: as in the run.", metavar="SCORE|FILE"
 )
-SEED = option("Seed for splits and bootstrap resamples.", default=0, metavar="N")
+SEED = option("Seed for splits and bootstrap resamples.", default=0)
 SUBMITTED = argument("The file that `groundjudge batch submit` got as --out.", metavar="OUT")

@@ -15,8 +15,11 @@ import typer
 
 from groundjudge.errors import GroundjudgeError
 
-if TYPE_CHECKING:  # `--help` does not wait for rich
+if TYPE_CHECKING:  # `--help` waits neither for rich nor for the statistics libraries
     import rich.console
+
+    from groundjudge.analysis.figures import Figure
+    from groundjudge.shares import Rate
 
 Console: TypeAlias = "rich.console.Console"
 """What is printed to; other files take the type from here, and load rich no earlier."""
@@ -89,6 +92,16 @@ def print_notes(console: Console, notes: Iterable[str]) -> None:
     """Print notes, one per line."""
     for note in notes:
         print_text(console, f"note: {note}")
+
+
+def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
+    """A figure with its interval in brackets."""
+    if figure.value is None:
+        return "undefined"
+    value = f"{figure.value:{'+.3f' if signed else '.3f'}}"
+    if figure.low is None or figure.high is None:
+        return value
+    return f"{value} [{figure.low:.3f}, {figure.high:.3f}]"
 
 
 def as_text(value: float | None) -> str:
