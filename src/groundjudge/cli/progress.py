@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 from time import monotonic
+from typing import Any
 
 import typer
 
@@ -15,7 +16,6 @@ from groundjudge.cli.options import RunLimits
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import STDIO
-from groundjudge.runs.run import RunOptions
 from groundjudge.runs.totals import RunTotals
 
 LINE_EVERY = 10.0
@@ -49,10 +49,10 @@ class ProgressLine:
         self._message = ""
         self._update: Callable[[str], None] | None = None
 
-    def run_options(self, limits: RunLimits) -> RunOptions:
+    def run_options(self, limits: RunLimits) -> dict[str, Any]:
         """The options of `run` for a run that is shown here."""
         previous = self._totals.previous
-        return RunOptions(**asdict(limits), previous=previous, on_outage=self.show_message)
+        return {**asdict(limits), "previous": previous, "on_outage": self.show_message}
 
     def show_message(self, message: str) -> None:
         """Show a message in place of the last one; "" removes it. Can be called from any thread."""
