@@ -231,7 +231,7 @@ def measure_prompt_prefix() -> None:
             "".join(message["content"] for message in judge.rubric.ask(case).messages) for case in cases
         )
         share = next(at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b) / len(one)
-        show(Line(f"prompt prefix, {name} (at least 60 %)", "", f"{share:.0%}", 0.6 / share, 1.0))
+        show(Line(f"prompt prefix, {name} (at least 50 %)", "", f"{share:.0%}", 0.5 / share, 1.0))
 
 
 def show(text: object) -> None:

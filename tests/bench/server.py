@@ -3,7 +3,7 @@
     python server.py    prints its port and serves until its stdin is closed
 
 The path sets delay and judge: /200/groundedness/v1/chat/completions answers every request after 200 ms with
-a reply in the format of that judge, about the case whose number the query has.
+a reply in the format of that judge, about the case whose number the context has.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SYLLABLES = (
     "ba be bi bo bu da de di do du ka ke ki ko ku la le li lo lu ma me mi mo mu na ne ni no ra re".split()
 )
 NUMBERED = re.compile(rb"case number (\d+)")
-"""What the query of a case says, so that the server knows which case a request is about."""
+"""What the context of a case says, so that the server knows which case a request is about."""
 
 REASONED = (
     "<S0>The user asks for the facts. The response gives them, and all are in the context; nothing is "
@@ -43,7 +43,7 @@ class Varied:
         """The case as a mapping."""
         return {
             "id": str(self.number),
-            "query": f"What is known in case number {self.number}?",
+            "query": "What is known about it?",
             "context": self.context,
             "response": " ".join(self.statements),
         }
@@ -66,7 +66,8 @@ def varied(number: int, words: int = CONTEXT_WORDS) -> Varied:
     quotes = random.sample(sentences, STATEMENTS)
     statements = tuple(f"It is reported that t{quote[1:]}" for quote in quotes)
     quotes[-1] = quotes[-1].replace("The ", "A ", 1).replace(" in the ", " in ")
-    return Varied(number, " ".join(sentences), statements, tuple(quotes))
+    context = " ".join((f"This is case number {number}.", *sentences))
+    return Varied(number, context, statements, tuple(quotes))
 
 
 def rows(n: int, words: int = CONTEXT_WORDS) -> Iterator[dict[str, Any]]:
