@@ -188,11 +188,11 @@ class PriceOptions:
     @property
     def prices(self) -> Prices | None:
         """The prices, or None without them. One price alone is an error."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        if self.price_in is None or self.price_out is None:
+        if self.price_in is not None and self.price_out is not None:
+            return Prices(self.price_in, self.price_out)
+        if self.price_in != self.price_out:
             fail("--price-in and --price-out belong together")
-        return Prices(self.price_in, self.price_out)
+        return None
 
 
 @dataclass(frozen=True)

@@ -201,10 +201,8 @@ def _unchanged(card: Card) -> list[str]:
     passed = f"{_of(own.right_passed)} right responses pass, {_of(own.wrong_failed)} wrong ones fail"
     lines = [f"unchanged: {passed}; judged again, {_of(own.flips)} change sides: {with_interval(own.flips)}"]
     if own.canaries_right.n + own.canaries_wrong.n:
-        lines.append(
-            f"canaries: {_of(own.canaries_right)} that nobody could fail pass, "
-            f"{_of(own.canaries_wrong)} that nobody could pass fail"
-        )
+        failed = f"{_of(own.canaries_wrong)} that nobody could pass fail"
+        lines.append(f"canaries: {_of(own.canaries_right)} that nobody could fail pass, {failed}")
     return lines
 
 
@@ -272,18 +270,14 @@ def _show_failure(console: Console, each: Judged) -> None:
 
 
 def _changes(before: Case, after: Case) -> Iterable[tuple[str, str, str]]:
-    """The fields in which two cases differ, as text."""
-    one, other = _texts(before), _texts(after)
-    return ((name, one[name], other[name]) for name in one if one[name] != other[name])
+    """The fields that an edit changed, as text."""
+    for name in ("query", "context", "conversation", "profile", "response"):
+        one, other = _text(before, name), _text(after, name)
+        if one != other:
+            yield name, one, other
 
 
-def _texts(case: Case) -> dict[str, str]:
-    """The fields that an edit can change."""
-    documents = (f"{each.title}: {each.content}".removeprefix(": ") for each in case.context or ())
-    return {
-        "query": text_of(case.query, ""),
-        "context": " | ".join(documents),
-        "conversation": text_of(case.conversation, ""),
-        "profile": case.profile or "",
-        "response": text_of(case.response, ""),
-    }
+def _text(case: Case, field: str) -> str:
+    if field == "context":
+        return " | ".join(f"{each.title}: {each.content}".removeprefix(": ") for each in case.context or ())
+    return text_of(getattr(case, field), "")
