@@ -21,9 +21,9 @@ from verdict_files import (
 
 
 @pytest.fixture(autouse=True)
-def usual_files(command: Invoke) -> None:
+def usual_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of most tests: verdicts of one judge, and labels. Others are written over them."""
-    assert command
+    monkeypatch.chdir(tmp_path)
     write_verdicts("v.jsonl", some_verdicts())
     write_rows("l.jsonl", some_labels())
 
