@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundjudge import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs import arrow
 from groundjudge.runs.arrow_rows import verdict_fields
 from groundjudge.runs.run import checked

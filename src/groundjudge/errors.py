@@ -77,20 +77,20 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "missing_score": "A block of the reply has no score. As for `ambiguous`.",
         "no_verdict": "The reply holds no verdict in the place where the format puts it. "
         "Look at the reply; check that the prompt asks for the format that `reply:` declares.",
-        "not_a_number": "What stands in the score's place is not a number. As for `no_verdict`.",
+        "not_a_number": "The text in the score's place is not a number. As for `no_verdict`.",
         "not_adjacent": "The formula must weigh one score, or two scores that are next to each other. "
         "As for `bad_distribution`.",
         "not_integer": "The score must be a whole number. Say so in the prompt, or drop `integer: true`.",
-        "out_of_scale": "The score lies outside the scale. State the scale in the prompt as it stands in "
+        "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
         "`scale:`; `3/10` is outside of a scale that ends at 5.",
         "refused": "The model declined to judge. Look at the case; another model may judge it.",
         "truncated": "The reply was cut off before its verdict was complete. Raise `max_tokens`.",
-        "unknown_label": "What stands in the verdict's place is none of the labels. "
+        "unknown_label": "The text in the verdict's place is not one of the labels. "
         'List them in the prompt as in `choices:`; "not supported" is never read as "supported".',
     },
     "PromptError": {
         "bad_choices": "The reply format cannot express one of the labels. Change the label or the format.",
-        "bad_empty_response": "It is none of `error`, `not_applicable` and `worst`. Use one of them.",
+        "bad_empty_response": "It is not `error`, `not_applicable` or `worst`. Use one of them.",
         "bad_example": "The file's `example_reply` is not read as the value that it declares. "
         "Correct the example, or `reply:` and `scale:`; the message says what was read.",
         "bad_front_matter": "The part between the `---` lines is not valid YAML, or a key is wrong. "
@@ -103,7 +103,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         '`Tags(value="rating")`, or an object with all members of [`Format`](reference/replies.md).',
         "bad_reply_option": "`reply:` has an unknown option, or no text for one. See the message.",
         "bad_scale": "`scale=` is not a `Scale`. Pass `Scale(worst=1, best=5)` or `Choices({...})`.",
-        "bad_structured": "It is none of `reask`, `always` and `never`. Use one of them.",
+        "bad_structured": "It is not `reask`, `always` or `never`. Use one of them.",
         "bad_threshold": "The threshold is not a number from 0 to 1. Give it on the score's scale.",
         "bad_weighted": "`weighted` needs labels, or at most 20 whole numbers from 0. Change the scale.",
         "empty_prompt": "The file has no text below its front matter. Add the prompt.",
@@ -131,7 +131,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
         "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
-        "unexpected": "An exception that is none of this library's, mostly from a function of yours. "
+        "unexpected": "An exception of other code, mostly of a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",
     },
     "LabelError": {
@@ -141,7 +141,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
         "too_few_labels": "The split lacks positive or negative rows. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
-        "unreadable_label": "A label is no boolean, no number on the scale and none of the judge's labels. "
+        "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "
         "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
     },
     "ResumeError": {
@@ -190,7 +190,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "weighted_sum_mismatch": "The stated sum is not what its formula gives; the formula counts.",
     },
 }
-"""Code -> its meaning and remedy, by the class of the error; the codes of a verdict's warnings stand last."""
+"""Code -> its meaning and remedy, by the class of the error; the codes of a verdict's warnings are last."""
 
 ENDS_RUN = frozenset({"auth", "budget", "no_endpoint", "not_found", "quota"})
 """The codes of a ModelError that end a run, because every further request would fail in the same way."""

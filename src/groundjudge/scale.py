@@ -52,13 +52,12 @@ class Scale(Frozen):
         if not isinstance(choices, Mapping):
             return choices
         named = cast("Mapping[object, object]", choices)
-        if any(isinstance(name, bool) for name in named):
-            message = 'YAML reads yes, no, on, off, true and false as booleans: quote the label, "yes": 1'
+        by_text = {str(name): score for name, score in named.items()}
+        if any(isinstance(name, bool | None) for name in named) or len(by_text) < len(named):
+            words = "yes, no, on, off, true and false as booleans, null and ~ as nothing, and 1 as a number"
+            message = f'YAML reads {words}: quote the labels, as in "yes": 1'
             raise ValueError(message)
-        if None in named or len({str(name) for name in named}) < len(named):
-            message = 'YAML reads null and ~ as nothing, and 1 as a number: quote the labels, "null": 1'
-            raise ValueError(message)
-        return {str(name): score for name, score in named.items()}
+        return by_text
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Scale:
@@ -76,7 +75,7 @@ class Scale(Frozen):
         return round((value - self.worst) / (self.best - self.worst), DIGITS)  # 8.8 of 10 is 0.88
 
     def named(self, text: str) -> str | None:
-        """The choice that a text is, all of it; None if it is none."""
+        """The choice that a text is, all of it; None if it is not one."""
         return {folded(name): name for name in self.choices}.get(folded(text))
 
     def nearest(self, score: float) -> str:
@@ -95,21 +94,16 @@ class Scale(Frozen):
         lowest, highest = sorted((self.worst, self.best))
         return range(ceil(lowest), floor(highest) + 1) if self.integer else range(0)
 
-    @property
-    def lowest(self) -> float:
-        """The value of the worst verdict that the judge can give."""
-        return min(_scores(self.choices)) if self.choices else self.worst
-
     def __str__(self) -> str:
         if self.choices:
-            return ", ".join(
-                f"{name} ({'not applicable' if score is None else f'{score:g}'})"
-                for name, score in self.choices.items()
-            )
+            scores = {
+                name: "not applicable" if own is None else f"{own:g}" for name, own in self.choices.items()
+            }
+            return ", ".join(f"{name} ({score})" for name, score in scores.items())
         return f"{self.worst:g}..{self.best:g}{' (whole numbers)' if self.integer else ''}"
 
 
-def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it stands where a Scale is made
+def Choices(choices: Mapping[str, float | None]) -> Scale:  # noqa: N802  it is written where a Scale is made
     """A scale of labels, each with its score, 0..1, or None for "not applicable".
 
     Raises:
@@ -127,10 +121,6 @@ def folded(label: str) -> str:
     return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip()
 
 
-def _scores(choices: Mapping[str, float | None]) -> list[float]:
-    return [score for score in choices.values() if score is not None]
-
-
 def _numbers_fault(scale: Scale) -> str:
     missing = [end for end in ("worst", "best") if end not in scale.model_fields_set]
     if missing:
@@ -144,6 +134,6 @@ def _choices_fault(scale: Scale) -> str:
     alike = [folded(name) for name in scale.choices]
     if "" in alike or len(set(alike)) < len(alike):
         return f"choices: labels must differ in their words, not {', '.join(map(repr, scale.choices))}"
-    if len(set(_scores(scale.choices))) < 2:  # noqa: PLR2004  a judge must be able to choose
+    if len({*scale.choices.values()} - {None}) < 2:  # noqa: PLR2004  a judge must be able to choose
         return "choices: at least two of them must have different scores"
     return ""

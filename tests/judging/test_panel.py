@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from itertools import cycle, permutations, product
+from itertools import cycle, permutations
 from pathlib import Path
 from statistics import pstdev
 from typing import Any
@@ -136,12 +136,6 @@ def test_stopping_early_gives_what_all_votes_would(votes: list[object]) -> None:
         assert (outcome(early) == outcome(late)) or (early.error and late.error)
 
 
-@given(st.lists(st.sampled_from([5, 1, 3]), min_size=1, max_size=1), st.integers(2, 9))
-def test_unanimous_votes_are_decided_after_two(said: list[object], n: int) -> None:
-    early, late = of(*said * n).evaluate(CASE), of(*said * n, stop="never").evaluate(CASE)
-    assert (outcome(early), early.score, early.decided_after) == (outcome(late), late.score, 2)
-
-
 def summary_of(verdict: Verdict) -> object:
     return (
         *(outcome(verdict), verdict.score, verdict.value, verdict.label, verdict.reason, verdict.reply),
@@ -171,7 +165,7 @@ def test_rule_makes_one_score_of_all_votes(rule: Any, score: float, value: float
 def test_lowest_score_has_its_own_value_on_a_falling_scale() -> None:
     falling = Scale(worst=10, best=0)
     judges: list[Judge] = [
-        load(*("groundedness",), model=ScriptedModel(tag(value)), scale=falling, levels={}, not_applicable=())
+        load("groundedness", model=ScriptedModel(tag(value)), scale=falling, levels={}, not_applicable=())
         for value in (2, 4)
     ]
     verdict = panel(judges, rule="min").judge(CASE)
@@ -243,17 +237,10 @@ def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None
 
 def labelled(*labels: str, **options: Any) -> Verdict:
     scale = Choices({"yes": 1, "partly": 0.5, "no": 0})
-    judges: list[Judge] = [
-        load(
-            *("groundedness",),
-            model=ScriptedModel(f"<S2>{label}</S2>"),
-            scale=scale,
-            levels={},
-            not_applicable=(),
-        )
-        for label in labels
-    ]
-    return panel(judges, **options).evaluate(CASE)
+    rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=())
+    return panel([Judge(rubric, ScriptedModel(f"<S2>{label}</S2>")) for label in labels], **options).judge(
+        CASE
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,7 +287,7 @@ def test_temperature_of_ones_own_is_kept_and_0_is_refused() -> None:
     group = load("groundedness", model="offline", repeats=2, parameters={"temperature": 0.2})
     assert group.rubrics[0].prompt.parameters["temperature"] == 0.2
     for zero in (0, 0.0):
-        with pytest.raises(PromptError, match=r"repeats at temperature 0 .* leave temperature out"):
+        with pytest.raises(PromptError, match="temperature: 0 would repeat one reply: leave it out"):
             load("groundedness", model="offline", repeats=2, parameters={"temperature": zero})
 
 
@@ -464,10 +451,3 @@ def test_outcome_has_more_than_half_of_the_votes_or_is_none(said: list[str]) -> 
     winners = [each for each in "pfn" if 2 * counts[each] > len(votes)]
     expected = {"p": True, "f": False, "n": "not_applicable"}[winners[0]] if winners else None
     assert found == expected if winners else found in {"no_majority", "server"}
-
-
-def test_all_pairs_of_votes() -> None:
-    for first, second in product([5, 1, 3, E], repeat=2):
-        assert (outcome(of(first, second).evaluate(CASE)) in {True, False, "not_applicable"}) == (
-            first == second and first is not E
-        )

@@ -25,6 +25,7 @@ from groundjudge import (
     Reply,
     ReplyError,
     Rubric,
+    RubricOptions,
     Scale,
     Tags,
     as_judge,
@@ -165,7 +166,7 @@ def test_unknown_option_is_refused_by_name(function: Callable[..., Any], option:
     assert "threshold" in str(caught.value)
 
 
-@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), "0.5", True])
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, 3, float("nan"), "0.5", True])
 def test_threshold_out_of_range_is_refused(threshold: Any) -> None:
     with pytest.raises(PromptError, match="threshold must lie on the score"):
         load_rubric("groundedness", threshold=threshold)
@@ -198,45 +199,48 @@ def test_option_that_is_none_changes_nothing() -> None:
 # --- identity -------------------------------------------------------------------------------------
 
 
-VARIANTS: dict[str, Callable[[Rubric], Rubric]] = {
-    "unchanged": lambda rubric: rubric,
-    "threshold": lambda rubric: rubric.with_options(threshold=0.75),
-    "reply: another format": lambda rubric: rubric.with_options(reply=Banded()),
-    "reply: another tag": lambda rubric: rubric.with_options(reply=Tags(value="S1", reason="S2")),
-    "reply: keys with the names of the tags": lambda rubric: rubric.with_options(
-        reply=Json(value="S1", reason="S2")
-    ),
-    "reply: other names": lambda rubric: rubric.with_options(reply=Adjacent(("a", "b"))),
-    "reply: names in another order": lambda rubric: rubric.with_options(reply=Adjacent(("b", "a"))),
-    "reply: custom": lambda rubric: rubric.with_options(reply=Stars()),
-    "reply: custom, with other names": lambda rubric: rubric.with_options(reply=Stars(("mood",))),
-    "scale": lambda rubric: rubric.with_options(scale=Scale(worst=0, best=5, integer=True)),
-    "scale: reversed": lambda rubric: rubric.with_options(scale=Scale(worst=5, best=1, integer=True)),
-    "scale: fractions": lambda rubric: rubric.with_options(scale=Scale(worst=1, best=5)),
-    "levels": lambda rubric: rubric.with_options(levels={5: "splendid"}),
-    "levels: none": lambda rubric: rubric.with_options(levels={}),
-    "levels: another bound": lambda rubric: rubric.with_options(levels={4: "splendid"}),
-    "not_applicable": lambda rubric: rubric.with_options(not_applicable=[]),
-    "not_applicable: another": lambda rubric: rubric.with_options(not_applicable=[1]),
-    "parameters": lambda rubric: rubric.with_options(parameters={"seed": 1}),
-    "prompt": lambda rubric: replace(rubric, prompt=rubric.prompt.model_copy(update={"sha256": "0" * 64})),
-    "name": lambda rubric: replace(rubric, prompt=rubric.prompt.model_copy(update={"name": "other"})),
+OPTIONS: dict[str, RubricOptions] = {
+    "unchanged": {},
+    "threshold": {"threshold": 0.75},
+    "reply: another format": {"reply": Banded()},
+    "reply: another tag": {"reply": Tags(value="S1", reason="S2")},
+    "reply: keys with the names of the tags": {"reply": Json(value="S1", reason="S2")},
+    "reply: other names": {"reply": Adjacent(("a", "b"))},
+    "reply: names in another order": {"reply": Adjacent(("b", "a"))},
+    "reply: custom": {"reply": Stars()},
+    "reply: custom, with other names": {"reply": Stars(("mood",))},
+    "scale": {"scale": Scale(worst=0, best=5, integer=True)},
+    "scale: reversed": {"scale": Scale(worst=5, best=1, integer=True)},
+    "scale: fractions": {"scale": Scale(worst=1, best=5)},
+    "levels": {"levels": {5: "splendid"}},
+    "levels: none": {"levels": {}},
+    "levels: another bound": {"levels": {4: "splendid"}},
+    "not_applicable": {"not_applicable": []},
+    "not_applicable: another": {"not_applicable": [1]},
+    "parameters": {"parameters": {"seed": 1}},
 }
+PROMPTS: dict[str, dict[str, str]] = {"prompt": {"sha256": "0" * 64}, "name": {"name": "other"}}
+
+
+def variants() -> dict[str, Rubric]:
+    rubric = load_rubric("groundedness")
+    changed = {name: rubric.with_options(**options) for name, options in OPTIONS.items()}
+    for name, update in PROMPTS.items():
+        changed[name] = replace(rubric, prompt=rubric.prompt.model_copy(update=update))
+    return changed
 
 
 def test_rubrics_that_could_read_differently_have_different_identities() -> None:
-    model = ScriptedModel(GOOD)
-    rubrics = {name: change(load_rubric("groundedness")) for name, change in VARIANTS.items()}
-    keys = {name: Judge(rubric, model).key(ROW) for name, rubric in rubrics.items()}
-    for one, other in combinations(VARIANTS, 2):
+    rubrics = variants()
+    keys = {name: Judge(rubric, ScriptedModel(GOOD)).key(ROW) for name, rubric in rubrics.items()}
+    for one, other in combinations(rubrics, 2):
         assert rubrics[one].identity != rubrics[other].identity, (one, other)
         assert keys[one] != keys[other], (one, other)
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_equal_rubrics_have_the_same_identity(name: str) -> None:
-    first, second = (VARIANTS[name](load_rubric("groundedness")) for _ in range(2))
-    assert first.identity == second.identity
+def test_equal_rubrics_have_the_same_identity() -> None:
+    first, second = ({name: each.identity for name, each in variants().items()} for _ in range(2))
+    assert first == second
 
 
 def test_previous_verdict_of_another_format_is_not_reused() -> None:

@@ -430,6 +430,7 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
         ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
+        ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
     ],
 )
 @pytest.mark.parametrize("function", [run, arun])

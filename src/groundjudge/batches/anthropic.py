@@ -22,7 +22,7 @@ from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.models.chat_model import client_error
+from groundjudge.models.model_error import error_of
 from groundjudge.replies.reply import Reply
 from groundjudge.runs.cost import LIMITS
 from groundjudge.verdict import Usage
@@ -185,4 +185,4 @@ def _model_errors() -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
-        raise client_error("anthropic", error) from error
+        raise error_of(error, "anthropic", "anthropic: ") from error

@@ -5,8 +5,8 @@ from __future__ import annotations
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
 from groundjudge.errors import ModelError
-from groundjudge.models.chat_model import LangChainModel
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.wrappers import LangChainModel
 from groundjudge.rubric.model import Model
 
 

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
 from groundjudge.judging.conversation import Step, without_waiting
-from groundjudge.judging.judge import identity_of
-from groundjudge.judging.judging import key_of
+from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -93,11 +92,10 @@ def custom_id(model: Model, request: Request) -> str:
     It is `judge.key(case)` of the case without its id, so that equal rows share one request. Further votes
     and requests that are made again have a number at the end.
     """
-    identity = identity_of(request.rubric, model)
     case = request.case.model_copy(update={"id": None})
     vote = f"-v{request.repeat + 1}" if request.repeat else ""
     again = f"-a{request.attempt}" if request.attempt > 1 else ""
-    return f"{key_of(identity, request.rubric.inputs, case)}{vote}{again}"
+    return f"{Judge(request.rubric, model).key(case)}{vote}{again}"
 
 
 @dataclass
@@ -117,7 +115,7 @@ class _Replaying:
     @contextmanager
     def around(self, step: Step) -> Generator[Callable[[Any], object]]:
         """Note replies that cannot be read."""
-        if step.conversation:
+        if step.is_vote:
             self.unread = None
         try:
             yield lambda _: None

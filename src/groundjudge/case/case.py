@@ -13,7 +13,7 @@ from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_m
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
 
-__all__ = ["Case", "Context", "Document", "Message", "Text", "ToolCall"]
+__all__ = ["Case", "CaseLike", "Context", "Document", "Message", "Text", "ToolCall"]
 
 Text: TypeAlias = str | Sequence[Message | Mapping[str, Any] | Any]
 """A string, or chat messages in the shapes of OpenAI and LangChain."""
@@ -186,3 +186,7 @@ class Case(Frozen):
     def response_text(self) -> str:
         """The response as plain text; of messages the last assistant message."""
         return text_of(self.response, "assistant")
+
+
+CaseLike: TypeAlias = Case | Mapping[str, Any]
+"""A case, or a mapping with its fields."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
@@ -93,6 +93,9 @@ FieldsGiven: TypeAlias = Callable[..., Any] | FieldPaths | None
 function to the case."""
 
 
+T = TypeVar("T")
+
+
 def field_of(name: object) -> str | None:
     """The field that a key of a mapping names, in upper or lower case; None if it names none."""
     return FOLDED.get(str(name).casefold())
@@ -130,7 +133,9 @@ class Fields:
         """Check what was passed as `fields=` before there is any data.
 
         Args:
-            given: what was passed.
+            given: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
+                "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
+                fields; or None. Fields that the mapping does not contain are found under their usual names.
             inputs: the names of the judge's inputs, those of its prompt's own among them. None: not known, so
                 that a name that resembles no field can be one of them.
             roots: what a path can begin with; None: the keys of the rows, which are not known yet.
@@ -285,6 +290,41 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
         found = next((outputs[key] for key in DOCUMENT_LISTS if key in outputs), outputs)
     documents: tuple[Document, ...] = read("context", found or ())
     return documents
+
+
+def traced_documents(
+    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
+) -> tuple[Document, ...] | None:
+    """The documents that retrievers and tools among traced runs returned; None if no run is one.
+
+    Only the outermost retrievers and tools count: the application saw what they returned, not the runs inside
+    them.
+
+    Args:
+        runs: the runs, in the order in which they started.
+        children: the runs inside a run, in that order too.
+        source: a run's kind ("retriever", "tool" or another one), its name and its outputs.
+
+    Raises:
+        CaseError: `context_unreadable` if something that was retrieved has no text.
+    """
+    sources = list(_outermost(runs, children, source))
+    return tuple(document for found in sources for document in _returned(*found)) if sources else None
+
+
+def _outermost(
+    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
+) -> Iterator[tuple[str, str, object]]:
+    for run in runs:
+        kind, name, outputs = source(run)
+        if kind in {"retriever", "tool"}:
+            yield kind, name, outputs
+        else:
+            yield from _outermost(children(run), children, source)
+
+
+def _returned(kind: str, name: str, outputs: object) -> tuple[Document, ...]:
+    return retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:

@@ -11,7 +11,7 @@ from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import open_console, print_table, print_text, report_errors
 from groundjudge.judging.panel import Stop
-from groundjudge.models.function import FunctionModel
+from groundjudge.models.wrappers import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from groundjudge.cli.screen import fail
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import Rule
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import Prices

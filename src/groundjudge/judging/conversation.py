@@ -1,18 +1,18 @@
 """A conversation with a model about a case: ask, read, ask again if needed.
 
-A conversation is a generator of steps, written once. Whoever runs it does the steps: a judge, a run over
-many rows with its limits, a batch with answers that are there already. Traces wrap each step in a context
-manager.
+It is written once, as a coroutine. Synchronous callers run the same coroutine, with a call of the model that
+blocks instead of waiting. Traces wrap each step in a context manager.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any, TypeAlias, TypeVar, cast
 
-from groundjudge.errors import GroundjudgeError, ReplyError
+from groundjudge.errors import ModelError, ReplyError
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
@@ -23,6 +23,7 @@ DEFAULT_REPLY_TOKENS = 2048
 """The room that a truncated reply is taken to have had, where no limit was sent and no usage came."""
 
 T = TypeVar("T")
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -32,22 +33,17 @@ class Step:
     Attributes:
         name: "groundjudge.ask" (from the case to the request), "groundjudge.call" (from the request to the
             reply), "groundjudge.read" (from the reply to the verdict); "groundjudge.vote 1" and so on for a
-            judge's vote in a panel.
+            judge's vote in a panel (from the case to the verdict), inside which its own steps are done.
         given: what the step starts from.
-        run: does the step, for "groundjudge.ask" and "groundjudge.read".
-        model: the model to call, for "groundjudge.call".
-        conversation: the conversation of which a vote consists, from the case.
+        model: the model that is called, for "groundjudge.call".
+        is_vote: whether it is a vote.
     """
 
     name: str
     given: Any
-    run: Callable[[Any], Any] | None = None
     model: Model | None = None
-    conversation: Callable[[Any], Conversation] | None = None
+    is_vote: bool = False
 
-
-Conversation: TypeAlias = Generator[Step, Any, Verdict]
-"""Yields steps and is sent their results, or has thrown in what they raised."""
 
 Around: TypeAlias = Callable[[Step], AbstractContextManager[Callable[[Any], object]]]
 """From a step to a context manager, inside which it is done; what `with` gives is called with its result."""
@@ -55,12 +51,10 @@ Around: TypeAlias = Callable[[Step], AbstractContextManager[Callable[[Any], obje
 Ask: TypeAlias = Callable[[Model, Request], Awaitable[Reply]]
 """How a model is called."""
 
-UNTRACED = nullcontext[Callable[[Any], object]](lambda _: None)
-
 
 def untraced(_: Step) -> AbstractContextManager[Callable[[Any], object]]:
     """Around a step that nobody traces."""
-    return UNTRACED
+    return nullcontext(lambda _: None)
 
 
 async def call(model: Model, request: Request) -> Reply:
@@ -71,39 +65,6 @@ async def call(model: Model, request: Request) -> Reply:
 async def call_and_block(model: Model, request: Request) -> Reply:
     """Call a model in the event loop that serves synchronous callers, and block until it has answered."""
     return shared_loop().run(model.acomplete, request)
-
-
-async def run_conversation(conversation: Conversation, around: Around = untraced, ask: Ask = call) -> Verdict:
-    """The verdict of a conversation.
-
-    It waits only while `ask` does.
-
-    Raises:
-        GroundjudgeError: as the conversation.
-    """
-    try:
-        step = next(conversation)
-        while True:
-            try:
-                with around(step) as note:
-                    result = await _result(step, around, ask)
-                    note(result)
-            except GroundjudgeError as error:
-                step = conversation.throw(error)
-            else:
-                step = conversation.send(result)
-    except StopIteration as end:
-        return cast("Verdict", end.value)
-    finally:
-        conversation.close()
-
-
-async def _result(step: Step, around: Around, ask: Ask) -> Any:  # noqa: ANN401  each step has its own kind of result
-    if step.model:
-        return await ask(step.model, step.given)
-    if step.conversation:
-        return await run_conversation(step.conversation(step.given), around, ask)
-    return step.run(step.given) if step.run else None
 
 
 def without_waiting(work: Coroutine[Any, Any, T]) -> T:
@@ -123,51 +84,79 @@ def without_waiting(work: Coroutine[Any, Any, T]) -> T:
 
 
 @dataclass
-class Reasks:
-    """How often a model may still be asked again.
+class Conversation:
+    """A conversation about one case.
 
     Attributes:
-        unreadable: after replies that cannot be read.
-        truncated: after replies that were cut off, which then get more room.
+        around: wraps each step.
+        ask: calls a model.
+        spent: a verdict with what was spent so far; its status is "error".
+        started: when it began, by `perf_counter`.
     """
 
-    unreadable: int
-    truncated: int = 1
+    around: Around
+    ask: Ask
+    spent: Verdict
+    started: float = field(default_factory=perf_counter)
 
-    def request(self, request: Request, reply: Reply, error: ReplyError) -> Request:
-        """The request after one whose reply could not be read.
+    def latency(self) -> float:
+        """The seconds since it began."""
+        return perf_counter() - self.started
+
+    def do(self, name: str, given: Given, run: Callable[[Given], T]) -> T:
+        """Do a step that needs no waiting."""
+        with self.around(Step(name, given)) as note:
+            result = run(given)
+            note(result)
+        return result
+
+    async def call(self, model: Model, request: Request) -> Reply:
+        """Call a model, and add what that cost.
 
         Raises:
-            ReplyError: the model has been asked often enough.
+            ModelError: the model returned no reply; the attempt counts.
         """
-        if error.code == "truncated" and self.truncated:
-            self.truncated -= 1
-            return _with_more_room(request, reply)
-        if error.code != "truncated" and self.unreadable:
-            self.unreadable -= 1
-            return _with_the_error(request, error)
+        try:
+            with self.around(Step("groundjudge.call", request, model)) as note:
+                reply = await self.ask(model, request)
+                note(reply)
+        except ModelError as error:
+            self._spend(retries=error.retries)
+            raise
+        self._spend(reply.usage, reply.retries, model=reply.model or model.name, reply=reply.text)
+        return reply
+
+    def _spend(self, usage: Usage | None = None, retries: int = 0, **changes: str) -> None:
+        spent = self.spent
+        total = spent.usage + usage if spent.usage and usage else spent.usage or usage
+        counts = {"attempts": spent.attempts + 1, "retries": spent.retries + retries}
+        update = {"usage": total, "latency_s": self.latency(), **counts, **changes}
+        self.spent = spent.model_copy(update=update)
+
+
+def next_request(request: Request, reply: Reply, error: ReplyError, left: dict[str, int]) -> Request:
+    """The request after one whose reply could not be read.
+
+    Args:
+        request: that request.
+        reply: its reply.
+        error: why it could not be read.
+        left: how often the model may still be asked again, "truncated" after replies that were cut off, which
+            then get more room, and "unreadable" after others; counted down.
+
+    Raises:
+        ReplyError: the model has been asked often enough.
+    """
+    kind = "truncated" if error.code == "truncated" else "unreadable"
+    if not left[kind]:
         raise error
-
-
-def with_reply(spent: Verdict, reply: Reply, model: str, latency: float) -> Verdict:
-    """What was spent, one more reply included."""
-    return spent.model_copy(
-        update={
-            "usage": _sum(spent.usage, reply.usage),
-            "attempts": spent.attempts + 1,
-            "retries": spent.retries + reply.retries,
-            "latency_s": latency,
-            "model": reply.model or model,
-            "reply": reply.text,
-        }
-    )
+    left[kind] -= 1
+    return _with_more_room(request, reply) if kind == "truncated" else _with_the_error(request, error)
 
 
 def _with_more_room(request: Request, reply: Reply) -> Request:
     """The same request with twice the room for its reply."""
-    limit = next(
-        (name for name in ("max_completion_tokens", "max_tokens") if name in request.parameters), "max_tokens"
-    )
+    limit = "max_completion_tokens" if "max_completion_tokens" in request.parameters else "max_tokens"
     used = reply.usage.completion_tokens if reply.usage else 0
     room = request.parameters.get(limit) or used or DEFAULT_REPLY_TOKENS
     return _again(request, parameters={**request.parameters, limit: 2 * room})
@@ -193,14 +182,8 @@ def _with_format(request: Request) -> Mapping[str, Any]:
     rubric, parameters = request.rubric, dict(request.parameters)
     if not rubric.response_format or "response_format" in rubric.prompt.parameters:
         return parameters
-    match parameters.pop("response_format", None):
-        case None:
-            return {**parameters, **rubric.response_format}
-        case {"type": "json_schema"}:
-            return {**parameters, "response_format": {"type": "json_object"}}
-        case _:
-            return parameters
-
-
-def _sum(first: Usage | None, second: Usage | None) -> Usage | None:
-    return first + second if first and second else first or second
+    last = parameters.pop("response_format", None)
+    if last is None:
+        return {**parameters, **rubric.response_format}
+    is_schema = last["type"] == "json_schema"
+    return {**parameters, "response_format": {"type": "json_object"}} if is_schema else parameters

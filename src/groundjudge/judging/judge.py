@@ -1,25 +1,212 @@
-"""A judge is a rubric and a model: it asks, reads the reply, and gives a verdict."""
+"""A judge is a rubric and a model: it asks, reads the reply, and gives a verdict. Panels offer the same."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from time import perf_counter
-from typing import Any
+from typing import TypeAlias
 
-from groundjudge.case.case import Case
-from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
-from groundjudge.judging.conversation import Conversation, Reasks, Step, with_reply
-from groundjudge.judging.judging import Judging
-from groundjudge.replies.reply import Reply
+from groundjudge.case.case import Case, CaseLike
+from groundjudge.case.shapes import well_formed
+from groundjudge.errors import GroundjudgeError, ReplyError
+from groundjudge.judging.conversation import (
+    Around,
+    Ask,
+    Conversation,
+    Step,
+    call,
+    call_and_block,
+    next_request,
+    untraced,
+    without_waiting,
+)
+from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request, Rubric
-from groundjudge.verdict import Failure, Verdict
+from groundjudge.scale import Scale
+from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
+
+log = logging.getLogger("groundjudge")
+
+CaseGiven: TypeAlias = CaseLike | Callable[[], CaseLike]
+"""A case, a mapping with its fields, or a function to one of them."""
 
 OF_THE_CONVERSATION = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """What a verdict has of all requests together, not of the reply that was read."""
+
+
+class Judging(ABC):
+    """Gives a verdict on a case: a single judge, or a panel of several."""
+
+    @cached_property
+    @abstractmethod
+    def identity(self) -> str:
+        """A hash of all that decides on a verdict."""
+
+    @abstractmethod
+    def _voters(self) -> tuple[Judge, ...]: ...
+
+    @abstractmethod
+    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict: ...
+
+    @property
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """The rubric of each vote; a single judge has one."""
+        return tuple(judge.rubric for judge in self._voters())
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The model of each vote; a single judge has one."""
+        return tuple(judge.model for judge in self._voters())
+
+    @cached_property
+    def name(self) -> str:
+        """The judge's name, or those of a panel's judges if they differ: "groundedness+strict"."""
+        return "+".join(dict.fromkeys(rubric.name for rubric in self.rubrics))
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model, or the names of several models."""
+        return "+".join(dict.fromkeys(model.name for model in self.models))
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The fields of the case that are looked at, by any of the votes."""
+        shown = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
+        return tuple(shown.values())
+
+    @property
+    def scale(self) -> Scale:
+        """The numbers or the labels that a reply may give; all votes have one scale."""
+        return self.rubrics[0].scale
+
+    @property
+    def threshold(self) -> float:
+        """The threshold on the score, 0..1; of a panel the strictest; each vote is measured by its own."""
+        return max(rubric.threshold for rubric in self.rubrics)
+
+    @cached_property
+    def prompt_id(self) -> PromptId:
+        """Which prompt is used; of several prompts their names and versions, and a hash of them all."""
+        ids = [*dict.fromkeys(rubric.prompt.id for rubric in self.rubrics)]
+        if len(ids) == 1:
+            return ids[0]
+        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
+        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+
+    @cached_property
+    def part_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict, and each of its votes, has besides the headline."""
+        first, *others = (rubric.format.part_names for rubric in self.rubrics)
+        return tuple(name for name in first if all(name in names for names in others))
+
+    def key(self, case: CaseLike) -> str:
+        """The key of the verdicts on a case, before and after it is judged.
+
+        It is `identity`, and a hash of the case; metadata counts only where a prompt shows it.
+        """
+        case = Case.of(case)
+        own = {each.name: case.metadata.get(each.name) for each in self.inputs if each.is_custom}
+        shown = case.model_copy(update={"metadata": own})
+        try:
+            content = shown.model_dump_json(exclude=None if own else {"metadata"})
+        except ValueError:  # tool calls may be nested deeper than pydantic goes
+            content = repr(shown)
+        return f"{self.identity}-{sha256(content.encode()).hexdigest()[:32]}"
+
+    def judge(self, case: CaseLike, around: Around = untraced) -> Verdict:
+        """Judge a case: at most one call more than `max_reasks`, and one more if a reply was truncated.
+
+        Models are asynchronous: they answer in an event loop of the library, in its own thread, with the
+        caller's context variables. All else happens in the caller's thread. Called inside a running event
+        loop, as in a notebook, it works and blocks that loop: `ajudge` does not.
+
+        Each error has the row's verdict (status "error") in its attribute `verdict`.
+
+        Args:
+            case: the case, or a mapping with its fields.
+            around: for traces: a function from a `Step` to a context manager, inside which the step is
+                done. What `with` gives is called with the step's result.
+
+        Raises:
+            CaseError: the case cannot be judged as it is; no call was made.
+            ModelError: the model returned no reply.
+            ReplyError: no reply could be read.
+            PanelError: `no_majority`: the votes of a panel give no verdict.
+            RuntimeError: it is called inside the library's own event loop, by an asynchronous model for
+                instance: use `ajudge` there.
+        """
+        return without_waiting(self.ajudge(case, around, call_and_block))
+
+    async def ajudge(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
+        """Judge a case without blocking the event loop; see `judge`.
+
+        Args:
+            case: the case, or a mapping with its fields.
+            around: as for `judge`.
+            ask: calls a model with a request; whoever limits or replays calls passes their own.
+        """
+        conversation = Conversation(around, ask, self.unjudged())
+        try:
+            case = Case.of(case)
+            conversation.spent = self.unjudged(case.id, self.key(case))
+            return await self._verdict(case, conversation)
+        except GroundjudgeError as error:
+            latency = conversation.latency() if conversation.spent.attempts else 0.0
+            error.verdict = _with_error(conversation.spent, error.code, error.message, latency)
+            raise
+
+    def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
+        """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
+
+        Args:
+            case: as for `judge`; or a function without arguments to the case, so that what goes wrong in
+                making the case is the verdict's error too.
+            around: as for `judge`.
+        """
+        return without_waiting(self.aevaluate(case, around, call_and_block))
+
+    async def aevaluate(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
+        """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
+        try:
+            return await self.ajudge(case() if callable(case) else case, around, ask)
+        except Exception as error:  # noqa: BLE001  it is the verdict's error
+            return self.failed(error, case)
+
+    def failed(self, error: BaseException, case: CaseGiven | None = None) -> Verdict:
+        """The verdict of a row that raised: the error's own, if it has one."""
+        return error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
+
+    def unjudged(self, case_id: str | None = None, key: str | None = None) -> Verdict:
+        """The verdict before anything was asked; its status is "error" until it has another one."""
+        return Verdict(
+            judge=self.name,
+            status="error",
+            model=self.model_name,
+            prompt=self.prompt_id,
+            case_id=case_id,
+            key=key,
+        )
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The names of the scores that each verdict has: the headline, and one for each named part."""
+        return tuple(score_names(self.name, self.part_names).values())
+
+    def scores(self, verdict: Verdict, name: str | None = None) -> tuple[NamedScore, ...]:
+        """A verdict's scores in the order of `score_names`, each with its explanation.
+
+        Args:
+            verdict: the verdict.
+            name: the name of the headline, by default the judge's; the names of the other scores follow it
+                (passage_quality, passage_recall, passage_precision; with name="mine": mine, mine_recall,
+                mine_precision).
+        """
+        return named_scores(verdict, self.part_names, name)
 
 
 @dataclass(frozen=True)
@@ -42,80 +229,55 @@ class Judge(Judging):
         prompt = f"sha:{self.rubric.prompt.id.sha256[:12]}"
         return f"Judge(name={self.name!r}, model={self.model.name!r}, prompt={prompt!r})"
 
-    @property
-    def rubrics(self) -> tuple[Rubric, ...]:
-        """The rubric, as the only one."""
-        return (self.rubric,)
-
-    @property
-    def models(self) -> tuple[Model, ...]:
-        """The model, as the only one."""
-        return (self.model,)
-
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-        return identity_of(self.rubric, self.model)
+        return sha256(f"{self.rubric.identity} {self.model.name}".encode()).hexdigest()[:16]
 
-    def conversation(self, case: Case | Mapping[str, Any]) -> Conversation:
-        """The conversation with a model about a case, step by step, for whoever runs it.
+    def _voters(self) -> tuple[Judge, ...]:
+        return (self,)
 
-        Raises:
-            GroundjudgeError: as for `judge`.
-        """
-        started = perf_counter()
-        spent, reasks = self.unjudged(), Reasks(self.max_reasks)
-        try:
-            case = Case.of(case)
-            spent = self.unjudged(case.id, self.key(case))
-            free = self.rubric.blank_response_verdict(case)
-            if free is not None:
-                return free.model_copy(update={"key": spent.key})
-            request: Request = yield Step("groundjudge.ask", case, self._request)
-            while True:
-                reply: Reply = yield Step("groundjudge.call", request, model=self.model)
-                before = spent
-                spent = with_reply(spent, reply, self.model.name, perf_counter() - started)
-                try:
-                    read: Verdict = yield Step(
-                        "groundjudge.read", reply, partial(self.rubric.read, case=case)
-                    )
-                except ReplyError as error:
-                    if reply.cached and not request.fresh:
-                        # Another rubric could read it: this one does as if the cache had no reply.
-                        spent, request = before, replace(request, fresh=True)
-                        continue
-                    again = reasks.request(request, reply, error)
-                    request = yield Step("groundjudge.ask", case, partial(_known, again))
-                else:
-                    if reply.keep:
-                        reply.keep()
-                    return read.model_copy(
-                        update={name: getattr(spent, name) for name in OF_THE_CONVERSATION}
-                    )
-        except GroundjudgeError as error:
-            attempts, retries = spent.attempts, spent.retries
-            if isinstance(error, ModelError):
-                attempts, retries = attempts + 1, retries + error.retries
-            error.verdict = spent.model_copy(
-                update={
-                    "error": Failure(code=error.code, message=error.message),
-                    "attempts": attempts,
-                    "retries": retries,
-                    "latency_s": perf_counter() - started if attempts else 0.0,
-                }
-            )
-            raise
+    async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
+        free = self.rubric.blank_response_verdict(case)
+        if free is not None:
+            return free.model_copy(update={"key": conversation.spent.key})
+        left = {"unreadable": self.max_reasks, "truncated": 1}
+        request = conversation.do("groundjudge.ask", case, self._request)
+        while True:
+            before = conversation.spent
+            reply = await conversation.call(self.model, request)
+            try:
+                read = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
+            except ReplyError as error:
+                if reply.cached and not request.fresh:
+                    # Another rubric could read it: this one does as if the cache had no reply.
+                    conversation.spent, request = before, replace(request, fresh=True)
+                    continue
+                request = next_request(request, reply, error, left)
+                with conversation.around(Step("groundjudge.ask", case)) as note:
+                    note(request)
+            else:
+                if reply.keep:
+                    reply.keep()
+                total = {name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
+                return read.model_copy(update=total)
 
     def _request(self, case: Case) -> Request:
         request = self.rubric.ask(case)
         return replace(request, repeat=self.repeat) if self.repeat else request
 
 
-def identity_of(rubric: Rubric, model: Model) -> str:
-    """A hash of all that decides on a verdict: the rubric's identity and the model's name."""
-    return sha256(f"{rubric.identity} {model.name}".encode()).hexdigest()[:16]
+def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
+    """A verdict with the error that took its place; the error's own verdict, if it has one.
+
+    An error that is not one of this library gets the code "unexpected" and is logged.
+    """
+    if isinstance(error, GroundjudgeError):
+        return error.verdict or _with_error(verdict, error.code, error.message)
+    log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
+    return _with_error(verdict, "unexpected", f"{type(error).__name__}: {error}")
 
 
-def _known(request: Request, _: Case) -> Request:
-    return request
+def _with_error(verdict: Verdict, code: str, message: str, latency: float = 0.0) -> Verdict:
+    failure = Failure(code=code, message=well_formed(message))
+    return verdict.model_copy(update={"error": failure, "latency_s": latency})

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast, overload
+from typing import Any, TypeAlias, Unpack, overload
 
-from groundjudge.errors import PromptError
 from groundjudge.judging.judge import Judge
-from groundjudge.judging.panel import AnyJudge, Panel, Stop, repeated
-from groundjudge.judging.votes import Rule
+from groundjudge.judging.panel import AnyJudge, Panel, Rule, Stop, bad_panel, repeated
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+"""A judge, or what names one."""
+
+
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+"""What names a judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file."""
 
 
 class JudgeOptions(RubricOptions, total=False):
@@ -25,18 +28,22 @@ class JudgeOptions(RubricOptions, total=False):
     max_reasks: int
 
 
-class PanelOptions(JudgeOptions, total=False):
-    """The same, and how often the judge is asked for a vote.
+class VotingOptions(JudgeOptions, total=False):
+    """The same, and how votes become a verdict.
 
     Attributes:
-        repeats: how many votes there are, 2 or more; see `Panel`.
         rule: how the scores of the votes become one: "mean", "median" or "min".
         stop: when to stop asking: "decided" or "never".
     """
 
-    repeats: int
     rule: Rule
     stop: Stop
+
+
+class PanelOptions(VotingOptions, total=False):
+    """The same, and how often the judge is asked for a vote: `repeats`, 2 or more; see `Panel`."""
+
+    repeats: int
 
 
 @overload
@@ -45,13 +52,7 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[
 
 @overload
 def load(
-    name: str | Path,
-    *,
-    model: ModelLike | None = None,
-    repeats: int,
-    rule: Rule = ...,
-    stop: Stop = ...,
-    **options: Unpack[JudgeOptions],
+    name: str | Path, *, model: ModelLike | None = None, repeats: int, **options: Unpack[VotingOptions]
 ) -> Panel: ...
 
 
@@ -88,13 +89,11 @@ def as_judge(
 
 @overload
 def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
+    judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]
 ) -> AnyJudge: ...
 
 
-def as_judge(
-    judge: str | Path | Rubric | AnyJudge, model: ModelLike | None = None, **options: Unpack[PanelOptions]
-) -> AnyJudge:
+def as_judge(judge: JudgeLike, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
     """The judge that is meant by a name, a path, a rubric or a judge. Every adapter resolves judges so.
 
     Args:
@@ -111,12 +110,13 @@ def as_judge(
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     votes: dict[str, Any] = {name: given.pop(name) for name in ("repeats", "rule", "stop") if name in given}
     if isinstance(judge, Panel):
-        return _changed(judge, model, votes, given)
+        if "repeats" in votes:
+            raise bad_panel("repeats", "a panel's judges vote already: give it to load() or a single judge")
+        return replace(judge, judges=tuple(_single(each, model, given) for each in judge.judges), **votes)
     if votes and "repeats" not in votes:
-        message = f"{' and '.join(votes)}: only a judge that votes has them: pass `repeats` too"
-        raise PromptError("bad_panel", message, "repeats")
-    if "repeats" in votes:
-        _check_temperature(given.get("parameters") or {})
+        raise bad_panel(" and ".join(votes), "only a judge that votes has them: pass `repeats` too")
+    if votes and given.get("parameters", {}).get("temperature") == 0:
+        raise bad_panel("temperature", "0 would repeat one reply: leave it out for 0.7, or pass one above 0")
     single = _single(judge, model, given)
     return repeated(single, **votes) if votes else single
 
@@ -135,32 +135,11 @@ def as_model(model: ModelLike | None) -> Model:
 
 
 def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: Mapping[str, Any]) -> Judge:
-    options = dict(given)
-    max_reasks: int | None = options.pop("max_reasks", None)
-    changes = cast("RubricOptions", options)
+    options = {name: value for name, value in given.items() if name != "max_reasks"}
+    changes = {"max_reasks": given["max_reasks"]} if "max_reasks" in given else {}
     if isinstance(judge, Judge):
-        rubric = judge.rubric.with_options(**changes) if changes else judge.rubric
-        made = replace(judge, rubric=rubric, model=judge.model if model is None else as_model(model))
-    else:
-        rubric = judge.with_options(**changes) if isinstance(judge, Rubric) else load_rubric(judge, **changes)
-        made = Judge(rubric, as_model(model))
-    return made if max_reasks is None else replace(made, max_reasks=max_reasks)
-
-
-def _changed(
-    panel: Panel, model: ModelLike | None, votes: Mapping[str, Any], given: Mapping[str, Any]
-) -> Panel:
-    if "repeats" in votes:
-        message = "repeats: a panel's judges vote already: give repeats to load() or to a single judge"
-        raise PromptError("bad_panel", message, "repeats")
-    judges = tuple(_single(judge, model, given) for judge in panel.judges) if given or model else panel.judges
-    return replace(panel, judges=judges, **votes)
-
-
-def _check_temperature(parameters: Mapping[str, Any]) -> None:
-    if parameters.get("temperature") == 0:
-        message = (
-            "repeats at temperature 0 would repeat one reply: leave temperature out (0.7 is used), "
-            "or pass one above 0"
-        )
-        raise PromptError("bad_panel", message, "temperature")
+        rubric = judge.rubric.with_options(**options) if options else judge.rubric
+        kept = judge.model if model is None else as_model(model)
+        return replace(judge, rubric=rubric, model=kept, **changes)
+    rubric = judge.with_options(**options) if isinstance(judge, Rubric) else load_rubric(judge, **options)
+    return Judge(rubric, as_model(model), **changes)

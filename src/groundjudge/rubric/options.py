@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from groundjudge.errors import did_you_mean
+from groundjudge.errors import PromptError, did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
 
@@ -64,3 +64,15 @@ def check_options(options: Iterable[str], known: type[Any]) -> None:
             hint = did_you_mean(option, names) or ";"
             message = f"unknown option {option!r}{hint} The options are: {', '.join(names)}"
             raise TypeError(message)
+
+
+def check_choice(code: str, option: str, choice: object, choices: object) -> None:
+    """Refuse what is not one of the choices of a Literal.
+
+    Raises:
+        PromptError: with that code; the message lists the choices.
+    """
+    names = get_args(choices)
+    if choice not in names:
+        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
+        raise PromptError(code, message, str(choice))

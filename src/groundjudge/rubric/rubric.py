@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError
 from groundjudge.evidence import Sources, find, unlisted
@@ -23,7 +23,7 @@ from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
-from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_options
+from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale
 from groundjudge.verdict import Part, Verdict, passes
 from groundjudge.version import __version__
@@ -104,20 +104,23 @@ class Rubric:
 
     def __post_init__(self) -> None:
         _check_format(self.format)
-        _check_scale(self.scale)
-        _check_threshold(self.threshold)
-        _check_choice("bad_empty_response", self.empty_response, EmptyResponse)
-        _check_choice("bad_structured", self.structured, Structured)
+        _check_numbers(self.scale, self.threshold)
+        check_choice("bad_empty_response", "empty_response", self.empty_response, EmptyResponse)
+        check_choice("bad_structured", "structured", self.structured, Structured)
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
-            message = (
-                f"levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: give some that fit"
-            )
-            raise PromptError("bad_levels", f"{self.prompt.path}: {message}", self.prompt.path)
+            fault = f"{off[0]:g} is not on the scale {self.scale}: give some that fit"
+            message = f"{self.prompt.path}: levels, not_applicable: {fault}"
+            raise PromptError("bad_levels", message, self.prompt.path)
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
-        _check_weighted(self)
+        if self.weighted and not is_weighable(self.scale):
+            needs = (
+                f"labels or at most {MOST_VALUES} whole numbers from 0, because a token must tell them apart"
+            )
+            message = f"{self.name}: `weighted` needs {needs}; the scale is {self.scale}"
+            raise PromptError("bad_weighted", message, "weighted")
 
     @property
     def name(self) -> str:
@@ -168,7 +171,7 @@ class Rubric:
         check_options(options, RubricOptions)
         return replace(self, prompt=_adjusted(self.prompt, options), **_settings(options))
 
-    def ask(self, case: Case | Mapping[str, Any]) -> Request:
+    def ask(self, case: CaseLike) -> Request:
         """What a model is asked about a case.
 
         Raises:
@@ -193,7 +196,7 @@ class Rubric:
         named = {"name": "verdict", "schema": schema, "strict": True}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
 
-    def read(self, reply: str | Reply, case: Case | Mapping[str, Any] | None = None) -> Verdict:
+    def read(self, reply: str | Reply, case: CaseLike | None = None) -> Verdict:
         """The verdict that a reply gives on a case. Without the case, quotes cannot be checked.
 
         Raises:
@@ -265,9 +268,9 @@ class Rubric:
         return "empty_response" if is_blank(response) and not shown.may_be_empty else None
 
     def _worst(self, verdict: Verdict, code: str) -> Verdict:
-        worst, names = self.scale.lowest, self.format.part_names
+        choice, names = self.scale.nearest(0.0) or None, self.format.part_names
+        worst = self.scale.worst if choice is None else self.scale.choices[choice] or 0.0
         value, score = None if names else worst, self.scale.score(worst)
-        choice = next((name for name, own in self.scale.choices.items() if own == worst), None)
         return verdict.model_copy(
             update={
                 "status": "ok",
@@ -336,12 +339,9 @@ def _adjusted(prompt: Prompt, options: RubricOptions) -> Prompt:
 
 def _settings(options: RubricOptions) -> dict[str, Any]:
     """The fields of a rubric that the options replace."""
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    for name in ("parameters", "may_be_empty", "optional"):
-        given.pop(name, None)
-    if "reply" in given:
-        given["format"] = given.pop("reply")
-    return given
+    added = ("parameters", "may_be_empty", "optional")
+    given = {name: value for name, value in options.items() if value is not None and name not in added}
+    return {"format" if name == "reply" else name: value for name, value in given.items()}
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
@@ -355,40 +355,18 @@ def _check_format(candidate: object) -> None:
     missing = missing_members(candidate)
     if missing:
         kind = candidate.__name__ if isinstance(candidate, type) else type(candidate).__name__
-        message = (
-            f"reply: {kind} is not a reply format, it lacks {', '.join(missing)}: "
-            f"pass one of {', '.join(each.__name__ for each in FORMATS.values())}, or an object that has them"
-        )
-        raise PromptError("bad_reply_format", message, kind)
+        formats = ", ".join(each.__name__ for each in FORMATS.values())
+        lacks = f"it lacks {', '.join(missing)}: pass one of {formats}, or an object that has them"
+        raise PromptError("bad_reply_format", f"reply: {kind} is not a reply format, {lacks}", kind)
 
 
-def _check_scale(scale: object) -> None:
+def _check_numbers(scale: object, threshold: object) -> None:
     if not isinstance(scale, Scale):
         message = f"scale must be a Scale, as in Scale(worst=1, best=5) or Choices({{...}}), not {scale!r}"
         raise PromptError("bad_scale", message, str(scale))
-
-
-def _check_threshold(threshold: object) -> None:
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
         message = f"threshold must lie on the score, 0..1, not {threshold!r}"
         raise PromptError("bad_threshold", message, str(threshold))
-
-
-def _check_choice(code: str, choice: object, choices: object) -> None:
-    names = get_args(choices)
-    if choice not in names:
-        option = code.removeprefix("bad_")
-        message = f"{option} must be one of {', '.join(map(repr, names))}, not {choice!r}"
-        raise PromptError(code, message, str(choice))
-
-
-def _check_weighted(rubric: Rubric) -> None:
-    if rubric.weighted and not is_weighable(rubric.scale):
-        message = (
-            f"{rubric.name}: `weighted` needs labels or at most {MOST_VALUES} whole numbers from 0, because "
-            f"a token must tell the values apart; the scale is {rubric.scale}"
-        )
-        raise PromptError("bad_weighted", message, "weighted")
 
 
 def _check_choices(rubric: Rubric) -> None:
@@ -402,10 +380,8 @@ def _check_choices(rubric: Rubric) -> None:
         except (ReplyError, TypeError, ValueError):
             found = Reading(None)
         if {found.label, *(part.label for part in found.parts)} - {""} != {label}:
-            message = (
-                f"{rubric.name}: the format {type(rubric.format).__name__} cannot express the label "
-                f"{label!r}: give the scale numbers, or use another label or format"
-            )
+            fault = f"the format {type(rubric.format).__name__} cannot express the label {label!r}"
+            message = f"{rubric.name}: {fault}: give the scale numbers, or use another label or format"
             raise PromptError("bad_choices", message, rubric.prompt.path)
 
 
@@ -424,11 +400,9 @@ def _no_response(prompt: Prompt, code: str, case: Case) -> str:
 def _description(format: Format) -> list[Any]:  # noqa: A002  the field's name
     """What tells one format from another: its class, and its attributes."""
     kind = type(format)
-    attributes = (
-        {field.name: getattr(format, field.name) for field in fields(format) if field.compare}
-        if is_dataclass(format)
-        else getattr(format, "__dict__", repr(format))
-    )
+    attributes = getattr(format, "__dict__", repr(format))
+    if is_dataclass(format):
+        attributes = {each.name: getattr(format, each.name) for each in fields(format) if each.compare}
     return [kind.__module__, kind.__qualname__, attributes]
 
 
@@ -469,15 +443,12 @@ def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -
 
 
 def _file(name: str | Path) -> Path:
-    if str(name) in names():
-        return PROMPTS / f"{name}.prompty"
-    path = Path(name)
-    if path.is_file():
-        return path
-    message = (
-        f"there is no judge {str(name)!r}, and no file of that name; the judges are: {', '.join(names())}"
-    )
-    raise PromptError("unknown_judge", message, str(name))
+    path = PROMPTS / f"{name}.prompty" if str(name) in names() else Path(name)
+    if not path.is_file():
+        listed = ", ".join(names())
+        message = f"there is no judge {str(name)!r}, and no file of that name; the judges are: {listed}"
+        raise PromptError("unknown_judge", message, str(name))
+    return path
 
 
 def _check_example(prompt: Prompt, format: Format, scale: Scale) -> None:  # noqa: A002  the field's name

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError
-from groundjudge.judging.panel import AnyJudge, Panel
-from groundjudge.judging.votes import FIRST_VOTES
+from groundjudge.judging.panel import FIRST_VOTES, AnyJudge, Panel
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.runs.run import Row, jobs_of
 from groundjudge.verdict import Frozen, Usage, Verdict

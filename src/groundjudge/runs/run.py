@@ -26,7 +26,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
 from groundjudge.case.shapes import well_formed
 from groundjudge.errors import ENDS_RUN, CaseError, ModelError
-from groundjudge.judging.judging import error_verdict
+from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
