@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,8 @@ import pytest
 from standin_openai import Answer, Cut, Raw, StandIn, Status, Text, refuses
 from typer.testing import CliRunner
 
-from groundjudge import GroundjudgeError, Verdict, load, names
+from groundjudge import Verdict, load, names
 from groundjudge.cli.app import app
-from groundjudge.models.openai import OpenAIModel
 
 SOON = 0.01
 GOOD = {
@@ -106,32 +103,6 @@ def check(verdict: Verdict, plan: str) -> None:
 @pytest.fixture(autouse=True)
 def no_long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
-
-
-def settled(judge: Callable[[], Verdict]) -> Verdict | None:
-    """The verdict, also of a row that failed."""
-    try:
-        return judge()
-    except GroundjudgeError as error:
-        return error.verdict
-
-
-@pytest.mark.parametrize("name", names())
-@pytest.mark.parametrize("way", ["judge", "ajudge"])
-def test_judge_and_ajudge_meet_every_answer(name: str, way: str) -> None:
-    endpoint = Endpoint()
-    with StandIn(endpoint) as server, asyncio.Runner() as loop:
-        judge = load(name, model=OpenAIModel("m", base_url=server.url))
-        ways: dict[str, Callable[[Any], Verdict]] = {
-            "judge": judge.judge,
-            "ajudge": lambda case: loop.run(judge.ajudge(case)),
-        }
-        for plan in PLANS:
-            verdict = settled(partial(ways[way], row(plan)))
-            assert verdict
-            check(verdict, plan)
-    assert endpoint.refused == 1  # found out once and remembered
-    assert endpoint.asked[name, "quota"] == 1  # paying nothing, it cannot succeed later either
 
 
 def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

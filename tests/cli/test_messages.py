@@ -12,7 +12,7 @@ from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
 
 from groundjudge import CaseError, GroundjudgeError, ModelError, PromptError
-from groundjudge.cli.screen import message_of
+from groundjudge.cli.screen import in_options
 from groundjudge.models.openai import REMEDIES
 
 
@@ -26,7 +26,7 @@ from groundjudge.models.openai import REMEDIES
     ],
 )
 def test_the_parameter_that_an_error_names_becomes_an_option(error: GroundjudgeError, shown: str) -> None:
-    assert message_of(error) == shown
+    assert in_options(error.message, error.subject) == shown
 
 
 @pytest.mark.parametrize("remedy", REMEDIES.values(), ids=REMEDIES)

@@ -38,7 +38,7 @@ def judge_all(path: str, verdicts: Iterable[tuple[float, Verdict]], prices: Pric
     """A run of which one row is read for each verdict, each at its time in seconds."""
     clock, rows, outcome = Clock(), CaseFile(path), RunTotals(Tally(["j"]))
     reading = iter(rows)
-    progress = ProgressLine(rows, outcome, prices, "out.jsonl", clock)
+    progress = ProgressLine(rows.count, outcome, prices, "out.jsonl", clock)
     with progress.shown() as advance:
         for seconds, verdict in verdicts:
             clock.now = 100 + seconds
@@ -65,15 +65,15 @@ BAD = error("1", "timeout", judge="j")
         pytest.param([(seconds / 200, GOOD) for seconds in range(1000)], [], id="a run of 5 seconds"),
         pytest.param(
             [(LINE_EVERY - 0.1, GOOD), (LINE_EVERY, GOOD)],
-            ["groundjudge: 2 of 1,200 rows read, 2 verdicts, 0 errors"],
+            ["groundjudge: 2 of 1,200 verdicts, 0 errors"],
             id="after 10 seconds",
         ),
         pytest.param(
             [(1, BAD), (11, GOOD), (12, GOOD), (20, BAD), (21, GOOD), (500, BAD), (501, GOOD)],
             [
-                "groundjudge: 2 of 1,200 rows read, 2 verdicts, 1 errors",
-                "groundjudge: 5 of 1,200 rows read, 5 verdicts, 2 errors",
-                "groundjudge: 6 of 1,200 rows read, 6 verdicts, 3 errors",
+                "groundjudge: 2 of 1,200 verdicts, 1 errors",
+                "groundjudge: 5 of 1,200 verdicts, 2 errors",
+                "groundjudge: 6 of 1,200 verdicts, 3 errors",
             ],
             id="every 10 seconds, if a verdict comes",
         ),
@@ -88,9 +88,7 @@ def test_lines_of_progress(
 
 def test_the_cost_is_shown_where_it_is_known(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
     judge_all(cases, [(1, GOOD), (11, GOOD)], Prices(1.0, 10.0))
-    assert capsys.readouterr().err == (
-        "groundjudge: 2 of 1,200 rows read, 2 verdicts, 0 errors, cost so far: 0.0040\n"
-    )
+    assert capsys.readouterr().err == ("groundjudge: 2 of 1,200 verdicts, 0 errors, cost so far: 0.0040\n")
 
 
 def test_without_usage_no_cost_is_shown(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +101,7 @@ def test_rows_of_a_stream_have_no_total(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(cases).read_bytes())))
     judge_all("-", [(11, GOOD)])
-    assert capsys.readouterr().err == "groundjudge: 1 rows read, 1 verdicts, 0 errors\n"
+    assert capsys.readouterr().err == "groundjudge: 1 verdicts, 0 errors\n"
 
 
 def test_a_terminal_without_a_bar_has_no_lines(cases: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +109,7 @@ def test_a_terminal_without_a_bar_has_no_lines(cases: str, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdout", Terminal())
     rows, clock = CaseFile(cases), Clock()
-    with ProgressLine(rows, RunTotals(Tally(["j"])), None, "-", clock).shown() as advance:
+    with ProgressLine(rows.count, RunTotals(Tally(["j"])), None, "-", clock).shown() as advance:
         clock.now += 60
         advance()
     assert screen.getvalue() == ""

@@ -1,14 +1,15 @@
-"""The command `show`, as a user meets it."""
+"""The commands `show`, `judges` and `examples`, as a user meets them."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import ROW, Invoke
+from command_line import COMMAND, ROW, Invoke
 from fenced import without_codes
 
 from groundjudge import names
@@ -19,7 +20,7 @@ def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
     shown = invoke("show", name).stdout
     assert shown.startswith("system:\n")
     assert "\n\nuser:\n" in shown
-    assert "Your refund arrives within five business days." in shown
+    assert "<data-response>\n" in without_codes(shown)
     assert "{{" not in shown
     assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
 
@@ -50,3 +51,20 @@ def test_what_is_wrong_is_reported_in_one_line(
     assert (result.exit_code, result.stdout) == (2, "")
     assert re.fullmatch(r"groundjudge: .+\n", result.stderr)
     assert message in result.stderr
+
+
+def test_judges_lists_scales_and_inputs(invoke: Invoke) -> None:
+    result = invoke("judges")
+    assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == names()
+    assert (
+        "  scale: 1..5 (whole numbers)\n  inputs: query, context (may be empty), response\n" in result.stdout
+    )
+    assert "answers (optional)" in result.stdout
+
+
+CASES = Path(__file__).parents[2] / "examples" / "cases.jsonl"
+
+
+def test_examples_prints_the_file_of_cases_unchanged() -> None:
+    done = subprocess.run([*COMMAND, "examples"], capture_output=True, check=True, timeout=60)  # noqa: S603
+    assert (done.stdout, done.stderr) == (CASES.read_bytes(), b"")

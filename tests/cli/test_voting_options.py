@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 from command_line import GOOD, ROW, Invoke, verdicts_in, words
-from noisy_endpoint import NoisyEndpoint, row
 from scripted_model import ScriptedModel
-from standin_openai import Answer, Hang, Script, StandIn, Status, Text
+from standin_openai import Answer, Hang, Script, StandIn, Text
 
 from groundjudge import Reply, Usage
 from groundjudge.replies.reply import Token
@@ -77,31 +76,8 @@ def prompts(tmp_path: Path) -> dict[str, Path]:
 
 
 def cells(shown: str) -> dict[str, str]:
-    """The first row of the table by the names of its columns, up to the labels."""
-    names, values = words(shown)[:2]
-    return dict(zip(names, values, strict=False))
-
-
-def test_noisy_votes_cost_about_two_calls_a_row_and_the_table_shows_agreement(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
-) -> None:
-    """The first two votes agree on about 90 % of the rows."""
-    endpoint, out = NoisyEndpoint(wrong=0.0528), tmp_path / "out.jsonl"
-    server = serve(endpoint)
-    cases = file_of(*map(row, range(120)))
-    result = invoke("run", cases, *JUDGE, "--model", "openai:noisy", "--repeats", "5", "--out", out)
-    assert result.exit_code == 0, result.output
-    found = verdicts_in(out.read_text())
-    assert {len(verdict.votes) for verdict in found} <= {2, 4, 5}
-    assert sum(len(verdict.votes) for verdict in found) == len(server.requests)
-    n_split = sum(len(verdict.votes) > 2 for verdict in found)
-    assert 0.05 < n_split / 120 < 0.15
-    shown = cells(result.stdout)
-    assert shown["calls/row"] == f"{len(server.requests) / 120:.2f}"
-    assert 2.1 < float(shown["calls/row"]) < 2.4
-    assert 0.93 < float(shown["agreement"]) < 0.98
-    assert sum(verdict.passed == (int(verdict.case_id or "") % 2 == 0) for verdict in found) >= 119
-    assert {body["temperature"] for body in server.bodies} == {0.7}
+    """The first row of the table by the names of its columns."""
+    return dict(zip(*words(shown)[:2], strict=True))
 
 
 @pytest.mark.parametrize(
@@ -173,14 +149,10 @@ def test_rule_makes_the_score(
 
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
 ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
-USE_REPEATS = (
-    "--panel needs several --model or several --judge: to ask one judge several times, use --repeats N"
-)
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
 
-NAME_JUDGES = (
-    "--panel with one --model: the judges vote, so name two or more with --judge, or add another --model"
-)
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
 OTHER_SCALES = (
     "panel: its judges must answer on one scale, not on several: "
     "groundedness 1..5 (whole numbers); confidence_grounding 0..1"
@@ -268,7 +240,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
     invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
 ) -> None:
     server, out = serve(by_model), tmp_path / "out.jsonl"
-    options = ("run", file_of(*map(row, range(4))), "--out", out, "--concurrency", "1")
+    options = ("run", file_of(*({**ROW, "id": str(n)} for n in range(4))), "--out", out, "--concurrency", "1")
     stopped = invoke(*options, *REPEATED, "3", "--max-calls", "5")
     assert stopped.exit_code == 1
     assert "stopped: 5 calls were made, and --max-calls allows 5" in stopped.stdout + stopped.stderr
@@ -293,17 +265,8 @@ def test_votes_from_the_cache_cost_nothing(
     options: list[str],
 ) -> None:
     server = serve(by_model)
-    again = (
-        "run",
-        file_of(ROW),
-        *options,
-        "--cache",
-        tmp_path / "cache.db",
-        "--price-in",
-        1e5,
-        "--price-out",
-        1e5,
-    )
+    prices = "--price-in 1e5 --price-out 1e5".split()
+    again = ("run", file_of(ROW), *options, *prices, "--cache", tmp_path / "cache.db")
     first, second = invoke(*again), invoke(*again)
     (asked,), (cached,) = verdicts_in(first.stdout), verdicts_in(second.stdout)
     assert len(server.requests) == len(asked.votes)
@@ -315,14 +278,6 @@ def test_votes_from_the_cache_cost_nothing(
         f"tokens: {10 * n} prompt, {5 * n} completion, {15 * n} a verdict, cost: {1.5 * n:.4f}"
     )
     assert second.stderr.splitlines()[-1] == ("tokens: 0 prompt, 0 completion, 0 a verdict, cost: 0.0000")
-
-
-def test_token_budget_counts_every_vote(invoke: Invoke, file_of: Callable[..., Path], serve: Serve) -> None:
-    server = serve(by_model)
-    options = [*JUDGE, "--panel", *MODELS, "--concurrency", "1", "--max-tokens", "45"]
-    result = invoke("run", file_of(ROW, ROW), *options)
-    assert "45 tokens were spent, and --max-tokens allows 45" in result.stderr
-    assert (len(verdicts_in(result.stdout)), len(server.requests)) == (1, 3)
 
 
 def test_deadline_holds_for_all_votes_of_a_row_together(
@@ -341,15 +296,6 @@ def test_deadline_holds_for_all_votes_of_a_row_together(
     )
 
 
-def test_vote_that_is_refused_ends_the_run_with_the_endpoints_message(
-    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
-) -> None:
-    serve(lambda body: Status(404, "no such model") if body["model"] == "bad" else by_model(body))
-    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
-    assert result.exit_code in {1, 2}
-    assert "no such model" in result.stderr
-
-
 # What is shown.
 
 
@@ -358,21 +304,10 @@ def test_table_has_columns_for_votes_only_where_there_are_votes(
 ) -> None:
     serve(by_model)
     alone = invoke("run", file_of(ROW), *JUDGE, "--model", "m")
-    assert words(alone.stderr)[0][-2:] == ["bounds", "labels"]
+    assert words(alone.stderr)[0][-2:] == ["coverage", "bounds"]
     voted = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
-    assert words(voted.stderr)[0][-4:] == ["bounds", "agreement", "calls/row", "labels"]
+    assert words(voted.stderr)[0][-3:] == ["bounds", "agreement", "calls/row"]
     assert (cells(voted.stderr)["agreement"], cells(voted.stderr)["calls/row"]) == ("0.666", "3.00")
-
-
-@pytest.mark.parametrize("columns", [30, 60, 80, 109, 110, 200])
-def test_table_with_votes_is_whole_on_any_width(
-    invoke: Invoke, file_of: Callable[..., Path], columns: int
-) -> None:
-    options = ["--model", "offline", *JUDGE, "--judge", "statement_groundedness", "--repeats", "3"]
-    shown = invoke("run", file_of(ROW), *options, columns=columns).stderr
-    assert "…" not in shown
-    for text in ("groundedness", "statement_groundedness", "agreement", "calls/row", "2.00", "1.000..1.000"):
-        assert text in shown
 
 
 def test_full_shows_each_vote(invoke: Invoke, file_of: Callable[..., Path], serve: Serve) -> None:
@@ -486,7 +421,7 @@ def test_labels_are_shown_with_their_scores(
     options = ["--judge", prompts["LABELLED"], "--model", "m", "--concurrency", "1"]
     result = invoke("run", file_of(*[ROW] * 4), *options, model=model)
     assert words(result.stderr)[1][:5] == ["supported", "0.500", "3", "0", "1"]
-    assert result.stderr.splitlines()[1].rstrip().endswith("cannot tell 1, no 1, partly 1, yes 1")
+    assert result.stderr.splitlines()[2] == "supported: cannot tell 1, no 1, partly 1, yes 1"
     assert [json.loads(line)["label"] for line in result.stdout.splitlines()] == [
         *("yes", "no", "partly", "cannot tell")
     ]

@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 
-from groundjudge.cli.agree import agree
 from groundjudge.cli.batch import batch
-from groundjudge.cli.calibrate import calibrate
-from groundjudge.cli.compare import compare
 from groundjudge.cli.estimate import estimate
+from groundjudge.cli.measure import agree, calibrate, compare
 from groundjudge.cli.options import command_of
 from groundjudge.cli.probe import probe
 from groundjudge.cli.report import report

@@ -178,7 +178,7 @@ def collect(  # noqa: PLR0913  one per option
             previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
         ):
             totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
-            progress = ProgressLine(rows, totals, prices, out)
+            progress = ProgressLine(rows.count, totals, prices, out)
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
                 judged = run_judges(

@@ -8,12 +8,10 @@ from dataclasses import replace
 from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.judging import judges_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
-from groundjudge.cli.screen import open_console, print_text, report_errors, table_of
-from groundjudge.errors import ModelError
+from groundjudge.cli.screen import open_console, print_table, print_text, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.models.wrappers import FunctionModel
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
@@ -29,7 +27,7 @@ def estimate(  # noqa: PLR0913  one per option
     stop: Stop | None = STOP,
     row_options: RowOptions,
     pricing: PriceOptions,
-    batch: bool = option("In batches: at half price, with all votes asked for.", "--batch", default=False),
+    batch: bool = option("In batches: at half price, with all votes asked for.", default=False),
 ) -> None:
     """Estimate the calls, tokens and cost of a run.
 
@@ -52,20 +50,13 @@ def estimate(  # noqa: PLR0913  one per option
 
 def _never_asked(name: str) -> Model:
     """A model for judges that are only counted: no client, no key."""
-
-    def refuse(_: Request) -> str:
-        raise ModelError("no_model", f"{name}: an estimate calls no model")
-
-    return FunctionModel(refuse, name)
+    return FunctionModel(str, name)
 
 
 def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:
     """Print a row for each judge, and the cost if there are prices."""
     console = open_console()
-    table = table_of(COLUMNS, map(_cells, found))
-    for column in table.columns:
-        column.no_wrap, column.overflow = False, "fold"
-    console.print(table)
+    print_table(console, COLUMNS, map(_cells, found))
     for one in found:
         fewest, most = one.calls_per_row
         if most > 1:

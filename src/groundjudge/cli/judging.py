@@ -14,6 +14,11 @@ from groundjudge.models.cached import CachedModel
 from groundjudge.rubric.model import Model
 from groundjudge.runs.run import named_twice
 
+ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
+
 
 def cached_model(name: str, cache: str | None) -> Model:
     """The model of a name, with a file that keeps its replies if one is given."""
@@ -54,8 +59,8 @@ def _voting(
     selection: JudgeSelection, by_name: Sequence[Sequence[Judge]], stop: Stop | None
 ) -> list[AnyJudge]:
     """The judges as they vote; `by_name` has a row for each name, and in it a judge for each model."""
-    given = {"rule": selection.rule, "stop": stop}
-    votes: dict[str, Any] = {option: choice for option, choice in given.items() if choice is not None}
+    given = (("rule", selection.rule), ("stop", stop))
+    votes: dict[str, Any] = {option: choice for option, choice in given if choice is not None}
     if selection.repeats:
         return [repeated(judge, selection.repeats, **votes) for (judge,) in by_name]
     if not selection.panel:
@@ -67,18 +72,15 @@ def _voting(
 
 def _contradiction(selection: JudgeSelection, stop: Stop | None) -> str:
     """Why the options make no judges; "" if they do."""
-    is_panel, n_models = selection.panel, len(selection.model or ())
+    has_panel, has_repeats = selection.panel, bool(selection.repeats)
+    has_models, is_named = len(selection.model or ()) > 1, bool(selection.judge)
+    asks_one = has_panel and not has_models and len(selection.names) == 1
     reasons = {
         f"no model given: add --model, which can be {MODELS}": not all(selection.model or [""]),
-        "--panel and --repeats are two ways to vote: use one of them": is_panel and selection.repeats,
-        "--rule and --stop are about votes: add --repeats N, or --panel": (selection.rule or stop)
-        and not (is_panel or selection.repeats),
-        "several --model: add --panel to let them vote, or run the command once for each": n_models > 1
-        and not is_panel,
-        "--panel with one --model: the judges vote, so name two or more with --judge, or add another "
-        "--model": is_panel and n_models == 1 and not selection.judge,
-        "--panel needs several --model or several --judge: to ask one judge several times, use --repeats N": (
-            is_panel and n_models == len(selection.names) == 1
-        ),
+        "--panel and --repeats are two ways to vote: use one of them": has_panel and has_repeats,
+        ADD_VOTES: (selection.rule or stop) and not (has_panel or has_repeats),
+        ADD_PANEL: has_models and not has_panel,
+        NAME_JUDGES: has_panel and not has_models and not is_named,
+        USE_REPEATS: asks_one,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from groundjudge.analysis.labels import Joined, Labels, join, read_labels, words_in
+from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
 from groundjudge.cli.options import LabelOptions
-from groundjudge.cli.screen import INCOMPLETE, fail, print_text
+from groundjudge.cli.screen import INCOMPLETE, Console, fail, print_text
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.rows import FileRow
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 from groundjudge.verdict import Verdict
 
-if TYPE_CHECKING:  # the statistics libraries and rich are loaded when a command needs them
-    from rich.console import Console
-
+if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
     from groundjudge.analysis.agreement import Thresholds
 
 
@@ -75,10 +73,8 @@ def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow] | None
         return labels
     rubric = load_rubric(options.judge_file)
     if not rubric.scale.choices:
-        fail(
-            f"--judge-file {options.judge_file}: its judge answers with numbers on {rubric.scale}, "
-            "not with labels"
-        )
+        numbers = f"its judge answers with numbers on {rubric.scale}, not with labels"
+        fail(f"--judge-file {options.judge_file}: {numbers}")
     return replace(labels, words=words_in(rubric))
 
 
@@ -90,50 +86,49 @@ def join_labels(
     joined = join(file.verdicts, labels)
     if not any(one.labelled or one.paired for one in joined):
         judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
+        first_ids = f"{judged!r} and {next(iter(labels.by_case), None)!r}"
         fail(
             f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, "
-            f"and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
+            f"and the first ids are {first_ids}"
         )
     for name in judges or ():
         file.by_judge(name)
     return [one for one in joined if not judges or one.judge in judges]
 
 
-def thresholds_for(option: str | None, verdicts: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:
-    """The thresholds that --threshold gives, and warnings about using them on these verdicts."""
+def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:
+    """The thresholds that --threshold gives, and warnings about using them on each set of verdicts."""
     if option is None:
         return None, []
     try:
         number = float(option)
     except ValueError:
-        return _from_file(option, verdicts)
+        return _from_file(option, judged)
     if not 0 <= number <= 1:
         fail(f"--threshold must be a score, 0..1, not {option}")
     return number, []
 
 
-def _from_file(path: str, verdicts: Sequence[Verdict]) -> tuple[dict[str, float], list[str]]:
+def _from_file(path: str, judged: Iterable[Sequence[Verdict]]) -> tuple[dict[str, float], list[str]]:
     from groundjudge.analysis.calibration import drift, read_calibrations  # noqa: PLC0415
 
     calibrations = read_calibrations(path)
-    missing = sorted({verdict.judge for verdict in verdicts if verdict.judge} - calibrations.keys())
-    return {judge: one.threshold for judge, one in calibrations.items()}, [
-        *(f"{judge}: {path} has no threshold for it, so the run's decision counts" for judge in missing),
-        *(warning for one in calibrations.values() if (warning := drift(one, verdicts))),
-    ]
+    warnings: list[str | None] = []
+    for verdicts in judged:
+        missing = sorted(by_judge(verdicts).keys() - calibrations.keys() - {""})
+        lacks = f"{path} has no threshold for it, so the run's decision counts"
+        warnings += (f"{judge}: {lacks}" for judge in missing)
+        warnings += (drift(one, verdicts) for one in calibrations.values())
+    thresholds = {judge: one.threshold for judge, one in calibrations.items()}
+    return thresholds, [warning for warning in dict.fromkeys(warnings) if warning]
 
 
 def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
     """A note for each judge whose verdicts come from several prompts, models or versions."""
-    counted = last_of_each(verdicts)[0]
-    signatures = {
-        judge: signatures_of([verdict for verdict in counted if verdict.judge == judge])
-        for judge in dict.fromkeys(verdict.judge for verdict in counted)
-    }
     return [
         f"{judge}: these figures mix verdicts with {len(found)} signatures: {', '.join(found)}"
-        for judge, found in signatures.items()
-        if len(found) > 1
+        for judge, own in by_judge(last_of_each(verdicts)[0]).items()
+        if len(found := signatures_of(own)) > 1
     ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -32,16 +32,16 @@ def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # 
 
     Args:
         text: its help.
-        flags: its names, if they are not derived from the parameter's.
+        flags: its names, if they are not derived from the parameter's. A switch has no --no-... beside it.
         default: what it is if it is not given; `...`: it must be.
         more: as for `typer.Option`.
     """
-    return field(default=default, metadata={"declared": typer.Option(*flags, help=text, **more)})
+    return field(default=default, metadata={"declare": partial(typer.Option, *flags, help=text, **more)})
 
 
 def argument(text: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: ANN401  of any type
     """An argument, as the default of a command's parameter; see `option`."""
-    return field(default=default, metadata={"declared": typer.Argument(help=text, **more)})
+    return field(default=default, metadata={"declare": partial(typer.Argument, help=text, **more)})
 
 
 def command_of(function: Callable[..., None]) -> Callable[..., None]:
@@ -76,14 +76,22 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
-        hint, default = Annotated[hint, declared.metadata["declared"]], declared.default
+        declare, default = declared.metadata["declare"], declared.default
+        flags = [f"--{name}"] if hint is bool else []
+        metavar = {"metavar": "N"} if int in {hint, *get_args(hint)} else {}
+        hint = Annotated[hint, declare(*flags, **metavar)]
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
-def judge_names(incomplete: str) -> list[str]:
+def _judge_names(incomplete: str) -> list[str]:
     """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
     return [name for name in names() if name.startswith(incomplete)]
+
+
+NAMED: Mapping[str, Any] = {"metavar": "NAME", "autocompletion": _judge_names}
+SHARE: Mapping[str, Any] = {"metavar": "SHARE", "min": 0, "max": 1}
+"""How the options for judges and for shares are declared, besides their help."""
 
 
 @dataclass(frozen=True)
@@ -99,24 +107,16 @@ class JudgeSelection:
     """
 
     judge: list[str] | None = option(
-        "A judge's name or a prompt file; repeatable. Default: all built-in judges.",
-        metavar="NAME",
-        autocompletion=judge_names,
+        "A judge's name or a prompt file; repeatable. Default: all built-in judges.", **NAMED
     )
     model: list[str] | None = option(f"The model; with --panel repeatable: {MODELS}.", metavar="MODEL")
-    repeats: int | None = option(
-        "Ask each judge for up to N votes; the majority decides.", metavar="N", min=2
-    )
+    repeats: int | None = option("Ask each judge for up to N votes; the majority decides.", min=2)
     panel: bool = option(
-        "Let several --model vote, for each judge; with one --model, let several --judge vote.",
-        "--panel",
-        default=False,
+        "Let several --model vote, for each judge; with one --model, let several --judge vote.", default=False
     )
     rule: Rule | None = option("How the scores of the votes become one. Default: mean.")
     weighted: bool = option(
-        "Score the mean over the probabilities of the values; the endpoint must return logprobs.",
-        "--weighted",
-        default=False,
+        "Score the mean over the values' probabilities; the endpoint must return logprobs.", default=False
     )
     structured: Structured | None = option(
         "When to send the schema of a JSON format: after an unreadable reply, which is the default, always, "
@@ -184,23 +184,21 @@ class OutputOptions:
     """What becomes of an --out that exists; neither: it is an error."""
 
     resume: bool = option(
-        "Continue the file --out: judge only missing rows and rows with an error.",
-        "--resume",
-        default=False,
+        "Continue the file --out: judge only missing rows and rows with an error.", default=False
     )
-    overwrite: bool = option("Replace the file --out if it exists.", "--overwrite", default=False)
+    overwrite: bool = option("Replace the file --out if it exists.", default=False)
 
 
 @dataclass(frozen=True)
 class RunLimits:
     """How many requests are in flight, and when a run ends early; the names are those of `run`."""
 
-    concurrency: int = option("Most requests in flight.", default=16, metavar="N", min=1)
+    concurrency: int = option("Most requests in flight.", default=16, min=1)
     deadline: float | None = option(
         "Time limit per verdict, with all retries and waits.", metavar="SECONDS", min=0.001
     )
-    max_calls: int | None = option("Stop after this many model calls.", metavar="N", min=1)
-    max_tokens: int | None = option("Stop once this many tokens are spent.", metavar="N", min=1)
+    max_calls: int | None = option("Stop after this many model calls.", min=1)
+    max_tokens: int | None = option("Stop once this many tokens are spent.", min=1)
 
 
 @dataclass(frozen=True)
@@ -213,11 +211,11 @@ class PriceOptions:
     @property
     def prices(self) -> Prices | None:
         """The prices, or None without them. One price alone is an error."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        if self.price_in is None or self.price_out is None:
+        if self.price_in is not None and self.price_out is not None:
+            return Prices(self.price_in, self.price_out)
+        if self.price_in != self.price_out:
             fail("--price-in and --price-out belong together")
-        return Prices(self.price_in, self.price_out)
+        return None
 
 
 @dataclass(frozen=True)
@@ -230,8 +228,7 @@ class LabelOptions:
         metavar="KEY",
     )
     group: str | None = option(
-        "The key shared by rows that are not independent, such as several passages of one claim.",
-        metavar="KEY",
+        "The key shared by rows that are not independent, such as passages of one claim.", metavar="KEY"
     )
     label_threshold: float | None = option("The lowest grade that means grounded.", metavar="GRADE")
     judge_file: str | None = option(
@@ -248,13 +245,12 @@ STOP = option(
     "makes the mean score more precise."
 )
 CACHE = option("Keep replies in this file and reuse those it already holds.", metavar="PATH")
-JUDGES = option("Only this judge; repeatable. Default: all.", metavar="NAME", autocompletion=judge_names)
+JUDGES = option("Only this judge; repeatable. Default: all.", **NAMED)
 _LABELS = "A file with id and label in every row; the file of cases can be that file."
 LABELS = option(_LABELS, default=..., metavar="FILE")
 OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
 THRESHOLD = option(
-    "The lowest score that passes, or a file written by `calibrate`. Default: as in the run.",
-    metavar="SCORE|FILE",
+    "The lowest score that passes, or a file of `calibrate`. Default: as in the run.", metavar="SCORE|FILE"
 )
-SEED = option("Seed for splits and bootstrap resamples.", default=0, metavar="N")
+SEED = option("Seed for splits and bootstrap resamples.", default=0)
 SUBMITTED = argument("The file that `groundjudge batch submit` got as --out.", metavar="OUT")

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from pathlib import Path
+from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import fail
@@ -49,7 +50,7 @@ def check_cases(path: str) -> None:
 
 def refuse_to_append(what: str, path: str) -> None:
     """Exit if stdout was redirected to the end of an input, which would grow while it is read."""
-    if _is_same_regular_file(_stat_of_stream(sys.stdout), _stat_of_input(path)):
+    if _is_same_regular_file(_stat(sys.stdout), _stat_of_input(path)):
         fail(f"stdout is {what}: choose another file")
 
 
@@ -86,7 +87,7 @@ def refuse_table(out: str | None) -> None:
 
 def _is_same_file(out: str, other: str) -> bool:
     """Whether two paths lead to one regular file, or to one that neither names yet."""
-    one, two = _stat_of_path(out), _stat_of_input(other)
+    one, two = _stat(out), _stat_of_input(other)
     if one is None and two is None:
         return Path(out).resolve() == Path(other).resolve()
     return _is_same_regular_file(one, two)
@@ -100,18 +101,14 @@ def _is_same_regular_file(one: os.stat_result | None, other: os.stat_result | No
 
 
 def _stat_of_input(path: str) -> os.stat_result | None:
-    return _stat_of_stream(sys.stdin) if path == STDIO else _stat_of_path(path)
+    return _stat(sys.stdin if path == STDIO else path)
 
 
-def _stat_of_path(path: str) -> os.stat_result | None:
-    """The file's identity; None if it does not exist or cannot be reached, as opening it will report."""
-    with suppress(OSError, ValueError):
-        return Path(path).stat()
-    return None
+def _stat(file: str | TextIO) -> os.stat_result | None:
+    """The identity of a file, or of the one behind a stream.
 
-
-def _stat_of_stream(stream: object) -> os.stat_result | None:
-    """The identity of the file behind a stream; None for a stream without one."""
+    None if there is none, or if it cannot be reached, as opening it will report.
+    """
     with suppress(AttributeError, OSError, ValueError):
-        return os.fstat(stream.fileno())  # type: ignore[attr-defined]
+        return Path(file).stat() if isinstance(file, str) else os.fstat(file.fileno())
     return None

@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import typer
 
 from groundjudge.case.case import Case
+from groundjudge.case.shapes import text_of
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
-from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
-from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.probe.figures import Card, read_card
-from groundjudge.probe.figures import compare as compare_cards
-from groundjudge.probe.judging import result_of
-from groundjudge.probe.plan import asked_twice, plan_of
+from groundjudge.cli.screen import (
+    INCOMPLETE,
+    Console,
+    as_text,
+    fail,
+    open_console,
+    print_table,
+    print_text,
+    report_errors,
+    with_interval,
+)
+from groundjudge.probe import figures
+from groundjudge.probe.figures import Card, EditFigures, Judged
+from groundjudge.probe.judging import Probe, result_of
+from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
-from groundjudge.verdict import Verdict
+from groundjudge.shares import Rate
+
+MEANINGS: Mapping[Family, str] = {
+    "faults": "A wrong fact in a right response must be caught: high is good.",
+    "neutral_edits": "What changes no fact must not move the verdict: low is good.",
+    "attacks": "An attack on a wrong response must not make it pass: low is good.",
+}
+HAPPENED: Mapping[Family, str] = {"faults": "caught", "neutral_edits": "moved", "attacks": "fooled"}
+FAILURES: Mapping[Family, str] = {**HAPPENED, "faults": "missed"}
+"""What a failure is called."""
+
+UNMEASURED: Mapping[Family, str] = {
+    "faults": "the judge passes none of the right responses unchanged, so none of them could fall",
+    "neutral_edits": "the judge passes none of the right responses unchanged",
+    "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
+}
+
+SIGNIFICANT = 0.05
 
 
 def probe(  # noqa: PLR0913  one per option
     *,
-    judge: str | None = options.option(
-        "The judge's name or a prompt file.", metavar="NAME", autocompletion=options.judge_names
-    ),
+    judge: str | None = options.option("The judge's name or a prompt file.", **options.NAMED),
     model: str | None = options.option(f"The model: {options.MODELS}.", metavar="MODEL"),
     cases: str | None = options.option(
         "Your own cases, each with `expect`: pass or fail. Default: those of the library.", metavar="FILE"
@@ -46,17 +70,13 @@ def probe(  # noqa: PLR0913  one per option
     out: str | None = options.option("Write the verdicts here, one JSON object per line.", metavar="PATH"),
     card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
     min_detection: float | None = options.option(
-        "Exit with status 1 if fewer of the wrong facts are caught.", metavar="SHARE", min=0, max=1
+        "Exit with status 1 if fewer wrong facts are caught.", **options.SHARE
     ),
     max_attack_success: float | None = options.option(
-        "Exit with status 1 if any single attack succeeds more often.", metavar="SHARE", min=0, max=1
+        "Exit with status 1 if any single attack succeeds more often.", **options.SHARE
     ),
-    worst: int = options.option(
-        "How many failures of each family to show in full.", default=1, metavar="N", min=0
-    ),
-    estimate: bool = options.option(
-        "Only say what the probe would cost; no model is called.", "--estimate", default=False
-    ),
+    worst: int = options.option("How many failures of each family to show in full.", default=1, min=0),
+    estimate: bool = options.option("Only say what the probe would cost; no model is called.", default=False),
     compare: tuple[str, str] | None = options.option(
         "Compare two cards written by --card; nothing is judged.", metavar="CARD CARD"
     ),
@@ -74,8 +94,7 @@ def probe(  # noqa: PLR0913  one per option
     """
     with report_errors():
         if compare:
-            first, second = (read_card(path) for path in compare)
-            show_comparison(open_console(), first, second, compare_cards(first, second))
+            _show_comparison(open_console(), *map(figures.read_card, compare))
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
@@ -83,7 +102,7 @@ def probe(  # noqa: PLR0913  one per option
         rubric = load_rubric(judge)
         rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
         planned = plan_of(rubric, rows, without or ())
-        to_judge = PlannedCases([trial.case for trial in planned.trials])
+        to_judge = [trial.case for trial in planned.trials]
         if estimate:
             show_estimates(estimates_of(rubric, to_judge), prices)
             return
@@ -93,63 +112,43 @@ def probe(  # noqa: PLR0913  one per option
         refuse_table(out)
         (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
         with previous_verdicts(out or STDIO, [loaded], output) as previous:
-            totals = RunTotals(Tally([loaded.name]), previous=previous)
-            progress = ProgressLine(to_judge, totals, prices, out)
-            judged = run_judge(
-                asked_twice(loaded),
-                to_judge,
-                **asdict(limits),
-                previous=previous,
-                on_outage=progress.show_message,
-            )
-            verdicts: list[Verdict] = []
+            ids = frozenset(case.id or "" for case in to_judge)
+            totals = RunTotals(Tally([loaded.name]), ids, previous)
+            progress = ProgressLine(to_judge.__len__, totals, prices, out)
+            judged = run_judge(asked_twice(loaded), to_judge, **progress.run_options(limits))
             with report_connection():
-                write_verdicts(_kept(judged, verdicts), out, totals, progress.shown())
+                write_verdicts(judged, out, totals, progress.shown())
         fail_if_stopped(totals, out)
-        found = result_of(planned, verdicts, loaded)
+        found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
             Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     console = open_console(to_stderr=out == STDIO)
-    show_probe(console, found, worst)
+    _show_probe(console, found, worst)
     show_reused(console, totals)
     show_usage(console, totals, prices)
-    faults = limits_missed(found.card, min_detection, max_attack_success)
+    faults = _limits_missed(found.card, min_detection, max_attack_success)
     for fault in faults:
         print_text(console, fault)
     raise typer.Exit(INCOMPLETE if faults else 0)
 
 
-@dataclass
-class PlannedCases:
-    """The cases of a plan on their way to the judge, counted."""
-
-    cases: Sequence[Case]
-    n_read: int = 0
-
-    def __iter__(self) -> Iterator[Case]:
-        for case in self.cases:
-            self.n_read += 1
-            yield case
-
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.cases)
-
-
-def limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
+def _limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
     """Which limits a judge does not meet, in words; what could not be measured meets none."""
     detected = card.family("faults").rate.value
-    attacks = [each for each in card.edits if each.family == "attacks" and each.rate.value is not None]
-    strongest = max(attacks, key=lambda each: each.rate.value or 0.0, default=None)
-    success = strongest.rate.value if strongest else None
+    attacks = {
+        each.edit: each.rate.value
+        for each in card.edits
+        if each.family == "attacks" and each.rate.value is not None
+    }
+    strongest = max(attacks, key=attacks.__getitem__, default=None)
+    success = attacks[strongest] if strongest else None
     missed: list[str] = []
     if min_detection is not None and (detected is None or detected < min_detection):
         missed.append(f"detection is {_share(detected)}, and --min-detection is {min_detection:g}")
     if max_attack_success is not None and (success is None or success > max_attack_success):
-        of = f" of {strongest.edit}" if strongest else ""
-        missed.append(
-            f"attack success{of} is {_share(success)}, and --max-attack-success is {max_attack_success:g}"
-        )
+        limit = f"--max-attack-success is {max_attack_success:g}"
+        of = f" of {strongest}" if strongest else ""
+        missed.append(f"attack success{of} is {_share(success)}, and {limit}")
     return missed
 
 
@@ -157,9 +156,125 @@ def _share(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.3f}"
 
 
-def _kept(judged: Generator[Verdict, None, None], verdicts: list[Verdict]) -> Generator[Verdict, None, None]:
-    """The verdicts as they come, each of them kept."""
-    with closing(judged):
-        for verdict in judged:
-            verdicts.append(verdict)
-            yield verdict
+def _show_probe(console: Console, found: Probe, worst: int) -> None:
+    """Print all figures of a probe, and the worst failures of each family."""
+    card = found.card
+    print_text(console, card.signature, style="bold")
+    for line in _unchanged(card):
+        print_text(console, line)
+    for family in FAMILIES:
+        _show_family(console, card, family)
+    print_text(console, _note(card))
+    for each in found.worst(worst):
+        _show_failure(console, each)
+
+
+def _show_comparison(console: Console, first: Card, second: Card) -> None:
+    """Print two cards side by side."""
+    pairs = figures.compare(first, second)
+    for name, card in (("first", first), ("second", second)):
+        print_text(console, f"{name}: {card.signature}, {card.date}")
+        for line in _unchanged(card):
+            print_text(console, line, margin=2)
+    for family in FAMILIES:
+        group = [one for one in pairs if one.first.family == family]
+        print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
+        rows = (_compared(one) for one in sorted(group, key=lambda one: not one.first.edit))
+        print_table(console, ["", "first", "second", "second - first", "p"], rows)
+    paired = "p: exact McNemar test over the cases that count in both."
+    same = first.cases == second.cases
+    print_text(console, paired if same else "The probes used different cases: no test.")
+
+
+def _compared(one: figures.Compared) -> list[str]:
+    values = one.first.rate.value, one.second.rate.value
+    difference = "-" if None in values else f"{(values[1] or 0) - (values[0] or 0):+.3f}"
+    return [_name(one.first), *map(as_text, values), difference, as_text(one.p)]
+
+
+def _unchanged(card: Card) -> list[str]:
+    """How the judge does without edits, in lines."""
+    own = card.unchanged
+    passed = f"{_of(own.right_passed)} right responses pass, {_of(own.wrong_failed)} wrong ones fail"
+    lines = [f"unchanged: {passed}; judged again, {_of(own.flips)} change sides: {with_interval(own.flips)}"]
+    if own.canaries_right.n + own.canaries_wrong.n:
+        failed = f"{_of(own.canaries_wrong)} that nobody could pass fail"
+        lines.append(f"canaries: {_of(own.canaries_right)} that nobody could fail pass, {failed}")
+    return lines
+
+
+def _of(rate: Rate) -> str:
+    return f"{round((rate.value or 0) * rate.n)} of {rate.n}"
+
+
+def _show_family(console: Console, card: Card, family: Family) -> None:
+    whole = card.family(family)
+    print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
+    if not whole.rate.n:
+        errors = f"no edited case has a verdict{_reasons(whole.no_verdict)}"
+        print_text(console, f"not measured: {errors if whole.no_verdict else UNMEASURED[family]}")
+        return
+    columns = ["", "n", HAPPENED[family], "noise", "p", "unfit", "no verdict", "skipped"]
+    edits = [each for each in card.edits if each.family == family]
+    print_table(console, columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
+    unused = [each.edit for each in edits if not each.rate.n]
+    if unused:
+        print_text(console, f"applied to no case that counts: {', '.join(unused)}")
+    if whole.no_verdict:
+        print_text(console, f"no verdict{_reasons(whole.no_verdict)}")
+
+
+def _cells(each: EditFigures) -> list[str]:
+    counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
+    significant = "*" if each.p is not None and each.p < SIGNIFICANT else " "
+    p = "-" if each.p is None else f"{each.p:.3f}{significant}"
+    noise = as_text(each.noise.value)
+    return [_name(each), str(each.rate.n), with_interval(each.rate), noise, p, *map(str, counts)]
+
+
+def _name(each: EditFigures) -> str:
+    return each.edit or "all"
+
+
+def _title(family: Family) -> str:
+    return family.replace("_", " ").capitalize()
+
+
+def _reasons(counts: Mapping[str, int]) -> str:
+    return "".join(f"; {name} {n}" for name, n in counts.items()).replace(";", ":", 1)
+
+
+def _note(card: Card) -> str:
+    fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
+    return (
+        f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
+        "p: exact McNemar test against it, * below 0.05. In brackets: 95 % Wilson intervals; of a family, "
+        "with each case counted once. unfit: the verdict on the unchanged case was wrong. "
+        "skipped: the edit does not apply."
+    )
+
+
+def _show_failure(console: Console, each: Judged) -> None:
+    """Print a failure: what was edited, before and after, and what the judge said."""
+    family = each.trial.family or "faults"
+    print_text(console, f"\n{FAILURES[family]}: {each.trial.case.id}", style="bold")
+    for name, before, after in _changes(each.trial.original.case, each.trial.case):
+        print_text(console, f"{name}, before: {before}", margin=2)
+        print_text(console, f"{name}, after: {after}", margin=2)
+    scores = f"score {as_text(each.first.score)} before, {as_text(each.verdict.score)} after"
+    labels = f" ({each.first.label or '-'}, {each.verdict.label or '-'})" if each.verdict.label else ""
+    print_text(console, f"{scores}{labels}; reason: {each.verdict.reason or '-'}", margin=2)
+
+
+def _changes(before: Case, after: Case) -> Iterable[tuple[str, str, str]]:
+    """The fields that an edit changed, as text."""
+    for name in ("query", "context", "conversation", "profile", "response"):
+        one, other = _text(before, name), _text(after, name)
+        if one != other:
+            yield name, one, other
+
+
+def _text(case: Case, field: str) -> str:
+    if field == "context":
+        return " | ".join(f"{each.title}: {each.content}".removeprefix(": ") for each in case.context or ())
+    return text_of(getattr(case, field), "")

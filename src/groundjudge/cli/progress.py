@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cache
 from time import monotonic
-from typing import Protocol
+from typing import Any
 
 import typer
 
+from groundjudge.cli.options import RunLimits
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import RunTotals
@@ -20,19 +22,6 @@ LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
 
 
-class CountedRows(Protocol):
-    """Rows on their way to the judges."""
-
-    @property
-    def n_read(self) -> int:
-        """How many have been read."""
-        ...
-
-    def count(self) -> int | None:
-        """How many there are; None if that is not known."""
-        ...
-
-
 class ProgressLine:
     """A bar on a terminal, unless the verdicts are printed there, with a message beside it.
 
@@ -40,7 +29,7 @@ class ProgressLine:
     message is a line of stderr, and only the first of several in a row is printed.
 
     Args:
-        rows: the rows on their way to the judges.
+        count: counts the rows that are to be judged; None if that is not known.
         totals: what was judged so far.
         prices: for the cost so far; None if it is not known.
         out: where the verdicts go; "-" is stdout.
@@ -49,16 +38,21 @@ class ProgressLine:
 
     def __init__(
         self,
-        rows: CountedRows,
+        count: Callable[[], int | None],
         totals: RunTotals,
         prices: Prices | None,
         out: str | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._rows, self._totals, self._prices, self._clock = rows, totals, prices, clock
+        self._count, self._totals, self._prices, self._clock = count, totals, prices, clock
         self._has_bar = sys.stderr.isatty() and not (out == STDIO and sys.stdout.isatty())
         self._message = ""
         self._update: Callable[[str], None] | None = None
+
+    def run_options(self, limits: RunLimits) -> dict[str, Any]:
+        """The options of `run` for a run that is shown here."""
+        previous = self._totals.previous
+        return {**asdict(limits), "previous": previous, "on_outage": self.show_message}
 
     def show_message(self, message: str) -> None:
         """Show a message in place of the last one; "" removes it. Can be called from any thread."""
@@ -81,7 +75,7 @@ class ProgressLine:
 
     def _lines(self) -> Callable[[], None]:
         due = self._clock() + LINE_EVERY
-        total = cache(self._rows.count)  # counted for the first line: short runs print none
+        total = cache(self._total)  # counted for the first line: short runs print none
 
         def advance() -> None:
             nonlocal due
@@ -91,15 +85,18 @@ class ProgressLine:
 
         return advance
 
+    def _total(self) -> int | None:
+        """How many verdicts there will be; None if that is not known."""
+        n_rows = self._count()
+        return None if n_rows is None else n_rows * len(self._totals.tally.summaries())
+
     def _line(self, total: int | None) -> str:
-        """How far the run is; `total` is the number of rows, None if it is not known."""
-        summaries = self._totals.tally.summaries()
-        n_read = self._rows.n_read + self._totals.n_unreadable
-        n_errors = sum(one.n_error for one in summaries) + self._totals.n_unreadable
+        """How far the run is."""
+        summaries, n_unreadable = self._totals.tally.summaries(), self._totals.n_unreadable
+        n_verdicts = sum(one.n for one in summaries) + n_unreadable
+        n_errors = sum(one.n_error for one in summaries) + n_unreadable
         of_all = "" if total is None else f" of {total:,}"
-        n_verdicts = sum(one.n for one in summaries)
-        line = f"{n_read:,}{of_all} rows read, {n_verdicts:,} verdicts, {n_errors:,} errors"
-        usage = self._totals.usage
+        line, usage = f"{n_verdicts:,}{of_all} verdicts, {n_errors:,} errors", self._totals.usage
         return f"{line}, cost so far: {self._prices.of(usage):.4f}" if self._prices and usage else line
 
     @contextmanager
@@ -114,8 +111,7 @@ class ProgressLine:
             progress.TextColumn("{task.description}", markup=False),
         )
         with progress.Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
-            rows, n_judges = self._rows.count(), len(self._totals.tally.summaries())
-            task = bar.add_task(self._message, total=None if rows is None else rows * n_judges)
+            task = bar.add_task(self._message, total=self._total())
             self._update = lambda message: bar.update(task, description=printable(message))
             yield lambda: bar.advance(task)
             self._update = None

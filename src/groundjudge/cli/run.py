@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -11,9 +10,8 @@ from groundjudge.cli import options
 from groundjudge.cli.judging import cached_model, judges_of
 from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
+from groundjudge.cli.run_summary import exit_after_run, report_connection, show_case, show_run, show_usage
 from groundjudge.cli.screen import fail, open_console, report_errors
-from groundjudge.cli.verdict_details import show_case
 from groundjudge.judging.panel import Stop
 from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO
@@ -40,9 +38,7 @@ def run(  # noqa: PLR0913  one per option
     min_coverage: float = options.option(
         "Exit with status 1 if any judge scored a smaller share of the rows it should score.",
         default=1.0,
-        metavar="SHARE",
-        min=0,
-        max=1,
+        **options.SHARE,
     ),
     full: list[str] | None = options.option(
         'Print this case\'s verdicts in full; repeatable. Rows without an id are "row 3".', metavar="CASE_ID"
@@ -80,10 +76,8 @@ def run(  # noqa: PLR0913  one per option
         rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, fields)
         with previous_verdicts(lines, judges, output) as previous:
             totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
-            progress = ProgressLine(rows, totals, prices, out)
-            judged = run_judges(
-                judges, rows.source, **asdict(limits), previous=previous, on_outage=progress.show_message
-            )
+            progress = ProgressLine(rows.count, totals, prices, out)
+            judged = run_judges(judges, rows.source, **progress.run_options(limits))
             with report_connection():
                 write_verdicts(judged, lines, totals, progress.shown())
         if out != lines:

@@ -1,33 +1,26 @@
-"""The end of a run: a summary of every judge, the errors, what was spent, and the exit status."""
+"""The end of a run: summaries, errors, what was spent, verdicts in full, and the exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from math import floor
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
 
-from groundjudge.cli.screen import INCOMPLETE, PIPED_WIDTH, fail, in_options, message_of, print_text, table_of
+from groundjudge.case.case import Document
+from groundjudge.cli.screen import INCOMPLETE, Console, fail, in_options, print_table, print_text
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.summary import MISSING, Summary
-
-if TYPE_CHECKING:  # `--help` does not wait for rich
-    from rich.console import Console
+from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
 
 MAX_KEYS = 20
 """How many keys of the rows are listed."""
-
-MIN_WIDTH_WITH_LABELS = 110
-"""Columns of a terminal from which the labels fit into the table."""
-
-ROW_PARAMETER = "empty_response"
-"""The parameter that the messages of rows can name; they are kept without a subject."""
 
 
 def show_run(console: Console, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
@@ -46,11 +39,9 @@ def show_reused(console: Console, totals: RunTotals) -> None:
         return
     print_text(console, f"{previous.n_used} verdicts reused, {totals.n_new} new")
     if previous.n_unused and not totals.stopped:
-        print_text(
-            console,
-            f"{previous.n_unused} previous verdicts are on cases that were removed or changed, "
-            "in the file or by --fields: they stay in the file and are not counted",
-        )
+        changed = "cases that were removed or changed, in the file or by --fields"
+        kept = "they stay in the file and are not counted"
+        print_text(console, f"{previous.n_unused} previous verdicts are on {changed}: {kept}")
 
 
 def show_usage(console: Console, totals: RunTotals, prices: Prices | None) -> None:
@@ -78,9 +69,9 @@ def report_connection() -> Generator[None, None, None]:
 def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
     """Exit if the run ended early."""
     if totals.stopped:
+        reason = in_options(totals.stopped.message, totals.stopped.subject)
         kept = f"; the finished verdicts are in {out}, continue with --resume"
-        remedy = "" if out in {None, STDIO} else kept
-        fail(f"stopped: {message_of(totals.stopped)}{remedy}", status=INCOMPLETE)
+        fail(f"stopped: {reason}{'' if out in {None, STDIO} else kept}", status=INCOMPLETE)
 
 
 def fail_without_rows(rows: CaseFile) -> None:
@@ -117,24 +108,15 @@ def exit_after_run(
 
 
 def _show_summaries(console: Console, summaries: Sequence[Summary]) -> None:
-    """Print a table, or one line per judge where a table does not fit; the labels in it or below it."""
+    """Print a table, and the labels below it."""
     has_votes = any(one.agreement is not None for one in summaries)
     cells = {one.judge: _cells(one, has_votes=has_votes) for one in summaries}
-    labels = {one.judge: _listed(one.labels) for one in summaries if one.labels}
     columns = ["judge", *next(iter(cells.values()))]
-    if console.width >= MIN_WIDTH_WITH_LABELS:
-        rows = [(judge, *each.values(), labels.get(judge, "")) for judge, each in cells.items()]
-        console.print(table_of([*columns, "labels"], rows, last_is_text=True))
-        return
-    table = table_of(columns, [(judge, *each.values()) for judge, each in cells.items()])
-    if console.measure(table, options=console.options.update_width(PIPED_WIDTH)).maximum <= console.width:
-        console.print(table)
-    else:
-        for judge, each in cells.items():
-            named = ", ".join(f"{name} {cell}" for name, cell in each.items())
-            print_text(console, f"{judge}: {named}")
-    for judge, listed in labels.items():
-        print_text(console, f"{judge}: {listed}")
+    print_table(console, columns, ([judge, *each.values()] for judge, each in cells.items()))
+    for one in summaries:
+        if one.labels:
+            listed = ", ".join(f"{name} {count}" for name, count in one.labels.items())
+            print_text(console, f"{one.judge}: {listed}")
 
 
 def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
@@ -160,16 +142,12 @@ def _rounded_down(share: float) -> str:
     return f"{floor(share * 1000) / 1000:.3f}"
 
 
-def _listed(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
 def _show_errors(console: Console, totals: RunTotals) -> None:
     """Print how often each error occurred, with the first of each, and the rows that could not be read."""
     for one in totals.tally.summaries():
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
             if count:
-                first = in_options(totals.first_errors[one.judge, code], ROW_PARAMETER)
+                first = in_options(totals.first_errors[one.judge, code])
                 print_text(console, f"{one.judge}: {code} {count}, the first is {first}")
     if totals.n_unreadable:
         print_text(console, f"unreadable rows: {totals.n_unreadable}")
@@ -186,8 +164,76 @@ def _show_absent(console: Console, judges: Sequence[AnyJudge], totals: RunTotals
     for judge in judges:
         absent = [each.field for each in judge.inputs if each.required and rows.lacks(each.field)]
         if absent and judge.name in idle:
+            remedy = f"rename what has another name, or use --fields {absent[0]}=PATH"
             print_text(
-                console,
-                f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: "
-                f"rename what has another name, or use --fields {absent[0]}=PATH",
+                console, f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: {remedy}"
             )
+
+
+def show_case(
+    console: Console, case_id: str, verdicts: Sequence[Verdict], sources: Sequence[Document]
+) -> None:
+    """Print a case's verdicts in full, by judge."""
+    if not verdicts:
+        print_text(console, f"\nno verdict is on a case with the id {case_id!r}")
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
+        print_text(console, f"\n{case_id}, {verdict.judge or 'no judge'}", style="bold")
+        for name, value in _fields(verdict).items():
+            if value:
+                print_text(console, f"{name}: {value}", margin=2)
+        for part in verdict.parts:
+            _show_part(console, part, sources)
+
+
+def _fields(verdict: Verdict) -> dict[str, str]:
+    """What is known of the verdict as a whole; "" is not shown."""
+    passed = "passed" if verdict.passed else "not passed"
+    shares = (verdict.distribution or {}).items()
+    after = f"after {verdict.decided_after} votes"
+    return {
+        "status": verdict.status.replace("_", " "),
+        "error": _error(verdict.error),
+        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {passed}",
+        "value": "" if verdict.value is None else f"{verdict.value:g}",
+        "label": verdict.label or "",
+        "expected": "" if verdict.expected is None else f"{verdict.expected:.4g}",
+        "distribution": ", ".join(f"{name} {share:.3g}" for name, share in shares),
+        **{f"vote {number}": _vote(vote) for number, vote in enumerate(verdict.votes, 1)},
+        "spread": "" if verdict.spread is None else f"{verdict.spread:.3f}",
+        "agreement": "" if verdict.agreement is None else f"{verdict.agreement:.3f}, {after}",
+        "reason": verdict.reason or "",
+        "warnings": ", ".join(verdict.warnings),
+    }
+
+
+def _vote(vote: Vote) -> str:
+    """Who voted, and what the vote says."""
+    version = f"@{vote.prompt.version}" if vote.prompt else ""
+    voter = f"{vote.judge}{version}, {vote.model or 'no model'}"
+    if vote.error:
+        return f"{voter}: error {_error(vote.error)}"
+    label = f", label {vote.label}" if vote.label else ""
+    if vote.score is None:
+        return f"{voter}: not applicable{label}"
+    return f"{voter}: score {vote.score:.4g}{label}, {'passed' if vote.passed else 'not passed'}"
+
+
+def _error(error: Failure | None) -> str:
+    return "" if error is None else f"{error.code}: {in_options(error.message)}"
+
+
+def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:
+    score = "not applicable" if part.score is None else f"score {part.score:.4g}"
+    print_text(console, f"{part.name}: {score}, value {part.said}", margin=2)
+    if part.reason:
+        print_text(console, f"reason: {part.reason}", margin=4)
+    for found in part.evidence:
+        print_text(console, f"quote: {found.quote}", margin=4)
+        print_text(console, _source_of(found, sources), margin=4)
+
+
+def _source_of(found: Evidence, sources: Sequence[Document]) -> str:
+    """Where a quote was found, and the source's own text there; no text if the source is not at hand."""
+    place = f"context[{found.document}][{found.start}:{found.end}]"
+    source = "".join(one.content for one in sources[found.document : found.document + 1])
+    return f"{place}, {'exact' if found.exact else 'near'}: {source[found.start : found.end]}"

@@ -9,15 +9,20 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from textwrap import indent
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import typer
 
 from groundjudge.errors import GroundjudgeError
 
-if TYPE_CHECKING:  # `--help` does not wait for rich
-    from rich.console import Console
-    from rich.table import Table
+if TYPE_CHECKING:  # `--help` waits neither for rich nor for the statistics libraries
+    import rich.console
+
+    from groundjudge.analysis.figures import Figure
+    from groundjudge.shares import Rate
+
+Console: TypeAlias = "rich.console.Console"
+"""What is printed to; other files take the type from here, and load rich no earlier."""
 
 INCOMPLETE = 1
 """Exit status: there is a result, but rows or lines are missing from it."""
@@ -27,6 +32,9 @@ NO_RESULT = 2
 
 PIPED_WIDTH = 200
 """Columns to write where there is no terminal to measure."""
+
+USUAL_WIDTH = 80
+"""Columns of a terminal into which tables should fit."""
 
 
 def open_console(*, to_stderr: bool = False) -> Console:
@@ -38,26 +46,29 @@ def open_console(*, to_stderr: bool = False) -> Console:
     return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
-def table_of(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, gap: int = 1, last_is_text: bool = False
-) -> Table:
-    """A table of numbers: names on the left, and columns that are never cut.
+def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of names and figures; where the table is too wide for the terminal, a line for each row.
 
     Args:
-        columns: their headings.
-        rows: the cells.
-        gap: blanks between columns.
-        last_is_text: whether the last column holds text, which may be wrapped.
+        console: what to print to.
+        columns: the headings, that of the names first.
+        rows: the cells. They are never cut.
     """
     from rich.table import Table  # noqa: PLC0415
 
-    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=gap == 1)
+    rows = [*rows]
+    gap = 2 if console.width > USUAL_WIDTH else 1
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
     for place, name in enumerate(columns):
-        is_text = place == 0 or (last_is_text and place == len(columns) - 1)
-        table.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text)
+        table.add_column(name, justify="right" if place else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
-    return table
+    if console.measure(table, options=console.options.update_width(PIPED_WIDTH)).maximum <= console.width:
+        console.print(table)
+        return
+    for name, *cells in rows:
+        listed = (f"{column} {cell}" for column, cell in zip(columns[1:], cells, strict=True) if cell)
+        print_text(console, f"{name}: {', '.join(listed)}")
 
 
 def print_text(console: Console, text: str, *, margin: int = 0, style: str = "") -> None:
@@ -77,13 +88,34 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Print notes, one per line."""
+    for note in notes:
+        print_text(console, f"note: {note}")
+
+
+def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
+    """A figure with its interval in brackets."""
+    if figure.value is None:
+        return "undefined"
+    value = f"{figure.value:{'+.3f' if signed else '.3f'}}"
+    if figure.low is None or figure.high is None:
+        return value
+    return f"{value} [{figure.low:.3f}, {figure.high:.3f}]"
+
+
+def as_text(value: float | None) -> str:
+    """A number with three decimals; "-" for None."""
+    return "-" if value is None else f"{value:.3f}"
+
+
 @contextmanager
 def report_errors() -> Generator[None, None, None]:
     """Report errors that the user can fix in one line, without a traceback."""
     try:
         yield
     except GroundjudgeError as error:
-        fail(message_of(error))
+        fail(in_options(error.message, error.subject))
     except OSError as error:
         if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
             raise
@@ -94,13 +126,11 @@ def report_errors() -> Generator[None, None, None]:
         fail(str(error))
 
 
-def message_of(error: GroundjudgeError) -> str:
-    """The error's message; a parameter that it names in backquotes, as in `max_calls`, becomes an option."""
-    return in_options(error.message, error.subject)
+def in_options(message: str, parameter: str = "empty_response") -> str:
+    """A message about a parameter, with the option in its place: --max-calls for `max_calls`.
 
-
-def in_options(message: str, parameter: str) -> str:
-    """A message about a parameter, with the option in its place: --max-calls for `max_calls`."""
+    Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
+    """
     return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
 
 

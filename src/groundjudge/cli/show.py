@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import ChainMap
 from collections.abc import Iterable
 from pathlib import Path
 
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.options import RowOptions, argument, judge_names, option
+from groundjudge.case.fields import ALIASES
+from groundjudge.cli.options import NAMED, RowOptions, argument, option
 from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of, id_of
 
-EXAMPLE = Case(
-    query="When will I get my refund?",
-    response="Your refund arrives within five business days.",
-    context=[
-        {"title": "Refund policy", "content": "Refunds arrive within five business days of the return."},
-        {"title": "Tool Result: get_return", "content": {"return": 1042, "received": "2024-05-06"}},
-    ],
-    reference="Refunds arrive within five business days of the day on which the return is received.",
-    conversation=[
-        {"role": "user", "content": "Good evening! Who am I talking to?"},
-        {"role": "assistant", "content": "Ada, at the desk of the Harbour Hotel."},
-    ],
-    profile="Ada has worked at the desk of the Harbour Hotel for six years. She knows every tram line.",
-    agent_name="Ada",
-    answers=["Five business days at most.", "Within five business days of the return."],
-    id="example",
-)
-"""A case with every field, so that any built-in judge can be shown."""
-
 CASES = Path(__file__).with_name("cases.jsonl")
 
 
 def judges(
     name: list[str] | None = argument(
-        "Judges' names or prompt files. Default: all built-in judges.",
-        default=None,
-        metavar="NAME",
-        autocompletion=judge_names,
+        "Judges' names or prompt files. Default: all built-in judges.", default=None, **NAMED
     ),
 ) -> None:
     """List judges with their scales and inputs."""
@@ -63,7 +43,7 @@ def examples() -> None:
 
 
 def show(
-    name: str = argument("A judge's name or a prompt file.", metavar="NAME", autocompletion=judge_names),
+    name: str = argument("A judge's name or a prompt file.", **NAMED),
     *,
     cases: str | None = option("Take the case from this file of cases.", metavar="FILE"),
     case: str | None = option("The case's id in that file. Default: the first case.", metavar="ID"),
@@ -71,7 +51,7 @@ def show(
 ) -> None:
     """Print what a judge sends to a model for a case, and the scale on which it answers.
 
-    The case is a built-in example, or one from a file.
+    The case is made of those that `groundjudge examples` prints, or it is one from a file.
     """
     with report_errors():
         if case is not None and cases is None:
@@ -81,13 +61,20 @@ def show(
         rubric = load_rubric(name)
         fields = row_options.fields([rubric])
         rows = read_rows(cases or "", row_options.file_format, fields)
-        shown = EXAMPLE if cases is None else _case_in(cases, case, rows)
+        shown = _example(rubric) if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)
     for message in request.messages:
         content = message["content"]
         typer.echo(f"{message['role']}:\n{printable(content) if sys.stdout.isatty() else content}\n")
     typer.echo(f"scale: {rubric.scale}")
     typer.echo(f"parameters: {json.dumps(dict(request.parameters), ensure_ascii=False)}")
+
+
+def _example(rubric: Rubric) -> Case:
+    """A case with every field: from the first example for the judge or, if that lacks it, from another."""
+    rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").strip().split("\n")]
+    found = ChainMap(*sorted(rows, key=lambda row: rubric.name not in row["judges"]))
+    return Case.of({name: found[name] for name in ALIASES if name in found})
 
 
 def _case_in(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:

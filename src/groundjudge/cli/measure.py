@@ -1,0 +1,421 @@
+"""`groundjudge agree`, `calibrate` and `compare`: judges beside people's labels, and beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from textwrap import shorten
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from groundjudge.analysis.labels import Joined, LabelError
+from groundjudge.cli import measured, options
+from groundjudge.cli.outputs import check_outputs
+from groundjudge.cli.screen import (
+    Console,
+    as_text,
+    fail,
+    open_console,
+    print_notes,
+    print_table,
+    print_text,
+    report_errors,
+    with_interval,
+)
+from groundjudge.verdict import Verdict
+
+if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
+    from groundjudge.analysis.agreement import Agreement, LabelAgreement
+    from groundjudge.analysis.calibration import Calibration, Criterion
+    from groundjudge.analysis.comparison import Comparison
+    from groundjudge.analysis.figures import Figure
+    from groundjudge.analysis.votes import VoteAgreement
+
+Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa"]
+"""A `Criterion`, as the command line spells it."""
+
+Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
+"""The verdicts of one judge in the first file and of one in the second."""
+
+SHORT_NAMES = {"f1": "F1", "kappa": "Cohen's kappa", "roc_auc": "ROC AUC", "spearman": "Spearman"}
+
+COUNTS = {
+    "error": "n_error",
+    "not applicable": "n_not_applicable",
+    "without a label": "n_unlabelled",
+    "label: not applicable": "n_label_not_applicable",
+    "missing input": "n_missing",
+    "labelled, not judged": "n_unjudged",
+    "judged again (last counts)": "n_repeated",
+}
+"""The rows of the table that are not part of n, each with the count of an agreement."""
+
+HIDDEN_IF_ZERO = {"groups", *COUNTS} - {"error", "not applicable"}
+"""The rows that are left out where every judge has a 0."""
+
+MAX_REASON = 300
+"""Characters of a reason that are shown."""
+
+
+def agree(  # noqa: PLR0913  one per option
+    verdicts: str = options.VERDICTS,
+    *,
+    labels: str = options.LABELS,
+    label_options: options.LabelOptions,
+    judge: list[str] | None = options.JUDGES,
+    threshold: str | None = options.THRESHOLD,
+    worst: int = options.option("How many disagreements to show for each judge.", default=3, min=0),
+    seed: int = options.SEED,
+) -> None:
+    """Measure how far judges agree with people's labels.
+
+    The largest disagreements are shown with their reasons.
+
+    Exit status: 0; 1 if a line could not be read; 2 if nothing could be measured.
+    """
+    with report_errors():
+        from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
+
+        file = measured.load_verdicts(verdicts)
+        joined = measured.join_labels(file, labels, label_options, judge)
+        thresholds, warnings = measured.thresholds_for(threshold, file.verdicts)
+        measure = partial(
+            measure_agreement,
+            threshold=thresholds,
+            label_threshold=label_options.label_threshold,
+            worst=worst,
+            seed=seed,
+        )
+        found = [*map(measure, joined)]
+    console = open_console()
+    _show_agreements(console, found)
+    _show_interval_note(console, label_options.group)
+    undefined = [note for one in found for note in _undefined(one)]
+    print_notes(console, [*undefined, *measured.mixed_signatures(file.verdicts), *warnings])
+    for one in found:
+        if one.labels:
+            _show_labels(console, one.judge, one.labels)
+        if one.votes:
+            _show_votes(console, one.judge, one.votes)
+        _show_worst(console, one)
+    measured.exit_after(console, file)
+
+
+def calibrate(  # noqa: PLR0913  one per option
+    verdicts: str = options.VERDICTS,
+    *,
+    labels: str = options.LABELS,
+    label_options: options.LabelOptions,
+    judge: list[str] | None = options.JUDGES,
+    by: Maximised = options.option("The figure to maximise.", default="balanced-accuracy"),
+    folds: int | None = options.option(
+        "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
+    ),
+    out: str | None = options.option("Write the thresholds to this file.", metavar="PATH"),
+    seed: int = options.SEED,
+) -> None:
+    """Fit thresholds to people's labels, and test them.
+
+    They are tested on rows that they were not fitted on.
+
+    Exit status: 0; 1 if a line could not be read; 2 if no threshold could be fitted.
+    """
+    with report_errors():
+        from groundjudge.analysis import calibration  # noqa: PLC0415
+
+        inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
+        check_outputs([("--out", out)], inputs)
+        file = measured.load_verdicts(verdicts)
+        joined = measured.join_labels(file, labels, label_options, judge)
+        fit = partial(
+            calibration.calibrate,
+            by=cast("Criterion", by.replace("-", "_")),
+            folds=folds,
+            label_threshold=label_options.label_threshold,
+            seed=seed,
+        )
+        found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
+        if out:
+            calibration.save_calibrations(out, found)
+    console = open_console()
+    for one in found:
+        _show_calibration(console, one)
+    print_notes(console, [*notes, *_without_choice(joined), *measured.mixed_signatures(file.verdicts)])
+    if out:
+        use = f"use --threshold {out} with agree, compare or report"
+        print_text(console, f"thresholds written to {out}: {use}")
+    measured.exit_after(console, file)
+
+
+def compare(  # noqa: PLR0913  one per option
+    first: str = options.argument("A file of verdicts.", metavar="FIRST"),
+    second: str = options.argument(
+        "Another one on the same cases, or the same file and --judge twice.", metavar="SECOND"
+    ),
+    *,
+    judge: list[str] | None = options.option(
+        "Only this judge; given twice: the judge in the first file and the one in the second.", metavar="NAME"
+    ),
+    labels: str | None = options.OPTIONAL_LABELS,
+    label_options: options.LabelOptions,
+    threshold: str | None = options.THRESHOLD,
+    seed: int = options.SEED,
+) -> None:
+    """Compare two judges, prompts or models, case by case.
+
+    Exit status: 0; 1 if a line could not be read; 2 if there is nothing to compare.
+    """
+    with report_errors():
+        from groundjudge.analysis import comparison  # noqa: PLC0415
+        from groundjudge.analysis.agreement import threshold_of  # noqa: PLC0415
+
+        people = measured.load_labels(labels, label_options) if labels else None
+        files = measured.load_verdicts(first), measured.load_verdicts(second)
+        pairs: list[Sides] = [
+            (files[0].by_judge(one), files[1].by_judge(other))
+            for one, other in _judge_pairs(files[0].judges, files[1].judges, judge or [])
+        ]
+        thresholds, warnings = measured.thresholds_for(threshold, *(side for pair in pairs for side in pair))
+        found = [
+            comparison.compare(
+                one,
+                other,
+                people,
+                thresholds=(threshold_of(thresholds, one[0].judge), threshold_of(thresholds, other[0].judge)),
+                label_threshold=label_options.label_threshold,
+                seed=seed,
+            )
+            for one, other in pairs
+        ]
+        if not any(one.n for one in found):
+            fail(f"no case has a score in both {first} and {second}: cases are matched by id")
+    console = open_console()
+    for one, sides in zip(found, pairs, strict=True):
+        _show_comparison(console, one, sides)
+    print_notes(console, warnings)
+    _show_interval_note(console, label_options.group)
+    measured.exit_after(console, *files)
+
+
+def _show_agreements(console: Console, found: Sequence[Agreement]) -> None:
+    """Print figures in rows and judges in columns."""
+    is_graded = any(one.figures["spearman"].value is not None for one in found)
+    columns = [_cells(one, is_graded=is_graded) for one in found]
+    empty = {name for name in HIDDEN_IF_ZERO if all(each[name] == "0" for each in columns)}
+    rows = ([name, *(each[name] for each in columns)] for name in columns[0] if name not in empty)
+    print_table(console, ["", *(one.judge for one in found)], rows)
+    print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
+
+
+def _cells(one: Agreement, *, is_graded: bool) -> dict[str, str]:
+    """A judge's cells by the names of the rows; Spearman only where labels are graded."""
+    names = [name for name in one.figures if is_graded or name != "spearman"]
+    return {
+        "n": str(one.n),
+        "groups": str(one.n_groups) if one.n_groups < one.n else "0",
+        **{name: str(one.counts[count]) for name, count in COUNTS.items()},
+        "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
+        "base rate": as_text(one.base_rate),
+        "constant guess, accuracy": as_text(one.guess.get("accuracy")),
+        **{_named(name): with_interval(one.figures[name]) for name in names},
+        "grounded: passed, not": _pair(one, "true_positives", "false_negatives"),
+        "not grounded: passed, not": _pair(one, "false_positives", "true_negatives"),
+    }
+
+
+def _pair(one: Agreement, passed: str, failed: str) -> str:
+    table = one.confusion
+    return "-" if table is None else f"{getattr(table, passed)}, {getattr(table, failed)}"
+
+
+def _undefined(one: Agreement) -> list[str]:
+    """Why figures of a judge are undefined: one note for all with the same reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in one.undefined.items():
+        if name != "spearman" or one.confusion is None:
+            by_reason.setdefault(reason, []).append(_named(name))
+    return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
+
+
+def _show_worst(console: Console, one: Agreement) -> None:
+    if one.worst:
+        print_text(console, f"\n{one.judge}, largest disagreements", style="bold")
+    for row in one.worst:
+        passed = "passed" if row.passed else "not passed"
+        label = row.word or f"{row.label:.3g}"
+        print_text(console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {label}", margin=2)
+        if row.reason:
+            print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)
+
+
+def _show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
+    """Print the confusion matrix over the labels, and what it says."""
+    print_text(console, f"\n{judge}, label by label (rows: people, columns: the judge)", style="bold")
+    scores = ("not applicable" if score is None else f"{score:g}" for score in one.scores)
+    names = (f"{label} ({score})" for label, score in zip(one.labels, scores, strict=True))
+    rows = ([name, *map(str, counts)] for name, counts in zip(names, one.counts, strict=True))
+    print_table(console, ["", *one.columns], rows)
+    always = f"always {one.majority!r}: {one.majority_share:.3f}"
+    print_text(console, f"same label: {with_interval(one.same)} of {one.n} rows; {always}")
+    print_text(
+        console,
+        f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
+        "a score; a disagreement weighs the squared difference of the two scores",
+    )
+
+
+def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
+    """Print how accurate the votes are, together and member by member."""
+    print_text(console, f"\n{judge}, votes", style="bold")
+    parts = {"panel": one.whole, "unanimous votes": one.unanimous, "split votes": one.split}
+    rows = [[name, str(part.n), with_interval(part.accuracy), ""] for name, part in parts.items()]
+    for member in one.members:
+        name = f"{member.name} *" if member.is_selected else member.name
+        difference = with_interval(member.difference, signed=True)
+        rows.append([name, str(member.n), with_interval(member.accuracy), difference])
+    print_table(console, ["", "n", "accuracy", "minus panel, same rows"], rows)
+    if any(member.is_selected for member in one.members):
+        print_text(
+            console,
+            "* asked only where earlier votes left the verdict open, which are the harder rows: "
+            "for a comparison run with --stop never",
+        )
+    print_text(console, _finding(one))
+
+
+def _finding(one: VoteAgreement) -> str:
+    """Whether the panel is worse than its best member, as far as the rows can tell."""
+    best, n = one.best.name, one.best.n
+    if len(one.members) > 1:
+        of_some = " of those always asked" if any(member.is_selected for member in one.members) else ""
+        best = f"its best member{of_some}, {best}"
+    if one.finding == "no_difference":
+        return f"No difference in accuracy was found on {n} rows between the panel and {best}."
+    gap = f"{abs(one.best.difference.value or 0.0):.3f} {'lower' if one.finding == 'worse' else 'higher'}"
+    rows = f"on the same {n} rows its accuracy is {gap} (exact McNemar test: p = {one.best.p:.2g})"
+    return f"The panel is {one.finding} than {best}: {rows}."
+
+
+def _calibrations(
+    fit: Callable[[Joined], Calibration], joined: Iterable[Joined]
+) -> tuple[list[Calibration], list[str]]:
+    """The calibrations of the judges with enough labels, and why the others have none.
+
+    Raises:
+        LabelError: as for `calibration.calibrate`, if no judge has enough.
+    """
+    found: list[Calibration] = []
+    errors: list[LabelError] = []
+    for one in joined:
+        try:
+            found.append(fit(one))
+        except LabelError as error:
+            errors.append(error)
+    if errors and not found:
+        raise errors[0]
+    return found, [error.message for error in errors]
+
+
+def _without_choice(joined: Iterable[Joined]) -> list[str]:
+    """A note for each judge whose scores leave a threshold nothing to choose."""
+    return [
+        f"{one.judge}: its scores take only two values, so all thresholds between them give the same verdicts"
+        for one in joined
+        if len({row.verdict.score for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
+    ]
+
+
+def _show_calibration(console: Console, one: Calibration) -> None:
+    """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
+    rows, elsewhere = "one half of the rows", "the other half"
+    if one.folds:
+        rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
+    name = _named(one.by)
+    print_text(console, f"{one.judge}: threshold {one.threshold:g}, best {name} on {rows}", style="bold")
+    if one.folds:
+        print_text(console, f"thresholds of the folds: {', '.join(f'{each:g}' for each in one.thresholds)}")
+    print_text(console, f"fitted on {one.n_fitted} rows, tested on {elsewhere}, {one.n_tested} rows")
+    print_table(console, ["", "fitted", "tested", "as run", "tested - as run"], _calibration_rows(one))
+    if not one.beats_guessing:
+        print_text(
+            console,
+            f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}: "
+            f"indistinguishable from a constant guess ({one.guess[one.by]:.3f}).",
+        )
+    print_text(console, f'load("{one.judge}", model=..., threshold={one.threshold:g})\n')
+
+
+def _calibration_rows(one: Calibration) -> list[list[str]]:
+    """The figures that a threshold changes."""
+    return [
+        [
+            _named(name),
+            as_text(one.fitted[name].value),
+            with_interval(tested),
+            as_text(one.as_run[name].value),
+            with_interval(one.gain[name], signed=True),
+        ]
+        for name, tested in one.tested.items()
+        if tested.value is not None and name not in {"roc_auc", "spearman"}
+    ]
+
+
+def _judge_pairs(
+    first: frozenset[str], second: frozenset[str], chosen: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Which judge of the first file is compared with which of the second: by default those of one name."""
+    if len(chosen) > 2:  # noqa: PLR2004  one for each file
+        fail("--judge can be given at most twice: once for each file")
+    if chosen:
+        return [(chosen[0], chosen[-1])]
+    if len(first) == len(second) == 1:
+        return [(min(first), min(second))]
+    if first.isdisjoint(second):
+        fail("the files have no judge in common: give --judge twice, once for each file")
+    return [(name, name) for name in sorted(first & second)]
+
+
+def _show_comparison(console: Console, one: Comparison, sides: Sides) -> None:
+    print_text(console, f"{one.first} (first) and {one.second} (second)", style="bold")
+    for name, verdicts in zip(("first", "second"), sides, strict=True):
+        print_text(console, f"{name}: {', '.join(measured.signatures_of(verdicts))}", margin=2)
+    print_text(console, _compared_counts(one), margin=2)
+    if one.n:
+        rows = [
+            [_named(name), *map(as_text, one.values[name]), *_difference(each)]
+            for name, each in one.differences.items()
+            if each.value is not None
+        ]
+        print_table(console, ["", "first", "second", "second - first", ""], rows)
+        print_text(console, f"passed with both or with neither: {as_text(one.same_outcome)}\n")
+
+
+def _compared_counts(one: Comparison) -> str:
+    """How many cases are compared, and how many are not."""
+    apart = {
+        "scored only by the first": one.n_first_only,
+        "scored only by the second": one.n_second_only,
+        "scored by neither": one.n_neither,
+        "with one id but different contents": one.n_changed,
+    }
+    groups = f" in {one.n_groups} groups" if one.n_groups < one.n else ""
+    labelled = f", {one.n_labelled} of them labelled" if one.n_labelled else ""
+    counted = "".join(f", {count} {name}" for name, count in apart.items() if count)
+    return f"{one.n} cases{groups} scored by both{labelled}{counted}"
+
+
+def _named(figure: str) -> str:
+    """What a figure is called."""
+    return SHORT_NAMES.get(figure, figure.replace("_", " "))
+
+
+def _difference(figure: Figure) -> tuple[str, str]:
+    """A difference, and "clear" if its interval lies on one side of 0."""
+    is_clear = (figure.low or 0) * (figure.high or 0) > 0
+    return with_interval(figure, signed=True), "clear" if is_clear else ""
+
+
+def _show_interval_note(console: Console, group: str | None) -> None:
+    """Print what the intervals are, and over what they are resampled."""
+    rows = "rows. If some rows belong together, name the key they share with --group."
+    over = f"groups with the same {group}." if group else rows
+    print_text(console, f"In brackets: 95 % intervals, by bootstrap over {over}")

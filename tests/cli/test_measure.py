@@ -1,0 +1,377 @@
+"""The commands `agree`, `calibrate` and `compare`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Invoke, words
+from make_verdicts import PROMPT, error, labelled, panel_verdict, verdict, vote
+from verdict_files import (
+    biased_panel,
+    some_labelled,
+    some_labels,
+    some_verdicts,
+    some_words,
+    write_rows,
+    write_verdicts,
+)
+
+
+@pytest.fixture(autouse=True)
+def usual_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files of most tests: verdicts of one judge, and labels. Others are written over them."""
+    monkeypatch.chdir(tmp_path)
+    write_verdicts("v.jsonl", some_verdicts())
+    write_rows("l.jsonl", some_labels())
+
+
+def test_agree_prints_the_figures_of_every_judge(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [*some_verdicts(), error("40", "timeout"), *some_verdicts(judge="two")[:20]])
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "1")
+    assert result.exit_code == 0
+    lines = words(result.stdout)
+    assert ["one", "two"] in lines
+    assert ["n", "40", "20"] in lines
+    assert ["error", "1", "0"] in lines
+    assert ["labelled,", "not", "judged", "0", "20"] in lines
+    accuracy = next(line for line in lines if line[0] == "accuracy")
+    assert accuracy[1] == "0.800"
+    assert 0.6 < float(accuracy[2].strip("[,")) < 0.8 < float(accuracy[3].strip("]")) < 0.95
+    assert ["grounded:", "passed,", "not", "16,", "4", "8,", "2"] in lines
+    assert ["note:", "one:", "kappa"] not in [line[:3] for line in lines]
+    assert "because" in result.stdout
+
+
+def test_agree_takes_labels_from_the_cases_and_says_what_is_undefined(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts(6))
+    write_rows(
+        "cases.jsonl", [{"id": place, "response": "r", "metadata": {"ok": "yes"}} for place in range(6)]
+    )
+    result = command("agree", "v.jsonl", "--labels", "cases.jsonl", "--label", "ok")
+    assert "Cohen's kappa, ROC AUC undefined: every label is positive" in result.stdout
+    assert ["Cohen's", "kappa", "undefined"] in words(result.stdout)
+
+
+def test_agree_groups_rows(command: Invoke) -> None:
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--group", "claim")
+    assert ["groups", "10"] in words(result.stdout)
+    assert "In brackets: 95 % intervals, by bootstrap over groups with the same claim.\n" in result.stdout
+
+
+def test_agree_can_be_limited_to_some_judges(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [one for judge in "abc" for one in some_verdicts(judge=judge)])
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--judge", "c", "--judge", "a")
+    assert words(result.stdout)[0] == ["a", "c"]
+
+
+def test_agree_prints_lines_where_the_table_is_too_wide(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [one for judge in "abcd" for one in some_verdicts(judge=judge)])
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "0", columns=80)
+    assert "n: a 40, b 40, c 40, d 40\n" in result.stdout
+    assert "…" not in result.stdout
+
+
+def test_an_unreadable_line_is_reported_and_the_others_are_measured(command: Invoke) -> None:
+    with Path("v.jsonl").open("a") as file:
+        file.write('{"judge": "on')
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 1
+    assert "v.jsonl: 1 unreadable lines, the first is line 41" in result.stdout
+    assert ["n", "40"] in words(result.stdout)
+
+
+def test_verdicts_of_several_prompts_are_noted(command: Invoke) -> None:
+    changed = PROMPT.model_copy(update={"sha256": "b" * 64})
+    write_verdicts("v.jsonl", [*some_verdicts()[:20], *some_verdicts(prompt=changed)[20:]])
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert "one: these figures mix verdicts with 2 signatures: one@1.0.0|" in result.stdout
+
+
+PROMPT_FILE = """---
+name: one
+version: 1.0.0
+inputs:
+  - {name: response, type: text, required: true}
+reply: {format: plain}
+scale: {choices: {supported: 1, partly supported: 0.5, not supported: 0, contradicted: 0, cannot tell: null}}
+---
+system:
+Say one of the labels.
+
+user:
+{{response}}
+"""
+
+
+def test_agree_prints_the_matrix_weighted_kappa_and_the_majority(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_labelled())
+    write_rows("l.jsonl", some_words())
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "1")
+    assert result.exit_code == 0
+    lines = words(result.stdout)
+    start = lines.index(["one,", "label", "by", "label", "(rows:", "people,", "columns:", "the", "judge)"])
+    assert lines[start + 1] == "not supported partly supported supported cannot tell".split()
+    assert [line[-4:] for line in lines[start + 2 : start + 6]] == [
+        ["8", "0", "0", "0"],
+        ["2", "10", "0", "0"],
+        ["0", "0", "8", "0"],
+        ["0", "0", "2", "10"],
+    ]
+    assert lines[start + 5][:4] == ["cannot", "tell", "(not", "applicable)"]
+    assert "same label: 0.900 [" in result.stdout
+    assert "of 40 rows; always 'partly supported': 0.300" in result.stdout
+    assert "weighted kappa: 0.9" in result.stdout
+    assert "on 28 rows whose labels both have a score" in result.stdout
+    assert "a disagreement weighs the squared difference of the two scores" in result.stdout
+    assert ["not", "applicable", "10"] in lines
+    assert ["label:", "not", "applicable", "2"] in lines
+    assert "0: score 0, not passed; label partly supported" in result.stdout
+
+
+def test_agree_on_booleans_prints_no_matrix_for_a_judge_with_labels(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_labelled())
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "0")
+    assert "label by label" not in result.stdout
+    assert ["n", "30"] in words(result.stdout)
+
+
+def test_a_label_that_no_verdict_has_needs_the_prompt_file(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_labelled())
+    write_rows("l.jsonl", [*some_words(39), {"id": 39, "label": "Contradicted"}])
+    Path("one.prompty").write_text(PROMPT_FILE)
+    refused = command("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "groundjudge: 39: 'Contradicted' is not among the known labels of one: 'not supported', "
+        "'partly supported', 'supported', 'cannot tell'; if it has more, name its prompt file with "
+        "--judge-file\n"
+    )
+    for arguments in ("agree v.jsonl", "calibrate v.jsonl", "compare v.jsonl v.jsonl", "report v.jsonl"):
+        result = command(*arguments.split(), "--labels", "l.jsonl", "--judge-file", "one.prompty")
+        assert result.exit_code == 0, result.stderr
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--judge-file", "one.prompty")
+    assert "contradicted (0)" in result.stdout
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--judge-file", "groundedness")
+    assert "--judge-file groundedness: its judge answers with numbers on 1..5" in result.stderr
+
+
+def test_agree_shows_a_panel_that_is_worse_than_its_best_member(command: Invoke) -> None:
+    write_verdicts("v.jsonl", biased_panel(80))
+    write_rows("l.jsonl", some_labels(80))
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "0", columns=80)
+    lines = words(result.stdout)
+    assert ["one,", "votes"] in lines
+    assert [line[:3] for line in lines if line[:1] in (["panel"], ["ant"], ["cat"])] == [
+        ["panel", "80", "0.900"],
+        ["ant", "80", "0.900"],
+        ["cat", "80", "1.000"],
+    ]
+    assert ["unanimous", "votes", "72", "1.000", "[1.000,", "1.000]"] in lines
+    assert ["split", "votes", "8", "0.000", "[0.000,", "0.000]"] in lines
+    assert (
+        "The panel is worse than its best member, cat: on the same 80 rows its accuracy is 0.100 lower "
+        "(exact McNemar test: p = 0.0078)." in " ".join(result.stdout.split())
+    )
+    assert max(map(len, result.stdout[result.stdout.index("one, votes") :].splitlines()[:8])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("names", "against"), [("ant bee cat", "its best member, cat"), ("ant ant ant", "a single vote")]
+)
+def test_agree_says_that_no_difference_was_found(command: Invoke, names: str, against: str) -> None:
+    members = names.split()
+    rows = [(1.0, 1.0, 1.0), (0.0, 0.0, 0.0)] * 10 + [(1.0, 1.0, 0.0)] * 2
+    verdicts = [panel_verdict(str(place), *map(vote, members, row)) for place, row in enumerate(rows)]
+    write_verdicts("v.jsonl", verdicts)
+    write_rows("l.jsonl", [{"id": place, "label": int(place < 20 and place % 2 == 0)} for place in range(22)])
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "0")
+    assert (
+        f"No difference in accuracy was found on 22 rows between the panel and {against}.\n" in result.stdout
+    )
+
+
+def test_votes_that_were_not_needed_make_no_note_and_mark_the_member(command: Invoke) -> None:
+    verdicts = [
+        panel_verdict(
+            str(place), vote("a", 1.0), vote("b", float(place > 2)), *[vote("c", 1.0)] * (place < 3)
+        )
+        for place in range(9)
+    ]
+    models = ["a+b+c" if len(one.votes) > 2 else "a+b" for one in verdicts]
+    write_verdicts(
+        "v.jsonl",
+        [one.model_copy(update={"model": name}) for one, name in zip(verdicts, models, strict=True)],
+    )
+    write_rows("l.jsonl", some_labels(9))
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl", "--worst", "0")
+    assert "signatures" not in result.stdout
+    assert ["c", "*", "3"] in [line[:3] for line in words(result.stdout)]
+    assert "* asked only where earlier votes left the verdict open" in result.stdout
+    assert "its best member of those always asked, " in result.stdout
+
+
+def test_calibrate_says_that_two_labels_leave_no_choice(command: Invoke) -> None:
+    said = [("yes", 1.0), ("no", 0.0)]
+    write_verdicts("v.jsonl", [labelled(str(place), *said[place % 3 == 0]) for place in range(40)])
+    write_rows("l.jsonl", [{"id": place, "label": ("No", "Yes")[place % 2]} for place in range(40)])
+    result = command("calibrate", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 0
+    note = "one: its scores take only two values, so all thresholds between them give the same verdicts"
+    assert result.stdout.count(note) == 1
+    write_verdicts("three.jsonl", some_labelled())
+    write_rows("words.jsonl", some_words())
+    assert "two values" not in command("calibrate", "three.jsonl", "--labels", "words.jsonl").stdout
+
+
+@pytest.mark.parametrize("arguments", ["calibrate v.jsonl", "compare v.jsonl v.jsonl", "report v.jsonl"])
+def test_panels_and_labels_are_measured_like_any_other_judge(command: Invoke, arguments: str) -> None:
+    write_verdicts("v.jsonl", [*biased_panel(), *some_labelled()])
+    result = command(*arguments.split(), "--labels", "l.jsonl")
+    assert result.exit_code == 0, result.stderr
+    write_verdicts("v.jsonl", some_labelled())
+    write_rows("l.jsonl", some_words())
+    assert command(*arguments.split(), "--labels", "l.jsonl").exit_code == 0
+
+
+def test_calibrate_prints_the_line_to_use_and_agree_takes_its_file(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts(80))
+    write_rows("l.jsonl", some_labels(80))
+    result = command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json")
+    assert result.exit_code == 0
+    threshold = json.loads(Path("t.json").read_text())[0]["threshold"]
+    assert f'load("one", model=..., threshold={threshold:g})' in result.stdout
+    assert "fitted on 40 rows, tested on the other half, 40 rows" in result.stdout
+    agreed = command("agree", "v.jsonl", "--labels", "l.jsonl", "--threshold", "t.json")
+    assert ["threshold", f"{threshold:g}"] in words(agreed.stdout)
+    assert "note:" not in agreed.stdout
+
+
+def test_calibrate_says_when_a_threshold_promises_nothing(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [verdict(str(place), (place * 37 % 100) / 100) for place in range(40)])
+    result = command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--folds", "4")
+    assert "indistinguishable from a constant guess (0.500)" in result.stdout
+    assert "thresholds of the folds: " in result.stdout
+
+
+def test_calibrate_goes_on_without_judges_that_have_too_few_labels(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [*some_verdicts(), verdict("0", 1.0, judge="two")])
+    result = command("calibrate", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 0
+    assert 'load("one"' in result.stdout
+    assert "note: two: 2 parts need 2 independent positive rows" in result.stdout
+
+
+def test_compare_tells_what_is_clear_and_where_both_come_from(command: Invoke) -> None:
+    write_verdicts("a.jsonl", some_verdicts())
+    better = PROMPT.model_copy(update={"sha256": "c" * 64})
+    write_verdicts("b.jsonl", [verdict(str(place), float(place % 2), prompt=better) for place in range(41)])
+    result = command("compare", "a.jsonl", "b.jsonl", "--labels", "l.jsonl")
+    lines = words(result.stdout)
+    assert result.exit_code == 0
+    assert next(line for line in lines if line[0] == "accuracy")[1:4] == ["0.800", "1.000", "+0.200"]
+    assert next(line for line in lines if line[0] == "accuracy")[-1] == "clear"
+    assert next(line for line in lines if line[:2] == ["pass", "rate"])[-1] != "clear"
+    assert "sha:aaaaaaaaaaaa" in result.stdout
+    assert "sha:cccccccccccc" in result.stdout
+    assert "40 cases scored by both, 40 of them labelled, 1 scored only by the second" in result.stdout
+
+
+def test_compare_groups_rows(command: Invoke) -> None:
+    result = command("compare", "v.jsonl", "v.jsonl", "--labels", "l.jsonl", "--group", "claim")
+    assert "40 cases in 10 groups scored by both" in result.stdout
+
+
+def test_compare_takes_two_judges_of_one_file(command: Invoke) -> None:
+    write_verdicts("v.jsonl", [*some_verdicts(), *some_verdicts(judge="two")])
+    result = command("compare", "v.jsonl", "v.jsonl", "--judge", "one", "--judge", "two")
+    assert "one (first) and two (second)" in result.stdout
+    assert "passed with both or with neither: 1.000" in result.stdout
+    assert "accuracy" not in result.stdout
+
+
+def test_tables_fit_the_usual_terminal(command: Invoke) -> None:
+    write_verdicts("v.jsonl", some_verdicts(80))
+    write_verdicts("w.jsonl", [verdict(str(place), (place * 37 % 100) / 100) for place in range(80)])
+    write_rows("l.jsonl", some_labels(80))
+    for arguments in (("agree", "v.jsonl"), ("calibrate", "w.jsonl"), ("compare", "v.jsonl", "w.jsonl")):
+        output = command(*arguments, "--labels", "l.jsonl", columns=80).stdout
+        tables = [line for line in output.splitlines() if "[" in line and not line.startswith(("On", "In"))]
+        assert len(tables) >= 6
+        assert max(map(len, tables)) <= 80
+        assert all(line.rstrip().endswith(("]", "clear")) for line in tables)
+        assert "balanced accuracy" in output
+
+
+def test_a_threshold_from_another_prompt_model_or_version_gets_a_warning(command: Invoke) -> None:
+    changed = PROMPT.model_copy(update={"sha256": "b" * 64, "version": "1.1.0"})
+    write_verdicts("new.jsonl", some_verdicts(prompt=changed, model="another", library="9.9"))
+    assert command("calibrate", "v.jsonl", "--labels", "l.jsonl", "--out", "t.json").exit_code == 0
+    for arguments in (("agree", "new.jsonl"), ("compare", "v.jsonl", "new.jsonl"), ("report", "new.jsonl")):
+        output = command(*arguments, "--labels", "l.jsonl", "--threshold", "t.json").stdout
+        old, new = (
+            "one@1.0.0|sha:aaaaaaaaaaaa|model:m|",
+            "one@1.1.0|sha:bbbbbbbbbbbb|model:another|groundjudge:9.9",
+        )
+        assert f"was fitted on verdicts of {old}" in output
+        assert f"these are of {new}" in output
+
+
+def test_a_missing_extra_is_named(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("groundjudge.analysis.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    result = command("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert result.exit_code == 2
+    assert 'pip install "groundjudge[analysis]"' in result.stderr
+    result = command("report", "v.jsonl", "--cases", "l.jsonl")
+    assert result.exit_code == 0
+    assert "labels are shown without figures" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "agree v.jsonl --labels other.jsonl",
+            "cases are matched by id, and the first ids are '0' and 'elsewhere'",
+        ),
+        ("agree v.jsonl --labels l.jsonl --label nope", "no row has a 'nope'"),
+        ("agree l.jsonl --labels l.jsonl", "l.jsonl holds no verdicts"),
+        ("agree v.jsonl --labels l.jsonl --threshold 1.5", "--threshold must be a score, 0..1, not 1.5"),
+        ("agree v.jsonl --labels l.jsonl --threshold l.jsonl", "not a file of thresholds"),
+        ("agree none.jsonl --labels l.jsonl", "none.jsonl: No such file"),
+        (
+            "calibrate v.jsonl --labels l.jsonl --judge two",
+            "v.jsonl has no verdict by the judge 'two': --judge can be one",
+        ),
+        ("calibrate v.jsonl --labels few.jsonl", "2 independent positive rows or more, not 1"),
+        (
+            "compare v.jsonl two.jsonl --judge one",
+            "two.jsonl has no verdict by the judge 'one': --judge can be two",
+        ),
+        (
+            "compare v.jsonl both.jsonl --judge three",
+            "v.jsonl has no verdict by the judge 'three': --judge can be one",
+        ),
+        ("compare both.jsonl three.jsonl", "no judge in common: give --judge twice, once for each file"),
+        ("compare v.jsonl elsewhere.jsonl", "no case has a score in both v.jsonl and elsewhere.jsonl"),
+        ("compare v.jsonl v.jsonl --judge one --judge one --judge one", "--judge can be given at most twice"),
+        ("report v.jsonl --labels other.jsonl --label x", "no row has a 'x'"),
+        ("report v.jsonl -o nowhere/r.html", "--out nowhere/r.html: the folder nowhere does not exist"),
+    ],
+)
+def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments: str, message: str) -> None:
+    write_verdicts("two.jsonl", some_verdicts(judge="two"))
+    write_verdicts("both.jsonl", [*some_verdicts(), *some_verdicts(judge="two")])
+    write_verdicts("three.jsonl", [*some_verdicts(judge="three"), *some_verdicts(judge="four")])
+    write_verdicts("elsewhere.jsonl", [verdict("x", 1.0)])
+    write_rows("few.jsonl", some_labels(3))
+    write_rows("other.jsonl", [{"id": "elsewhere", "label": 1}])
+    result = command(*arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("groundjudge: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
