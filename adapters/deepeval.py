@@ -14,47 +14,32 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
-from groundjudge import (
-    AnyJudge,
-    Case,
-    CaseError,
-    Document,
-    GroundjudgeError,
-    Judge,
-    Prices,
-    PromptError,
-    Reply,
-    Rubric,
-    Verdict,
-    as_judge,
-    names,
-)
-from groundjudge.case.fields import FIELD_NAMED
-from groundjudge.judging.conversation import Step
-from groundjudge.judging.panel import Rule, Stop
+from groundjudge.case.case import Case
+from groundjudge.case.fields import FIELD_NAMED, tool_documents
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError
+from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import JudgeLike, as_judge
+from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.options import PromptOptions
-from groundjudge.verdict import passes
+from groundjudge.rubric.rubric import names
+from groundjudge.runs.cost import Prices
+from groundjudge.verdict import Verdict, passes
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
-    from deepeval.metrics.utils import (
-        check_conversational_test_case_params,
-        check_llm_test_case_params,
-        construct_verbose_logs,
-    )
-    from deepeval.test_case import MultiTurnParams, SingleTurnParams
+    from deepeval.metrics.utils import construct_verbose_logs
 except ImportError as error:
     needed = 'groundjudge.adapters.deepeval needs deepeval: pip install "groundjudge[deepeval]"'
     raise ImportError(needed) from error
@@ -72,14 +57,8 @@ __all__ = [
     "passage_metrics",
 ]
 
-PARAMS = {
-    "query": SingleTurnParams.INPUT,
-    "response": SingleTurnParams.ACTUAL_OUTPUT,
-    "context": SingleTurnParams.RETRIEVAL_CONTEXT,
-    "reference": SingleTurnParams.EXPECTED_OUTPUT,
-}
-"""The parameter of a test case for each field of a case; the other fields come from `metadata`."""
-
+PARAMS = {"query", "response", "context", "reference"}
+"""The fields of a case that a test case has; the other fields come from its `metadata`."""
 
 NO_JUDGE = (
     f"no judge given: pass judge=, which can be the name of a judge ({', '.join(names())}), "
@@ -101,7 +80,7 @@ class MetricOptions(OtherOptions, total=False):
 
     threshold: float | EllipsisType | None
     model: ModelLike | None
-    judge: str | Path | Rubric | AnyJudge | None
+    judge: JudgeLike | None
     prices: Prices | None
     include_reason: bool
     async_mode: bool
@@ -120,17 +99,16 @@ class _Judged:
     Args:
         threshold: on the score, 0..1; by default (`...`) the judge's own. With None no test case passes
             or fails.
-        model: a model's name, a DeepEvalBaseLLM, or any other model that `groundjudge.load` accepts.
+        model: a model's name, a DeepEvalBaseLLM, or what else `groundjudge.as_judge` accepts.
         include_reason: whether to set `reason`.
         async_mode: has no effect, as there is only one call; accepted because DeepEval's metrics have it.
         strict_mode: a threshold of 1. The score is not changed.
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file. A judge keeps
-            its model unless `model` is given.
+        judge: as for `groundjudge.as_judge`.
         prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
             the cost is used, if it returns one.
-        options: further options of `groundjudge.load`; they replace the judge's own.
+        options: as for `groundjudge.as_judge`.
 
     Attributes:
         score: the score, 0..1; None if the verdict has none.
@@ -146,7 +124,7 @@ class _Judged:
             tells it, or if there was no call.
 
     Raises:
-        PromptError, ModelError, TypeError: as for `groundjudge.load`.
+        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
     """
 
     default_judge: ClassVar[str] = ""
@@ -154,17 +132,6 @@ class _Judged:
     """The name in reports; by default it is made from the judge's name."""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
-
-    verdict: Verdict | None
-    score: float | None
-    score_breakdown: Any
-    reason: str | None
-    success: bool | None
-    error: str | None
-    verbose_logs: str | None
-    input_tokens: int | None
-    output_tokens: int | None
-    evaluation_cost: float | None
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
     # each argument has an attribute of its name, whose value gives the same metric when passed again.
@@ -177,7 +144,7 @@ class _Judged:
         strict_mode: bool = False,  # noqa: FBT001, FBT002
         verbose_mode: bool = False,  # noqa: FBT001, FBT002
         flaky: bool = False,  # noqa: FBT001, FBT002
-        judge: str | Path | Rubric | AnyJudge | None = None,
+        judge: JudgeLike | None = None,
         prices: Prices | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
@@ -196,6 +163,21 @@ class _Judged:
         self.evaluation_model: str | None = self.judge.model_name
         self._reset()
 
+    def _reset(self) -> None:
+        self.verdict: Verdict | None = None
+        self.score: float | None = None
+        self.score_breakdown: Any = None
+        self.reason: str | None = None
+        self.success: bool | None = None
+        self.error: str | None = None
+        self.verbose_logs: str | None = None
+        self.input_tokens: int | None = None
+        self.output_tokens: int | None = None
+        self.evaluation_cost: float | None = None
+        self._costs: list[float | None] = []
+        # DeepEval's cache compares a metric's criteria, but not its prompt.
+        self.criteria = self.judge.identity
+
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
 
@@ -206,15 +188,11 @@ class _Judged:
             MissingTestCaseParamsError: the test case lacks a field that the judge needs.
             GroundjudgeError: as for `Judge.judge`.
         """
-        with self._measuring(test_case):
-            self._set_result(self.judge.judge(self._case(test_case), self._noting))
-        return self.score
+        return without_waiting(self._measured(test_case, call_and_block))
 
     async def a_measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401
         """Judge a test case without blocking the event loop; see `measure`."""
-        with self._measuring(test_case):
-            self._set_result(await self.judge.ajudge(self._case(test_case), self._noting))
-        return self.score
+        return await self._measured(test_case, call)
 
     def is_successful(self) -> bool | None:
         """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
@@ -236,62 +214,52 @@ class _Judged:
     def _case(self, test_case: Any) -> Case:  # noqa: ANN401
         raise NotImplementedError
 
-    def _reset(self) -> None:
-        self.verdict = self.score = self.score_breakdown = self.reason = self.success = self.error = None
-        self.verbose_logs = self.input_tokens = self.output_tokens = self.evaluation_cost = None
-        self._costs: list[float | None] = []
-        # DeepEval's cache compares a metric's criteria, but not its prompt.
-        self.criteria = self.judge.identity
-
-    @contextmanager
-    def _measuring(self, test_case: Any) -> Generator[None]:  # noqa: ANN401
-        """Reset the results, translate errors, and keep an error with its verdict."""
+    async def _measured(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
+        """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
         self._reset()
         try:
-            with _translated():
-                _check_text(test_case)
-                yield
+            _check_text(test_case)
+            verdict = await self.judge.ajudge(self._case(test_case), self._noting, ask)
         except Exception as error:
-            verdict = getattr(error, "verdict", None) or getattr(error.__cause__, "verdict", None)
-            self._set_verdict(verdict or self.verdict)
-            self.error = self.reason = str(error)
-            self.is_successful()
-            self._log(self.error)
-            raise
+            shown = _translated(error)
+            self._show(getattr(error, "verdict", None), str(shown))
+            if shown is error:
+                raise
+            raise shown from error
+        self._show(verdict)
+        return self.score
 
     @contextmanager
     def _noting(self, step: Step) -> Generator[Callable[[Any], object]]:
         """Note what a call of the model cost."""
-        yield self._note_cost if step.model else lambda _: None
+        replies: list[Reply] = []
+        yield replies.append
+        self._costs += [_cost(reply, self.prices) for reply in replies if step.model]
 
-    def _note_cost(self, reply: Reply) -> None:
-        self._costs.append(_cost(reply, self.prices))
-
-    def _log(self, conclusion: str) -> None:
-        """Set the logs; DeepEval prints the conclusion, but does not keep it."""
-        verdict = self.verdict
-        steps = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
-        steps += [f"Reply:\n{verdict.reply}"] if verdict and verdict.error and verdict.reply else []
-        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), [*steps, conclusion])
-
-    def _set_verdict(self, verdict: Verdict | None) -> None:
-        self.verdict = verdict
-        if verdict and verdict.usage:
-            self.input_tokens = verdict.usage.prompt_tokens
-            self.output_tokens = verdict.usage.completion_tokens
+    def _show(self, verdict: Verdict | None, error: str | None = None) -> None:
+        """Set the attributes; DeepEval prints the last of the logs, but does not keep it."""
+        self.verdict, self.error, self.reason = verdict, error, error
+        usage = verdict and verdict.usage
+        if usage:
+            self.input_tokens, self.output_tokens = usage.prompt_tokens, usage.completion_tokens
         costs = [cost for cost in self._costs if cost is not None]
         self.evaluation_cost = sum(costs) if costs and len(costs) == len(self._costs) else None
+        if verdict and not error:
+            self._show_scores(verdict)
+        self.is_successful()
+        logs = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
+        if verdict and error and verdict.reply:
+            logs.append(f"Reply:\n{verdict.reply}")
+        logs.append(error or f"Score: {self.score}")
+        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), logs)
 
-    def _set_result(self, verdict: Verdict) -> None:
-        self._set_verdict(verdict)
+    def _show_scores(self, verdict: Verdict) -> None:
         named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = named_score.score
         self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
         status = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
         self.reason = named_score.explanation if self.include_reason else status
         self.success = verdict.passed
-        self.is_successful()
-        self._log(f"Score: {self.score}")
 
 
 class JudgeMetric(_Judged, BaseMetric):
@@ -300,23 +268,13 @@ class JudgeMetric(_Judged, BaseMetric):
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
 
-    @property
-    def _required_params(self) -> Any:  # noqa: ANN401  DeepEval declares it as a list on the class
-        # The judge itself checks its own inputs, because its error names their keys.
-        required = (field.field for field in self.judge.inputs if field.required and not field.is_custom)
-        return list(dict.fromkeys(PARAMS.get(name, SingleTurnParams.METADATA) for name in required))
-
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase, if the check passes
-        names = {field.field for field in self.judge.inputs}
-        tools = _tool_results(test_case) if "context" in names else []
-        # A missing response is the judge's own error: DeepEval can be set to skip what lacks a parameter.
-        unchecked = {PARAMS["response"], *([PARAMS["context"]] if tools else [])}
-        required = [param for param in self._required_params if param not in unchecked]
-        check_llm_test_case_params(test_case, required, None, None, self)
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase
+        inputs = {field.field for field in self.judge.inputs}
+        called = (test_case.tools_called or ()) if "context" in inputs else ()
+        tools = [result for each in called for result in tool_documents(each.name, each.output)]
         retrieved = test_case.retrieval_context
         metadata: dict[str, Any] = test_case.metadata or {}
-        shown = (names - PARAMS.keys()) & metadata.keys()
-        fields = {name: metadata[name] for name in shown & FIELD_NAMED.keys()}
+        shown = (inputs - PARAMS) & metadata.keys()
         if tools or shown:
             self.criteria = f"not cacheable: {uuid4()}"
         return Case(
@@ -325,8 +283,8 @@ class JudgeMetric(_Judged, BaseMetric):
             context=None if retrieved is None and not tools else [*(retrieved or ()), *tools],
             reference=test_case.expected_output,
             id=test_case.name,
-            metadata={name: metadata[name] for name in metadata.keys() - fields.keys()},
-            **fields,
+            metadata=metadata,
+            **{name: metadata[name] for name in shown & FIELD_NAMED.keys()},
         )
 
 
@@ -381,11 +339,8 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
     """
 
     default_judge = "knowledge_hallucination"
-    _required_test_case_params: ClassVar = [MultiTurnParams.ROLE, MultiTurnParams.CONTENT]
-    _requires_chatbot_role = True
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase, if the check passes
-        check_conversational_test_case_params(test_case, self._required_test_case_params, self, True)  # noqa: FBT003
+    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
         turns = enumerate(test_case.turns)
         last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
@@ -409,7 +364,7 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
         options: the arguments of both metrics, by name.
 
     Raises:
-        PromptError, ModelError, TypeError: as for `groundjudge.load`.
+        PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
     """
     first, second = _sharing(PassageRecallMetric(**options).judge)
     applied = {"model", "judge", *OtherOptions.__annotations__}
@@ -434,30 +389,16 @@ def _cost(reply: Reply, prices: Prices | None) -> float | None:
     return prices.of(reply.usage) if prices and reply.usage else reply.cost
 
 
-def _tool_results(test_case: Any) -> list[Document]:  # noqa: ANN401
-    called = getattr(test_case, "tools_called", None) or ()
-    return [_document(call.name, call.output) for call in called if call.output is not None]
-
-
-def _document(tool: str, output: object) -> Document:
-    content = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=str)
-    return Document(content=content, title=f"Tool Result: {tool}", kind="tool")
-
-
 def _check_text(test_case: Any) -> None:  # noqa: ANN401
     if getattr(test_case, "multimodal", False):
         message = "the test case contains images, and judges read text only: remove the images"
         raise CaseError("field_unreadable", message, "multimodal")
 
 
-@contextmanager
-def _translated() -> Generator[None]:
-    """Raise errors as the types that DeepEval expects, or as types that it does not misinterpret."""
-    try:
-        yield
-    except CaseError as error:
-        if error.code == "missing_field":
-            raise MissingTestCaseParamsError(str(error)) from error
-        raise
-    except TypeError as error:  # DeepEval would call `measure` again with other arguments
-        raise GroundjudgeError("failed", f"TypeError: {error}") from error
+def _translated(error: Exception) -> Exception:
+    """The error as the type that DeepEval expects, or as one that it does not misinterpret."""
+    if isinstance(error, CaseError) and error.code == "missing_field":
+        return MissingTestCaseParamsError(str(error))
+    if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
+        return GroundjudgeError("failed", f"TypeError: {error}")
+    return error

@@ -14,26 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from math import nan
-from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard, Unpack, cast
+from typing import Any, TypeGuard, Unpack, cast
 
-from groundjudge import (
-    AnyJudge,
-    Case,
-    Judge,
-    Panel,
-    PanelOptions,
-    Reply,
-    Request,
-    Rubric,
-    Usage,
-    Verdict,
-    as_judge,
-)
+from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
-from groundjudge.models.function import FunctionModel
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import Panel
 from groundjudge.models.lookup import ModelLike
-from groundjudge.replies.reply import tokens_of
+from groundjudge.models.wrappers import FunctionModel
+from groundjudge.replies.reply import Reply, tokens_of
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Usage, Verdict
 
 try:
     from inspect_ai.model import (
@@ -43,7 +35,7 @@ try:
         ChatMessageUser,
         GenerateConfig,
         Model,
-        ModelUsage,
+        ModelOutput,
         get_model,
     )
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
@@ -61,8 +53,6 @@ __all__ = [
     "statement_groundedness",
 ]
 
-JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
-
 ROOTS = ("input", "output", "target", "messages", "metadata", "store")
 """What a path to a field can begin with."""
 
@@ -70,11 +60,7 @@ CONTEXT_NAMES = ("context", *(name for name in ALIASES["context"] if name not in
 IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
 """The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
 
-MESSAGES: Mapping[str, type[ChatMessageSystem | ChatMessageUser | ChatMessageAssistant]] = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
+MESSAGES: Any = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
 """Parameters of a request that have another name in Inspect's configuration."""
@@ -84,16 +70,16 @@ SHOWN = {"status", "label", "value", "passed", "parts", "warnings", "signature",
 
 
 class ScorerOptions(PanelOptions, total=False):
-    """The keyword arguments of a scorer; the others are options of `groundjudge.load`.
+    """The keyword arguments of a scorer; the others are options of `groundjudge.as_judge`.
 
     Attributes:
-        model: a model of Inspect's, or its name with a slash ("openai/gpt-4o-mini"); or whatever
-            `groundjudge.load` accepts ("openai:gpt-4o-mini", "offline"). Without it a judge keeps its model,
-            and any other judge uses the model with the `model_role`, or else the model that is evaluated.
+        model: a model of Inspect's, or its name with a slash ("openai/gpt-4o-mini"); or what else
+            `groundjudge.as_judge` accepts ("openai:gpt-4o-mini", "offline"). Without it a judge keeps its
+            model, and any other judge uses the model with the `model_role`, or else the model that is
+            evaluated.
         model_role: the role, "grader" by default.
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"context": "metadata.docs", "response": "store.answer"}, or a function from (state, target) to
-            the case. A path begins with input, output, target, messages, metadata or store.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with input, output,
+            target, messages, metadata or store; a function is called with (state, target).
     """
 
     model: ModelLike | Model | None
@@ -147,7 +133,7 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
         and counts in no metric. The metadata has label, signature and, as `groundjudge`, the whole verdict.
 
     Raises:
-        GroundjudgeError, TypeError: as for `groundjudge.load`; for `fields`, as for `Fields.of`.
+        GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     return _scorer(judge, by_name=True, **options)
 
@@ -169,12 +155,11 @@ def _scorer(
     found_by = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
 
     async def score(state: TaskState, target: Target) -> Score:
-        found = _model(get_model(llm, role=model_role if by_role else None)) if is_late else None
-        judging = as_judge(made, found)
-        try:
-            verdict = await judging.ajudge(_case(state, target, found_by))
-        except Exception as error:  # noqa: BLE001  an error in one sample must not affect others
-            verdict = judging.failed(error)
+        judging = made
+        if is_late:
+            found = get_model(llm, role=model_role if by_role else None)
+            judging = as_judge(made, FunctionModel(partial(_ask, found), str(found)))
+        verdict = await judging.aevaluate(lambda: _case(state, target, found_by))
         scores = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
         return _score(verdict, scores if by_name else scores[judging.name], state.output.completion)
 
@@ -189,27 +174,30 @@ def _has_slash(model: object) -> TypeGuard[str]:
 def _score(verdict: Verdict, value: float | Mapping[str, float], answer: str) -> Score:
     """A verdict as a score; NaN is how Inspect marks what is not scored."""
     shown = verdict.model_dump(mode="json", include=SHOWN, exclude_defaults=True)
-    metadata = {**shown, "groundjudge": verdict.model_dump(mode="json")}
+    given: dict[str, Any] = {
+        "answer": answer,
+        "explanation": verdict.explanation,
+        "metadata": {**shown, "groundjudge": verdict.model_dump(mode="json")},
+    }
     if verdict.score is None:
-        reason = verdict.error.code if verdict.error else verdict.status
-        return Score.unscored(
-            reason=reason, answer=answer, explanation=verdict.explanation, metadata=metadata
-        )
-    return Score(value=value, answer=answer, explanation=verdict.explanation, metadata=metadata)
+        return Score.unscored(reason=verdict.error.code if verdict.error else verdict.status, **given)
+    return Score(value=value, **given)
 
 
 def _case(state: TaskState, target: Target, fields: Fields) -> Case | Mapping[str, Any]:
     """The case by `fields`, or what the sample and its transcript give."""
     if fields.function:
         return Case.of(fields.function(state, target))
-    answer, messages = state.output.completion, [*map(_message, state.messages)]
     asked, metadata = state.input, dict(state.metadata)
+    # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
+    roles = [message.role for message in state.messages]
+    is_thread = bool(state.tools) or "tool" in roles or roles.count("user") > 1
     named = {name: metadata.pop(name) for name in IN_METADATA if name in metadata}
     row = {
         "id": state.sample_id,
         "query": asked if isinstance(asked, str) else Case(query=[*map(_message, asked)]).query_text,
-        "response": answer if answer or state.output.choices else None,
-        "messages": messages,
+        "response": state.output.completion if state.output.choices else None,
+        "messages": [*map(_message, state.messages)] if is_thread else None,
         "reference": [*target] if target.text else None,
         "metadata": metadata,
         **named,
@@ -230,12 +218,8 @@ def _message(message: ChatMessage) -> dict[str, Any]:
     }
 
 
-def _model(llm: Model) -> FunctionModel:
-    """A model of Inspect's as a model of a judge; its settings come before the judge's parameters."""
-    return FunctionModel(partial(_ask, llm), str(llm))
-
-
 async def _ask(llm: Model, request: Request) -> Reply:
+    """The reply of a model of Inspect's, whose own settings come before the judge's parameters."""
     parameters = {CONFIG_NAMES.get(name, name): value for name, value in request.parameters.items()}
     unset = {name for name in GenerateConfig.model_fields if getattr(llm.config, name) is None}
     config = GenerateConfig(**{name: value for name, value in parameters.items() if name in unset})
@@ -245,7 +229,7 @@ async def _ask(llm: Model, request: Request) -> Reply:
     return Reply(
         output.completion,
         finish_reason=first.stop_reason if first else None,
-        usage=_usage(output.usage) if output.usage else None,
+        usage=_usage(output),
         model=output.model or None,
         refusal=output.error,
         tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,
@@ -253,7 +237,10 @@ async def _ask(llm: Model, request: Request) -> Reply:
     )
 
 
-def _usage(used: ModelUsage) -> Usage:
+def _usage(output: ModelOutput) -> Usage | None:
     """The tokens, with those that a cache answered or stored among those of the prompt."""
+    used = output.usage
+    if not used:
+        return None
     cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
     return Usage(prompt_tokens=used.input_tokens + cached, completion_tokens=used.output_tokens)

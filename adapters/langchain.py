@@ -9,50 +9,33 @@ the output is a verdict.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from contextvars import Context as ContextVariables
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
-from groundjudge import (
-    AnyJudge,
-    Case,
-    CaseError,
-    GroundjudgeError,
-    Judge,
-    PanelOptions,
-    PromptError,
-    Reply,
-    ReplyError,
-    Request,
-    Rubric,
-    Verdict,
-    as_judge,
-)
-from groundjudge.case.case import Context, Text
+from groundjudge.case.case import Case, Context, Text
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.judging.conversation import Step
-from groundjudge.judging.judge import error_verdict
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
+from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
+from groundjudge.judging.judge import Judge, error_verdict
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.prompt.prompt import Input
-from groundjudge.replies.reply import reply_of
+from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.verdict import Verdict
 
 try:
     from langchain_core.exceptions import OutputParserException
-    from langchain_core.messages import AIMessage, convert_to_messages
+    from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
     from langchain_core.outputs import ChatGeneration, Generation
     from langchain_core.prompt_values import ChatPromptValue
     from langchain_core.runnables import Runnable, RunnableLambda
-    from langchain_core.runnables.config import (
-        ensure_config,
-        get_callback_manager_for_config,
-        patch_config,
-        set_config_context,
-    )
+    from langchain_core.runnables import config as configs
 except ImportError as error:
     needed = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
     raise ImportError(needed) from error
@@ -63,14 +46,11 @@ Judged: TypeAlias = Case | Mapping[str, Any]
 OnError: TypeAlias = Literal["raise", "verdict"]
 
 DEFAULT_CONCURRENCY = 16
-ROOT = "input"
-"""What the paths of `fields` begin with."""
-
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
 def runnable(
-    judge: str | Path | Rubric | AnyJudge,
+    judge: JudgeLike,
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
@@ -86,23 +66,21 @@ def runnable(
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
-        model: a chat model, or any other model that `groundjudge.load` accepts. A judge keeps its model
-            unless another one is given.
+        judge: as for `groundjudge.as_judge`.
+        model: a chat model, or what else `groundjudge.as_judge` accepts.
         llm: the same as `model`, under LangChain's usual name.
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"query": "input.q", "response": "input.choices.0.text"}, or a function from the input to the
-            case. A path begins with input. Fields that the mapping does not contain are read as without it.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with input; a
+            function is called with the input.
         on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
             a failing row does not end a `batch`.
-        options: further options of `groundjudge.load`; they replace the judge's own.
+        options: as for `groundjudge.as_judge`.
 
     Returns:
         A runnable from a case, or a mapping as `Case.from_mapping` reads it, to a verdict. It raises
         CaseError, ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
-        GroundjudgeError: as for `groundjudge.load`; CaseError if `fields` has an unknown field or root.
+        GroundjudgeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
         TypeError: an option is unknown, or both `model` and `llm` are given.
         ValueError: `on_error` has another value.
     """
@@ -113,28 +91,23 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    found = Fields.of(fields, [each.name for each in loaded.inputs], [ROOT])
+    found = Fields.of(fields, [each.name for each in loaded.inputs], ["input"])
 
-    def failed(error: Exception) -> Verdict:
-        if isinstance(error, GroundjudgeError):
-            error.verdict = loaded.failed(error)
-        if on_error == "raise":
-            raise error
-        return loaded.failed(error)
+    async def judged(given: Judged, ask: Ask = call) -> Verdict:
+        try:
+            return await loaded.ajudge(_case(given, found), _traced, ask)
+        except Exception as error:
+            verdict = loaded.failed(error)
+            if on_error == "verdict":
+                return verdict
+            if isinstance(error, GroundjudgeError):
+                error.verdict = verdict
+            raise
 
     def invoke(given: Judged) -> Verdict:
-        try:
-            return loaded.judge(_case(given, found), _traced)
-        except Exception as error:  # noqa: BLE001  raised again unless it shall be a verdict
-            return failed(error)
+        return without_waiting(judged(given, call_and_block))
 
-    async def ainvoke(given: Judged) -> Verdict:
-        try:
-            return await loaded.ajudge(_case(given, found), _traced)
-        except Exception as error:  # noqa: BLE001  as above
-            return failed(error)
-
-    step = RunnableLambda(invoke, ainvoke, name=loaded.name)
+    step = RunnableLambda(invoke, judged, name=loaded.name)
     input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
     return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
@@ -149,16 +122,18 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
     rubric = _rubric(judge)
+    strict = rubric.with_options(empty_response="error")
 
     def render(given: Judged) -> ChatPromptValue:
-        row = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id)
+        row, blank = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id), None
         try:
             case = _case(given)
             row = row.model_copy(update={"case_id": case.id})
-            _refuse_blank_response(rubric, case)
+            blank = rubric.blank_response_verdict(case)
+            strict.blank_response_verdict(case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
-            error.verdict = error_verdict(row, error)
+            error.verdict = blank or error_verdict(row, error)
             raise
 
     step = RunnableLambda(render, name="prompt")
@@ -209,38 +184,24 @@ def _case(given: Judged, fields: Fields | None = None) -> Case:
     """The case that the input of a runnable describes."""
     if fields and fields.function:
         return Case.of(fields.function(given))
-    return Case.of(fields.in_row(given, {ROOT: given}) if fields and fields.paths else given)
-
-
-def _refuse_blank_response(rubric: Rubric, case: Case) -> None:
-    """Raise the error of a blank response, with the verdict that `empty_response` makes of it."""
-    verdict = rubric.blank_response_verdict(case)
-    if verdict is not None:
-        try:
-            rubric.with_options(empty_response="error").blank_response_verdict(case)
-        except CaseError as error:
-            error.verdict = verdict
-            raise
+    return Case.of(fields.in_row(given, {"input": given}) if fields and fields.paths else given)
 
 
 def _rubric(judge: Judge | Rubric) -> Rubric:
     if not isinstance(judge, Judge | Rubric):  # pyright: ignore[reportUnnecessaryIsInstance]
-        what = type(judge).__name__
-        message = f"prompt and parser need a judge or a rubric, not {what}: use runnable for a panel"
-        raise PromptError("bad_panel", message)
+        message = f"prompt and parser need a judge or a rubric, not {type(judge).__name__}"
+        raise PromptError("bad_panel", f"{message}: use runnable for a panel")
     return judge.rubric if isinstance(judge, Judge) else judge
 
 
 @contextmanager
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace a step as a child run, inside which the runs of its model nest."""
-    config, results = ensure_config(), list[Any]()
-    run = get_callback_manager_for_config(config).on_chain_start(
-        None, cast("Any", _traceable(step.given)), name=step.name
-    )
+    config, given, results = configs.ensure_config(), cast("Any", _traceable(step.given)), list[Any]()
+    run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
     try:
-        child = patch_config(config, callbacks=run.get_child())
-        with set_config_context(child) as context, _entered(context):
+        child = configs.patch_config(config, callbacks=run.get_child())
+        with configs.set_config_context(child) as context, _entered(context):
             yield results.append
     except BaseException as error:
         run.on_chain_error(error)
@@ -250,7 +211,7 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
 
 
 @contextmanager
-def _entered(context: contextvars.Context) -> Generator[None]:
+def _entered(context: ContextVariables) -> Generator[None]:
     """Set the variables of a context in the present one. LangChain itself runs whole functions in it."""
     changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
     tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
@@ -263,39 +224,28 @@ def _entered(context: contextvars.Context) -> Generator[None]:
 
 def _traceable(value: object) -> object:
     """The input or output of a step as an object that LangChain's traces display."""
-    match value:
-        case Request():
-            return _prompt_value(value)
-        case Reply():
-            return _message(value)
-        case _:
-            return value
+    if isinstance(value, Request):
+        return _prompt_value(value)
+    return _message(value) if isinstance(value, Reply) else value
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
-    return ChatPromptValue(
-        messages=convert_to_messages([(message["role"], message["content"]) for message in request.messages])
-    )
+    return ChatPromptValue(messages=convert_to_messages([*map(dict, request.messages)]))
 
 
 def _message(reply: Reply) -> AIMessage:
     """The reply as a message."""
-    metadata = {"finish_reason": reply.finish_reason, "model_name": reply.model}
-    message = AIMessage(reply.text, response_metadata=metadata)
-    if reply.refusal:
-        message.additional_kwargs["refusal"] = reply.refusal
-    if reply.usage:
-        message.usage_metadata = {
-            "input_tokens": reply.usage.prompt_tokens,
-            "output_tokens": reply.usage.completion_tokens,
-            "total_tokens": reply.usage.total_tokens,
-        }
-    return message
+    return AIMessage(
+        reply.text,
+        response_metadata={"finish_reason": reply.finish_reason, "model_name": reply.model},
+        additional_kwargs={"refusal": reply.refusal} if reply.refusal else {},
+        usage_metadata=cast("UsageMetadata", reply.usage.counts) if reply.usage else None,
+    )
 
 
 def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
     """The input schema: what the prompt of the judge of that name shows of a case."""
-    fields = dict(map(_schema_field, inputs))
+    fields: Any = dict(map(_schema_field, inputs))
     return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)
 
 

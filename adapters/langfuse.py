@@ -17,14 +17,16 @@ the whole verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Unpack
 
-from groundjudge import AnyJudge, Case, PanelOptions, Rubric, Verdict, as_judge, summarise
+from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
-from groundjudge.verdict import score_names
+from groundjudge.runs.summary import summarise
+from groundjudge.verdict import Verdict
 
 try:
     from langfuse import Evaluation
@@ -40,7 +42,7 @@ ROOTS = ("input", "output", "expected_output", "metadata")
 
 
 def evaluator(
-    judge: str | Path | Rubric | AnyJudge,
+    judge: JudgeLike,
     *,
     model: ModelLike | None = None,
     name: str | None = None,
@@ -54,14 +56,12 @@ def evaluator(
     What only a prompt file of your own shows is read from the item's metadata too.
 
     Args:
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
-        model: as for `load`. A judge keeps its model unless another one is given.
+        judge: as for `groundjudge.as_judge`.
+        model: as for `groundjudge.as_judge`.
         name: the score's name, by default the judge's. Evaluators of one experiment need different names.
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"query": "input.q", "context": "metadata.documents"}, or a function of the keyword arguments
-            input, output, expected_output and metadata that returns the case. A path begins with one of these
-            names. Fields that the mapping does not contain are read under their usual names.
-        options: further options of `load`; they replace the judge's own.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with input, output,
+            expected_output or metadata; a function is called with these four as keyword arguments.
+        options: as for `groundjudge.as_judge`.
 
     Returns:
         An async evaluator that never raises. It returns a numeric Evaluation; one more for each further score
@@ -70,11 +70,10 @@ def evaluator(
         for an item without a score mine_status, which is "not_applicable" or "error".
 
     Raises:
-        GroundjudgeError, TypeError: as for `load`; CaseError if `fields` has an unknown field or root.
+        GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
     found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    title = name or made.name
 
     async def evaluate(
         *,
@@ -86,13 +85,10 @@ def evaluator(
     ) -> list[Evaluation]:
         sides = (input, output, expected_output, metadata)
         given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
-        try:
-            verdict = await made.ajudge(_case(found, given))
-        except Exception as error:  # noqa: BLE001  an error in one item must not affect others
-            verdict = made.failed(error)
-        return _evaluations(verdict, made, title)
+        verdict = await made.aevaluate(lambda: _case(found, given))
+        return _evaluations(verdict, made, name or made.name)
 
-    evaluate.__name__ = title
+    evaluate.__name__ = name or made.name
     return evaluate
 
 
@@ -133,10 +129,10 @@ def _case(fields: Fields, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
     """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
-    names, scores = score_names(name, judge.part_names), judge.scores(verdict)
+    scores = judge.scores(verdict, name)
     status = None if verdict.status == "ok" else verdict.status
     values: list[tuple[str, float | str | None, str]] = [
-        *((names[one.part], one.score, one.explanation) for one in scores),
+        *((one.name, one.score, one.explanation) for one in scores),
         (f"{name}_label", verdict.label if judge.scale.choices else None, verdict.explanation),
         (f"{name}_status", status, verdict.explanation),
     ]

@@ -15,49 +15,38 @@ is what retriever and tool child runs returned.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 from uuid import uuid4
 
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
+from groundjudge.errors import GroundjudgeError
+from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.models.lookup import ModelLike
+from groundjudge.prompt.prompt import Prompt
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request, names
+from groundjudge.runs.summary import MISSING, summarise
+from groundjudge.scale import Scale
+from groundjudge.verdict import Failure, NamedScore, Verdict, score_names
+
 try:
-    from langsmith import get_current_run_tree, trace, traceable
+    from langsmith import get_current_run_tree, trace
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
     from langsmith.run_trees import RunTree
-    from langsmith.schemas import Example, Run, UsageMetadata
+    from langsmith.schemas import Example, Run
     from langsmith.utils import tracing_is_enabled
 except ImportError as error:
     needed = 'groundjudge.adapters.langsmith needs LangSmith: pip install "groundjudge[langsmith]"'
     raise ImportError(needed) from error
-
-from groundjudge import (
-    AnyJudge,
-    Case,
-    Document,
-    Failure,
-    GroundjudgeError,
-    Model,
-    NamedScore,
-    PanelOptions,
-    Prompt,
-    Reply,
-    Request,
-    Rubric,
-    Scale,
-    Summary,
-    Verdict,
-    as_judge,
-    names,
-    summarise,
-)
-from groundjudge.case.fields import Fields, FieldsGiven, retrieved_documents, tool_documents
-from groundjudge.judging.conversation import Step
-from groundjudge.models.lookup import ModelLike
-from groundjudge.runs.summary import MISSING
-from groundjudge.verdict import Usage, score_names
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -80,12 +69,9 @@ DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribut
 DUPLICATE = "duplicate_key"
 """The error code of an evaluator whose feedback key another evaluator of the experiment has."""
 
-UNEXPECTED = "unexpected"
-"""The error code of an exception that is none of this library, for example of a function `fields`."""
-
 
 def evaluator(
-    judge: str | Path | Rubric | AnyJudge,
+    judge: JudgeLike,
     *,
     model: ModelLike | None = None,
     key: str | None = None,
@@ -103,14 +89,12 @@ def evaluator(
     a panel is a run of its own with its calls inside. Labels are categorical feedback.
 
     Args:
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
-        model: as for `load`. A judge keeps its model unless another one is given.
+        judge: as for `groundjudge.as_judge`.
+        model: as for `groundjudge.as_judge`.
         key: the feedback key, by default the judge's name. Evaluators of one experiment need different keys.
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"query": "inputs.q", "response": "outputs.choices.0.text"}, or a function from (run, example)
-            to the case. A path begins with inputs, outputs, reference_outputs, run or example. Fields that
-            the mapping does not contain are read under their usual names.
-        options: further options of `load`; they replace the judge's own.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs, outputs,
+            reference_outputs, run or example; a function is called with (run, example).
+        options: as for `groundjudge.as_judge`.
 
     Returns:
         An evaluator with one feedback key; a judge with several scores has one more key for each
@@ -118,9 +102,7 @@ def evaluator(
         mine_precision). It stores its verdict in `run.extra`, in memory only, for `summary`.
 
     Raises:
-        GroundjudgeError, TypeError: as for `load`.
-        CaseError: `unknown_field` or `bad_path`: `fields` has a field that there is not, or a path that
-            begins with something else.
+        GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
     found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
@@ -128,7 +110,7 @@ def evaluator(
 
 
 def summary(
-    judge: str | Path | Rubric | AnyJudge, *, metrics: Sequence[Metric] = METRICS
+    judge: JudgeLike, *, metrics: Sequence[Metric] = METRICS
 ) -> Callable[[Sequence[Run], Sequence[Example]], EvaluationResults]:
     """Make a summary evaluator of the verdicts that the judge's `evaluator` gave in the same experiment.
 
@@ -142,7 +124,7 @@ def summary(
     The comment has the counts of the rows.
 
     Args:
-        judge: the judge, as for `evaluator`, or the evaluator's key if it has one of its own.
+        judge: the judge, as for `evaluator`, or the evaluator's key if it has another one.
         metrics: the figures to send: "mean", "lower_bound", "upper_bound", "coverage", "pass_rate".
 
     Returns:
@@ -160,23 +142,21 @@ def summary(
 
     def summarised(runs: Sequence[Run], examples: Sequence[Example]) -> EvaluationResults:  # noqa: ARG001
         verdicts = _verdicts(runs, key)
-        (found,) = summarise(verdicts)
-        figures, comment = _figures(found), found.counts
-        info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
-        return {
-            "results": [
-                EvaluationResult(
-                    key=f"{key}_{metric}", score=figures[metric], comment=comment, evaluator_info=info
-                )
-                for metric in metrics
-            ]
+        (total,) = summarise(verdicts)
+        bounds = total.bounds or (None, None)
+        figures = dict(zip(METRICS, (total.mean, *bounds, total.coverage, total.pass_rate), strict=True))
+        shown: Any = {
+            "comment": total.counts,
+            "evaluator_info": {"signatures": sorted({verdict.signature for verdict in verdicts})},
         }
+        scores = [EvaluationResult(key=f"{key}_{name}", score=figures[name], **shown) for name in metrics]
+        return {"results": scores}
 
     summarised.__name__ = f"{key}_summary"
     return summarised
 
 
-def _key_of(judge: str | Path | Rubric | AnyJudge) -> str:
+def _key_of(judge: JudgeLike) -> str:
     """The key of a judge's evaluator: the judge's name; or the key itself."""
     if not isinstance(judge, str | Path):
         return judge.name
@@ -186,24 +166,13 @@ def _key_of(judge: str | Path | Rubric | AnyJudge) -> str:
 
 def _verdicts(runs: Sequence[Run], key: str) -> list[Verdict]:
     """The verdicts that the evaluator with this key has stored in the runs."""
-    found = [_kept(run, VERDICTS) for run in runs]
-    verdicts = [kept[key] for kept in found if key in kept]
+    found = [_stored(run, VERDICTS) for run in runs]
+    verdicts = [stored[key] for stored in found if key in stored]
     if not verdicts:
         message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
-        keys = ", ".join(dict.fromkeys(key for kept in found for key in kept))
+        keys = ", ".join(dict.fromkeys(key for stored in found for key in stored))
         raise ValueError(f"{message}; there are those of {keys}" if keys else message)
     return verdicts
-
-
-def _figures(found: Summary) -> dict[Metric, float | None]:
-    lower_bound, upper_bound = found.bounds or (None, None)
-    return {
-        "mean": found.mean,
-        "lower_bound": lower_bound,
-        "upper_bound": upper_bound,
-        "coverage": found.coverage,
-        "pass_rate": found.pass_rate,
-    }
 
 
 def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
@@ -217,7 +186,7 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
     """
     from langsmith import testing  # noqa: PLC0415  it imports pytest, which only tests need
 
-    for result in _feedback(verdict, judge, _keys(judge, judge.name)):
+    for result in _feedback(verdict, judge, judge.name):
         feedback: dict[str, Any] = result.model_dump(include={"key", "score", "value", "comment", "extra"})
         if result.score is None and result.value is None:
             feedback["value"] = verdict.status  # the plugin's table breaks on feedback with neither
@@ -225,68 +194,44 @@ def log_verdict(verdict: Verdict, judge: AnyJudge) -> None:
 
 
 def documents(run: Run) -> tuple[Document, ...] | None:
-    """The documents that the run's retrievers and tools returned; None if no child run is one.
-
-    Only the outermost retrievers and tools count: the application saw what they returned, not the runs
-    inside them.
-
-    Raises:
-        CaseError: `context_unreadable` if something that was retrieved has no text.
-    """
-    sources = list(_sources(run))
-    return tuple(document for source in sources for document in _returned(source)) if sources else None
+    """The documents that the run's retrievers and tools returned; see `traced_documents`."""
+    return traced_documents(run.child_runs or (), lambda each: each.child_runs or (), _source)
 
 
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
     def __init__(self, judge: AnyJudge, key: str, fields: Fields) -> None:
-        keys, evaluator = _keys(judge, key), uuid4().hex
+        self.keys, evaluator = [*score_names(key, judge.part_names).values()], uuid4().hex
 
-        @traceable(name="judge")
-        def judging(case: Case | Mapping[str, Any]) -> Verdict:
-            return judge.judge(case, _traced)
-
-        @traceable(name="judge")
-        async def ajudging(case: Case | Mapping[str, Any]) -> Verdict:
-            return await judge.ajudge(case, _traced)
-
-        def conclude(verdict: Verdict, run: Run, example: Example | None) -> EvaluationResults:
+        async def judged(run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
+            try:
+                _claim(run, self.keys, evaluator)
+                case = _case(run, example, fields)
+                with trace("judge", inputs={"case": case}) as traced:
+                    verdict = await judge.ajudge(case, _traced, ask)
+                    traced.end(outputs=dict(verdict))
+            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
+                verdict = judge.failed(error)
             verdict = _explained(verdict, run, example)
-            if _kept(run, OWNERS)[key] == evaluator:
-                _keep(run, VERDICTS, {key: verdict})
-            return {"results": _feedback(verdict, judge, keys)}
+            if _stored(run, OWNERS)[key] == evaluator:
+                _stored(run, VERDICTS)[key] = verdict
+            return {"results": _feedback(verdict, judge, key)}
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            try:
-                _claim(run, [*keys.values()], evaluator)
-                verdict = judging(_case(judge, run, example, fields))
-            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-                verdict = judge.failed(error)
-            return conclude(verdict, run, example)
+            return without_waiting(judged(run, example, call_and_block))
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            try:
-                _claim(run, [*keys.values()], evaluator)
-                verdict = await ajudging(_case(judge, run, example, fields))
-            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-                verdict = judge.failed(error)
-            return conclude(verdict, run, example)
+            return await judged(run, example, call)
 
         score.__name__ = ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
-        self.keys = list(keys.values())
 
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback, which LangSmith reads before there is any."""
         return self.keys
-
-
-def _keys(judge: AnyJudge, key: str) -> dict[str, str]:
-    """The feedback keys by the parts of the verdict; the headline's part is ""."""
-    return score_names(key, judge.part_names)
 
 
 @contextmanager
@@ -298,38 +243,25 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
             yield results.append
             run.end(outputs={"output": results[0]})
         return
-    with _llm_run(step, results):
-        yield results.append
-
-
-@contextmanager
-def _llm_run(step: Step, results: Sequence[Any]) -> Generator[None]:
-    """Add a call of the model to the trace when it has ended, unless it has added itself.
-
-    Only then is it known whether the model is traced, for example by `wrap_openai` within a function.
-    """
-    model = step.model
-    parent = get_current_run_tree() if model and tracing_is_enabled() is True else None
-    if model is None or parent is None:
-        yield
-        return
-    n_before, started, error = len(parent.child_runs), datetime.now(UTC), None
+    parent = get_current_run_tree() if step.model and tracing_is_enabled() is True else None
+    n_before, started, error = len(parent.child_runs) if parent else 0, datetime.now(UTC), None
     try:
-        yield
+        yield results.append
     except Exception as raised:
         error = repr(raised)
         raise
     finally:
-        if not _has_llm_run(parent.child_runs[n_before:]):
+        # Only now is it known whether the model traces itself, for example by `wrap_openai` in a function.
+        if parent and step.model and not _has_llm_run(parent.child_runs[n_before:]):
             parent.create_child(
                 step.name,
                 "llm",
-                inputs=_call(model, step.given),
+                inputs=_call(step.model, step.given),
                 outputs=_completion(results[0]) if results else None,
                 error=error,
                 start_time=started,
                 end_time=datetime.now(UTC),
-                extra={"metadata": _metadata(model, *results)},
+                extra={"metadata": _metadata(step.model, *results)},
             ).post()
 
 
@@ -341,31 +273,27 @@ def _call(model: Model, request: Request) -> dict[str, Any]:
     return {"model": model.name, "messages": [*map(dict, request.messages)], **request.parameters}
 
 
-def _completion(reply: Reply) -> dict[str, Any]:
-    """The reply as a chat completion, with its tokens as LangSmith names them."""
-    message = {"role": "assistant", "content": reply.text}
-    message |= {"refusal": reply.refusal} if reply.refusal else {}
-    completion: dict[str, Any] = {"choices": [{"message": message, "finish_reason": reply.finish_reason}]}
-    completion |= {"model": reply.model} if reply.model else {}
-    return completion | ({"usage_metadata": _tokens(reply.usage)} if reply.usage else {})
-
-
 def _metadata(model: Model, reply: Reply | None = None) -> dict[str, Any]:
     """What LangSmith needs to look up the price of a call and to show its tokens."""
-    metadata: dict[str, Any] = {"ls_model_type": "chat", "ls_model_name": model.name}
     inner = getattr(model, "model", model)  # that of a CachedModel
     endpoint = str(getattr(inner, "endpoint", ""))
-    if "://" in endpoint:  # chat completions are OpenAI's interface, whoever offers them
-        metadata["ls_provider"] = "azure" if ".azure." in endpoint else "openai"
-    return metadata | ({"usage_metadata": _tokens(reply.usage)} if reply and reply.usage else {})
+    # Chat completions are OpenAI's interface, whoever offers them.
+    provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else None
+    tokens = reply.usage.counts if reply and reply.usage else None
+    known = {"ls_model_type": "chat", "ls_model_name": model.name, "ls_provider": provider}
+    return _known(**known, usage_metadata=tokens)
 
 
-def _tokens(usage: Usage) -> UsageMetadata:
-    return UsageMetadata(
-        input_tokens=usage.prompt_tokens,
-        output_tokens=usage.completion_tokens,
-        total_tokens=usage.total_tokens,
-    )
+def _completion(reply: Reply) -> dict[str, Any]:
+    """The reply as a chat completion, with its tokens as LangSmith names them."""
+    message = _known(role="assistant", content=reply.text, refusal=reply.refusal)
+    choice = {"message": message, "finish_reason": reply.finish_reason}
+    tokens = reply.usage and reply.usage.counts
+    return _known(choices=[choice], model=reply.model, usage_metadata=tokens)
+
+
+def _known(**content: object) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if value is not None}
 
 
 def _sides(run: Run, example: Example | None) -> dict[str, Any]:
@@ -377,17 +305,19 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _case(judge: AnyJudge, run: Run, example: Example | None, fields: Fields) -> Case | Mapping[str, Any]:
+def _case(run: Run, example: Example | None, fields: Fields) -> Case | Mapping[str, Any]:
     """The case by `fields`, or by the usual names; its context, if it has none, from the child runs."""
     if fields.function:
         return Case.of(fields.function(run, example))
-    roots = {"run": run, "example": example}
-    found = fields.in_exchange(**_sides(run, example), roots=roots, retrieved=lambda: documents(run))
+    found = fields.in_exchange(
+        **_sides(run, example),
+        roots={"run": run, "example": example},
+        retrieved=lambda: documents(run),
+        more={"metadata": (example and example.metadata) or {}},
+    )
     if _has_crashed(run) and "response" not in fields.paths:  # the inputs can hold a response too
         found["response"] = None
-    own = {each.name for each in judge.inputs if each.is_custom}
-    more = {key: value for key, value in ((example and example.metadata) or {}).items() if key in own}
-    return {**found, "metadata": {**more, **found["metadata"]}}
+    return found
 
 
 def _has_crashed(run: Run) -> bool:
@@ -395,19 +325,8 @@ def _has_crashed(run: Run) -> bool:
     return bool(run.error) and all(value is None for value in (run.outputs or {}).values())
 
 
-def _sources(run: Run) -> Iterator[Run]:
-    for child in run.child_runs or ():
-        if child.run_type in {"retriever", "tool"}:
-            yield child
-        else:
-            yield from _sources(child)
-
-
-def _returned(source: Run) -> tuple[Document, ...]:
-    outputs: dict[str, Any] = source.outputs or {}
-    if source.run_type == "retriever":
-        return retrieved_documents(outputs)
-    return tool_documents(source.name, outputs)
+def _source(run: Run) -> tuple[str, str, object]:
+    return run.run_type, run.name, run.outputs or {}
 
 
 def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
@@ -418,12 +337,10 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     error = verdict.error
     if error is None or verdict.attempts or error.code == DUPLICATE:
         return verdict
-    code, message = error.code, error.message
-    if code != UNEXPECTED:
-        message += f". LangSmith gave {_keys_of_sides(run, example)}"
+    code, message = error.code, f"{error.message}. LangSmith gave {_keys_of_sides(run, example)}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    if _has_crashed(run) and code in {MISSING, UNEXPECTED}:
+    if _has_crashed(run) and code in {MISSING, "unexpected"}:
         code = "no_response"
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
@@ -431,18 +348,18 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
 def _keys_of_sides(run: Run, example: Example | None) -> str:
     sides = _sides(run, example).items()
     keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
-    if any(_sources(run)):
+    if run.child_runs:
         return keys
     return f"{keys}; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
 
 
-def _kept(run: Run, name: str) -> dict[str, Any]:
-    """What evaluators keep in the run, by their keys: their verdicts, or their ids."""
-    return cast("dict[str, Any]", (run.extra or {}).get(name, {}))
-
-
-def _keep(run: Run, name: str, content: Mapping[str, Any]) -> None:
-    run.extra = {**(run.extra or {}), name: {**_kept(run, name), **content}}
+def _stored(run: Run, name: str) -> dict[str, Any]:
+    """What evaluators have stored in the run, by their keys: their verdicts, or their ids."""
+    extra = run.extra or {}
+    if name not in extra:
+        run.extra = extra = {**extra, name: {}}  # a new mapping: LangSmith sends the one that it has
+    stored: dict[str, Any] = extra[name]
+    return stored
 
 
 def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
@@ -451,55 +368,51 @@ def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
     Raises:
         GroundjudgeError: `duplicate_key`: another evaluator has one of them.
     """
-    owners = dict.fromkeys(keys, evaluator) | _kept(run, OWNERS)
-    _keep(run, OWNERS, owners)
-    taken = next((key for key in keys if owners[key] != evaluator), None)
+    owners = _stored(run, OWNERS)
+    taken = [key for key in keys if owners.setdefault(key, evaluator) != evaluator]
     if taken:
         message = (
-            f"two evaluators have the feedback key {taken!r}, so the verdicts of one would overwrite the "
-            f"other's: give one of them another key, as in evaluator(..., key='{taken}_2')"
+            f"two evaluators have the feedback key {taken[0]!r}, so the verdicts of one would overwrite the "
+            f"other's: give one of them another key, as in evaluator(..., key='{taken[0]}_2')"
         )
-        raise GroundjudgeError(DUPLICATE, message, taken)
+        raise GroundjudgeError(DUPLICATE, message, taken[0])
 
 
-def _feedback(verdict: Verdict, judge: AnyJudge, keys: Mapping[str, str]) -> list[EvaluationResult]:
+def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
     """The verdict as feedback: one result for each of its scores."""
-    config = _categories(judge.scale)
-    return [
-        _result(keys[score.part], score, verdict, config if _is_category(score) else None)
-        for score in judge.scores(verdict)
-    ]
-
-
-def _is_category(score: NamedScore) -> bool:
-    """Whether the value is a label; that of a panel without a common label is a number."""
-    return score.score is not None and isinstance(score.value, str)
-
-
-def _categories(scale: Scale) -> FeedbackConfig | None:
-    """The labels of a scale as LangSmith's categories, which must have a value; None if it has numbers."""
-    listed: list[Any] = [
-        {"value": own, "label": name} for name, own in scale.choices.items() if own is not None
-    ]
-    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed) if listed else None
-
-
-def _result(key: str, score: NamedScore, verdict: Verdict, config: FeedbackConfig | None) -> EvaluationResult:
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
     info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
+    extra = _extra(verdict)
+    return [
+        EvaluationResult(
+            key=score.name,
+            score=score.score,
+            value=score.value,
+            comment=score.explanation,
+            feedback_config=_categories(judge.scale, score),
+            evaluator_info=info,
+            extra=extra,
+        )
+        for score in judge.scores(verdict, key)
+    ]
+
+
+def _extra(verdict: Verdict) -> dict[str, Any]:
+    """What a verdict says besides its scores; the reply only of an error, which it explains."""
     extra = verdict.model_dump(mode="json", include={"status", "passed", "parts", "warnings"})
-    extra |= verdict.model_dump(
-        mode="json", include=DOUBT, exclude={"votes": {"__all__": {"reply"}}}, exclude_defaults=True
-    )
-    if verdict.error:
-        extra |= {"error": True} | ({} if verdict.reply is None else {"reply": verdict.reply})
-    return EvaluationResult(
-        key=key,
-        score=score.score,
-        value=score.value,
-        comment=score.explanation,
-        evaluator_info=info,
-        feedback_config=config,
-        extra=extra,
-    )
+    exclude: Any = {"votes": {"__all__": {"reply"}}}
+    extra |= verdict.model_dump(mode="json", include=DOUBT, exclude=exclude, exclude_defaults=True)
+    return extra | (_known(error=True, reply=verdict.reply) if verdict.error else {})
+
+
+def _categories(scale: Scale, score: NamedScore) -> FeedbackConfig | None:
+    """The labels of a scale as LangSmith's categories, which must have a value; None for a number.
+
+    The value of a panel without a common label is a number.
+    """
+    if score.score is None or not isinstance(score.value, str) or not scale.choices:
+        return None
+    choices = scale.choices.items()
+    listed: list[Any] = [{"value": own, "label": name} for name, own in choices if own is not None]
+    return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)

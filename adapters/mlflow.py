@@ -14,29 +14,20 @@ retriever and tool spans returned is the context.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Unpack
 
 from pydantic import PrivateAttr
 
-from groundjudge import (
-    AnyJudge,
-    Case,
-    CaseError,
-    Document,
-    NamedScore,
-    Panel,
-    PanelOptions,
-    Rubric,
-    Verdict,
-    as_judge,
-)
-from groundjudge.case.fields import Fields, FieldsGiven, retrieved_documents, tool_documents
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
 from groundjudge.case.shapes import is_absent
+from groundjudge.errors import CaseError
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.lookup import ModelLike
-from groundjudge.verdict import passes, score_names
+from groundjudge.verdict import NamedScore, Verdict, passes
 
 try:
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
@@ -56,7 +47,7 @@ RENAMED = {"expected_response": "reference"}
 
 
 def scorer(
-    judge: str | Path | Rubric | AnyJudge,
+    judge: JudgeLike,
     *,
     model: ModelLike | None = None,
     name: str | None = None,
@@ -70,14 +61,12 @@ def scorer(
     tool spans of the trace (see `documents`), else from the inputs or expectations.
 
     Args:
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
-        model: as for `load`. A judge keeps its model unless another one is given.
+        judge: as for `groundjudge.as_judge`.
+        model: as for `groundjudge.as_judge`.
         name: the name of the feedback, by default the judge's.
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"query": "inputs.q", "response": "outputs.choices.0.message.content"}, or a function from
-            (inputs, outputs, expectations, trace) to the case. A path begins with inputs, outputs,
-            expectations or trace. Fields that the mapping does not contain are read under their usual names.
-        options: further options of `load`; they replace the judge's own.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs, outputs,
+            expectations or trace; a function is called with these four as keyword arguments.
+        options: as for `groundjudge.as_judge`.
 
     Returns:
         A scorer that never raises. The value of its feedback is the score, 0..1, or None if there is
@@ -87,7 +76,7 @@ def scorer(
         name="mine": mine, mine_recall, mine_precision).
 
     Raises:
-        GroundjudgeError, TypeError: as for `load`; for `fields`, as for `Fields.of`.
+        GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
     found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
@@ -95,19 +84,17 @@ def scorer(
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
-    """The documents that retriever and tool spans of a trace returned; None if it has no such span.
-
-    Only the outermost spans below the root count: the application saw what they returned, not the spans
-    inside them.
-
-    Raises:
-        CaseError: `context_unreadable` if something that was retrieved has no text.
-    """
+    """The documents that retriever and tool spans below a trace's root returned; see `traced_documents`."""
     children = defaultdict[str | None, list[Span]](list)
     for span in sorted(trace.data.spans, key=lambda span: span.start_time_ns):
         children[span.parent_id].append(span)
-    sources = [source for root in children[None] for source in _sources(root, children)]
-    return tuple(document for source in sources for document in _returned(source)) if sources else None
+    below = [span for root in children[None] for span in children[root.span_id]]
+    return traced_documents(below, lambda span: children[span.span_id], _source)
+
+
+def _source(span: Span) -> tuple[str, str, object]:
+    kinds = {SpanType.RETRIEVER: "retriever", SpanType.TOOL: "tool"}
+    return kinds.get(span.span_type or "", ""), span.name, span.outputs
 
 
 class JudgeScorer(Scorer):
@@ -135,14 +122,9 @@ class JudgeScorer(Scorer):
         session: list[Trace] | None = None,  # noqa: ARG002  MLflow has it for scorers of conversations
     ) -> Feedback | list[Feedback]:
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
-        judge = self._judge
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
-        try:
-            verdict = judge.judge(_case(row, self._found_by))
-        except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-            verdict = judge.failed(error)
-        names = score_names(self.name, judge.part_names)
-        feedback = [_feedback(names[score.part], score, verdict) for score in judge.scores(verdict)]
+        verdict = self._judge.evaluate(lambda: _case(row, self._found_by))
+        feedback = [_feedback(score, verdict) for score in self._judge.scores(verdict, self.name)]
         return feedback if len(feedback) > 1 else feedback[0]
 
     @property
@@ -169,46 +151,33 @@ def _case(row: Mapping[str, Any], fields: Fields) -> Case | Mapping[str, Any]:
     return fields.in_exchange(inputs, outputs, expected, roots=row, retrieved=retrieved)
 
 
-def _sources(parent: Span, children: Mapping[str | None, list[Span]]) -> Iterator[Span]:
-    for child in children[parent.span_id]:
-        if child.span_type in {SpanType.RETRIEVER, SpanType.TOOL}:
-            yield child
-        else:
-            yield from _sources(child, children)
-
-
-def _returned(source: Span) -> tuple[Document, ...]:
-    if source.span_type == SpanType.RETRIEVER:
-        return retrieved_documents(source.outputs)
-    return tool_documents(source.name, source.outputs)
-
-
-def _feedback(name: str, score: NamedScore, verdict: Verdict) -> Feedback:
+def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:
     """A score as feedback. Its label is in the metadata, since MLflow averages numbers only."""
     error = verdict.error
     return Feedback(
-        name=name,
+        name=score.name,
         value=score.score,
         error=AssessmentError(error.code, error.message) if error else None,
         rationale=score.explanation,
         source=AssessmentSource("LLM_JUDGE", verdict.model),
-        metadata={key: str(value) for key, value in _metadata(score, verdict) if value not in {None, ""}},
+        metadata={
+            key: str(value) for key, value in _metadata(score, verdict).items() if value not in {None, ""}
+        },
     )
 
 
-def _metadata(score: NamedScore, verdict: Verdict) -> Iterator[tuple[str, Any]]:
+def _metadata(score: NamedScore, verdict: Verdict) -> dict[str, Any]:
     """What a verdict says besides the score; the headline has all of it, and the tokens that it took."""
-    yield "status", verdict.status
-    yield "signature", verdict.signature
-    yield "key", verdict.key
+    shown = {"status": verdict.status, "signature": verdict.signature, "key": verdict.key}
     if score.part:
-        yield "label" if isinstance(score.value, str) else "value", score.value
-        return
-    yield "label", verdict.label
-    yield "value", verdict.value
-    yield "passed", verdict.passed
-    yield "warnings", ", ".join(verdict.warnings)
-    yield "groundjudge", verdict.model_dump_json()
-    if verdict.usage:
-        yield "mlflow.assessment.judgeInputTokens", verdict.usage.prompt_tokens
-        yield "mlflow.assessment.judgeOutputTokens", verdict.usage.completion_tokens
+        return shown | {"label" if isinstance(score.value, str) else "value": score.value}
+    usage = verdict.usage
+    return shown | {
+        "label": verdict.label,
+        "value": verdict.value,
+        "passed": verdict.passed,
+        "warnings": ", ".join(verdict.warnings),
+        "groundjudge": verdict.model_dump_json(),
+        "mlflow.assessment.judgeInputTokens": usage and usage.prompt_tokens,
+        "mlflow.assessment.judgeOutputTokens": usage and usage.completion_tokens,
+    }

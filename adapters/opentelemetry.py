@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from time import time_ns
 
-from groundjudge import AnyJudge, NamedScore, Verdict, __version__
-from groundjudge.verdict import named_scores
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.verdict import NamedScore, Verdict, named_scores
+from groundjudge.version import __version__
 
 try:
     from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber, get_logger

@@ -21,9 +21,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from groundjudge import AnyJudge, PanelOptions, Usage, Verdict, as_judge
 from groundjudge.case.fields import FieldPaths, Fields
 from groundjudge.case.shapes import is_mapping
+from groundjudge.judging.load import PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.verdict import Usage, Verdict
 
 __all__ = ["get_assert"]
 
@@ -59,12 +61,9 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
         passed, score = NO_SCORE["error"]
         return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
-    try:
-        variables: Any = context.get("vars") or {}
-        roots = {"vars": variables, "output": output, "context": context}
-        verdict = judge.judge(fields.in_exchange(variables, output, roots=roots))
-    except Exception as error:  # noqa: BLE001  it is the verdict's error
-        verdict = judge.failed(error)
+    variables: Any = context.get("vars") or {}
+    roots = {"vars": variables, "output": output, "context": context}
+    verdict = judge.evaluate(lambda: fields.in_exchange(variables, output, roots=roots))
     return _grading(judge, verdict)
 
 

@@ -24,20 +24,20 @@ from typing import Annotated, Any
 from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
-from groundjudge import AnyJudge, Case, GroundjudgeError, PanelOptions, Rubric, Verdict, as_judge
+from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
-from groundjudge.judging.panel import Rule, Stop
+from groundjudge.errors import GroundjudgeError
+from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
+from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
-from groundjudge.verdict import score_names
 
 try:
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
 except ImportError as error:
-    needed = (
-        'groundjudge.adapters.pydantic_evals needs pydantic-evals: pip install "groundjudge[pydantic-evals]"'
-    )
+    extra = 'pip install "groundjudge[pydantic-evals]"'
+    needed = f"groundjudge.adapters.pydantic_evals needs pydantic-evals: {extra}"
     raise ImportError(needed) from error
 
 __all__ = ["JudgeEvaluator"]
@@ -61,24 +61,21 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     `custom_evaluator_types=[JudgeEvaluator]`. Judges, rubrics and models are written there by their names.
 
     Args:
-        judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file.
-        model: as for `groundjudge.load`. A judge keeps its model unless another one is given.
+        judge: as for `groundjudge.as_judge`.
+        model: as for `groundjudge.as_judge`.
         name: the name of the evaluation, by default the judge's. A judge with several scores has one more
             name for each (passage_quality, passage_recall, passage_precision; with name="mine": mine,
             mine_recall, mine_precision).
-        fields: where to find fields with other names: a mapping of field to dotted path, as in
-            {"query": "inputs.q", "response": "output.choices.0.text"}, or a function from the
-            EvaluatorContext to the case. A path begins with inputs, output, expected_output or metadata.
-            Fields that the mapping does not contain are read under their usual names.
-        threshold: this and what follows are options of `groundjudge.load`. Pass the result of `load` or
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs, output,
+            expected_output or metadata; a function is called with the EvaluatorContext.
+        threshold: this and what follows are options of `groundjudge.as_judge`. Pass the result of `load` or
             `load_rubric` as the judge to use the others.
 
     Raises:
-        GroundjudgeError, TypeError: as for `groundjudge.load`; CaseError if `fields` has an unknown field or
-            root.
+        GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
 
-    judge: Annotated[str | Path | Rubric | AnyJudge, BY_NAME]
+    judge: Annotated[JudgeLike, BY_NAME]
     model: Annotated[ModelLike | None, BY_NAME] = None
     name: str | None = None
     fields: FieldsGiven = None
@@ -127,26 +124,19 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         Raises:
             GroundjudgeError: there is no verdict; pydantic-evals makes it an EvaluatorFailure.
         """
-        verdict = await self._verdict(ctx)
         name = self.get_default_evaluation_name()
+        verdict = await self.loaded.aevaluate(lambda: self._case(ctx))
         ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
         if verdict.error:
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
         if verdict.status == "not_applicable":
             return {}
-        names = score_names(name, self.loaded.part_names)
         results: list[tuple[str, float | str | bool | None, str | None]] = [
-            *((names[one.part], one.score, one.explanation) for one in self.loaded.scores(verdict)),
+            *((one.name, one.score, one.explanation) for one in self.loaded.scores(verdict, name)),
             (f"{name}_label", verdict.label, None),
             (f"{name}_pass", verdict.passed, None),
         ]
         return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
-
-    async def _verdict(self, ctx: EvaluatorContext[Any, Any, Any]) -> Verdict:
-        try:
-            return await self.loaded.ajudge(self._case(ctx))
-        except Exception as error:  # noqa: BLE001  `evaluate` raises it again, with a code
-            return self.loaded.failed(error)
 
     def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Case | Mapping[str, Any]:
         if self.found_by.function:

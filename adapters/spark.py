@@ -16,9 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundjudge import AnyJudge
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs import arrow
-from groundjudge.runs.arrow_rows import verdict_fields
 from groundjudge.runs.run import checked
 
 try:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 TYPES = {"string": StringType(), "double": DoubleType(), "bool": BooleanType()}
 """Arrow's names of the types of a verdict's columns -> Spark's types."""
 
-VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in verdict_fields()]
+VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in arrow.verdict_fields()]
 """The columns of a verdict."""
 
 __all__ = ["judged", "keyed"]

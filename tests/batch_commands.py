@@ -21,7 +21,7 @@ from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.cli.app import app
 
-MODULES = ("groundjudge.cli.submitted", "groundjudge.batches.lookup", "groundjudge.models.openai")
+MODULES = ("groundjudge.cli.batch", "groundjudge.batches.openai", "groundjudge.models.openai")
 
 PROCESSES = multiprocessing.get_context("forkserver")
 """Processes of their own that need not import everything again."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundjudge import Failure, PromptId, Verdict
-from groundjudge.analysis.joined import Joined, join
-from groundjudge.analysis.labels import Labels
+from groundjudge.analysis.labels import Joined, Labels, join
 from groundjudge.verdict import Vote
 
 PROMPT = PromptId(name="one", version="1.0.0", sha256="a" * 64)

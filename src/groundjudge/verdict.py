@@ -34,6 +34,15 @@ class Usage(Frozen):
         """Prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The tokens under the names that LangChain and LangSmith give them."""
+        return {
+            "input_tokens": self.prompt_tokens,
+            "output_tokens": self.completion_tokens,
+            "total_tokens": self.total_tokens,
+        }
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
@@ -220,8 +229,12 @@ def score_names(judge: str, part_names: Iterable[str]) -> dict[str, str]:
     return {"": judge, **{part: f"{stem}_{part}" for part in part_names}}
 
 
-def named_scores(verdict: Verdict, part_names: Iterable[str]) -> tuple[NamedScore, ...]:
+def named_scores(
+    verdict: Verdict, part_names: Iterable[str], name: str | None = None
+) -> tuple[NamedScore, ...]:
     """The headline score of a verdict, and one score for each of the parts that its judge always has.
+
+    They are named after the judge, or after `name` if it is given.
 
     A verdict without a score (an error, not applicable) has all of them too, each with a score of None.
     """
@@ -234,15 +247,15 @@ def named_scores(verdict: Verdict, part_names: Iterable[str]) -> tuple[NamedScor
     )
     return tuple(
         NamedScore(
-            name=name,
+            name=own,
             part=part,
             score=parts[part].score,
             value=parts[part].value if parts[part].label is None else parts[part].label,
             explanation=parts[part].reason,
         )
         if part in parts
-        else whole.model_copy(update={"name": name, "part": part})
-        for part, name in score_names(verdict.judge, part_names).items()
+        else whole.model_copy(update={"name": own, "part": part})
+        for part, own in score_names(name or verdict.judge, part_names).items()
     )
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from fenced import without_codes
-from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tracers.base import BaseTracer
@@ -29,7 +27,6 @@ from groundjudge import (
     Verdict,
     load,
     load_rubric,
-    names,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.loop_thread import shared_loop
@@ -49,36 +46,6 @@ CALLS = AIMessage("", tool_calls=[{"name": "get_hours", "args": {"day": "Monday"
 RESULT = ToolMessage("It opens at 9.", name="get_hours", tool_call_id="1")
 OLDER = [HumanMessage("Hello!"), AIMessage("Hi, how can I help?")]
 AGENT = [SystemMessage("Be kind."), *OLDER, ASKED, CALLS, RESULT, ANSWERED]
-AS_MAPPINGS: list[dict[str, Any]] = [
-    {"role": "system", "content": "Be kind."},
-    {"role": "user", "content": "Hello!"},
-    {"role": "assistant", "content": "Hi, how can I help?"},
-    {"role": "user", "content": [{"type": "text", "text": "When does it open?"}]},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "1", "function": {"name": "get_hours", "arguments": '{"day": "Monday"}'}}],
-    },
-    {"role": "tool", "tool_call_id": "1", "name": "get_hours", "content": "It opens at 9."},
-    {"role": "assistant", "content": [{"type": "text", "text": "At 9."}]},
-]
-AS_PAIRS: list[Any] = [
-    ("system", "Be kind."),
-    ("human", "Hello!"),
-    ("ai", "Hi, how can I help?"),
-    ("user", "When does it open?"),
-    CALLS,
-    RESULT,
-    ("assistant", "At 9."),
-]
-TOOL = {"content": "It opens at 9.", "title": "get_hours", "kind": "tool"}
-EXPLICIT: Mapping[str, Any] = {
-    "query": "When does it open?",
-    "response": "At 9.",
-    "context": [TOOL],
-    "conversation": AGENT[:-1],
-}
-BESIDE: Mapping[str, Any] = {"agent_name": "Ada", "profile": "Ada works at a library.", "reference": "At 9."}
 
 Method: TypeAlias = Callable[[Runnable[Any, Any], Any], Awaitable[Any]]
 
@@ -112,189 +79,11 @@ def raised_by(step: Runnable[Any, Any], given: Any) -> GroundjudgeError:
 # --- states of agents ---------------------------------------------------------------------------
 
 
-@sync_and_async
-@pytest.mark.parametrize("messages", [AGENT, AS_MAPPINGS, AS_PAIRS], ids=["objects", "mappings", "pairs"])
-@pytest.mark.parametrize("name", names())
-async def test_messages_are_judged_like_the_fields_that_they_give(
-    name: str, messages: Any, method: Method
-) -> None:
-    by_fields, by_messages = ScriptedModel(REPLIES[name]), ScriptedModel(REPLIES[name])
-    expected = await method(judging(name, by_fields), {**EXPLICIT, **BESIDE})
-    verdict = await method(judging(name, by_messages), {"messages": messages, **BESIDE})
-    assert verdict.status == "ok"
-    assert plain(verdict) == plain(expected)
-    assert by_messages.asked[0].messages == by_fields.asked[0].messages
-    assert prompt(load_rubric(name)).invoke({"messages": messages, **BESIDE}) == prompt(
-        load_rubric(name)
-    ).invoke({**EXPLICIT, **BESIDE})
-
-
-def shown_for(name: str, state: Mapping[str, Any]) -> str:
-    messages = prompt(load_rubric(name)).invoke(state).messages
-    return without_codes(str(messages[-1].content))
-
-
-def test_tool_messages_are_shown_as_tool_results() -> None:
-    shown = shown_for("confidence_grounding", {"messages": AGENT})
-    assert '<data-document number="1" kind="tool result" title="Tool Result: get_hours">' in shown
-
-
-def test_knowledge_hallucination_shows_the_conversation_up_to_the_question() -> None:
-    shown = shown_for("knowledge_hallucination", {"messages": [*OLDER, ASKED, ANSWERED], **BESIDE})
-    assert shown.index("Hello!") < shown.index("When does it open?") < shown.index("At 9.")
-    assert shown.count("At 9.") == 1
-
-
-@pytest.mark.parametrize(
-    ("beside", "shown", "not_shown"),
-    [
-        ({"context": ["A leaflet."]}, "A leaflet.", "It opens at 9."),
-        ({"documents": [Document("A leaflet.")]}, "A leaflet.", "It opens at 9."),
-        ({"source_documents": [Document("A leaflet.")]}, "A leaflet.", "It opens at 9."),
-        ({"context": []}, "<data-context>\n</data-context>", "It opens at 9."),
-        ({"question": "And on Sunday?"}, "And on Sunday?", "When does it open?"),
-        ({"answer": "At ten."}, "At ten.", "At 9."),
-        ({"generation": AIMessage("At ten.")}, "At ten.", "At 9."),
-    ],
-)
-def test_other_keys_come_before_messages(beside: dict[str, Any], shown: str, not_shown: str) -> None:
-    text = shown_for("groundedness", {"messages": AGENT, **beside})
-    assert shown in text
-    assert not_shown not in text
-
-
-C = {"context": ["c"]}
-
-
-@sync_and_async
-@pytest.mark.parametrize(
-    ("name", "state", "code", "subject"),
-    [
-        ("groundedness", {"messages": [*OLDER, ASKED], **C}, "no_response", "response"),
-        ("groundedness", {"messages": [*OLDER, ASKED, CALLS], **C}, "no_response", "response"),
-        ("groundedness", {"messages": [ASKED, CALLS, RESULT]}, "no_response", "response"),
-        ("groundedness", {"messages": [ASKED, AIMessage("")], **C}, "empty_response", "response"),
-        ("groundedness", {"messages": [ASKED, ANSWERED, AIMessage(" ")], **C}, "empty_response", "response"),
-        ("groundedness", {"messages": [ASKED, ANSWERED], "answer": "", **C}, "empty_response", "response"),
-        ("groundedness", {"messages": [ASKED, ANSWERED], "contxt": []}, "missing_field", "context"),
-        ("groundedness", {"messages": [ANSWERED], **C}, "missing_field", "query"),
-        ("groundedness", {"messages": [SystemMessage("s"), ANSWERED], **C}, "missing_field", "query"),
-        ("groundedness", {"messages": [], **C}, "missing_field", "query"),
-        ("statement_groundedness", {"messages": [], **C}, "no_response", "response"),
-        ("groundedness", {"messages": [5], **C}, "field_unreadable", "conversation"),
-        ("groundedness", {"messages": AGENT, "docs": ["a"], **C}, "alias_conflict", "context"),
-        ("groundedness", [("user", "q")], "unreadable_row", ""),
-    ],
-)
-async def test_state_that_cannot_be_judged_is_an_error_without_a_call(
-    name: str, state: Any, code: str, subject: str, method: Method
-) -> None:
-    model = ScriptedModel(REPLIES[name])
-    steps: tuple[Runnable[Any, Any], ...] = (judging(name, model), prompt(load_rubric(name)))
-    for step in steps:
-        with pytest.raises(CaseError) as raised:
-            await method(step, state)
-        error = raised.value
-        assert (error.code, error.subject) == (code, subject)
-        assert error.verdict is not None
-        assert (error.verdict.status, error.verdict.judge) == ("error", name)
-        assert error.verdict.error is not None
-        assert error.verdict.error.code == code
-    assert model.asked == []
-
-
-def test_parser_takes_a_state_as_its_case() -> None:
-    verdict = parser(load_rubric("statement_groundedness"), {"messages": AGENT}).parse(QUOTING)
-    assert (verdict.parts[0].evidence[0].document, verdict.warnings) == (0, ())
-
-
 # --- case= --------------------------------------------------------------------------------------
-
-
-STATE = {
-    "chat": {"messages": AGENT},
-    "q": "When?",
-    "docs": [Document("It opens at 9.")],
-    "context": "a summary",
-    "choices": [{"text": "At ten."}],
-}
-EXPECTED = Case(query="When?", context=["It opens at 9."], response="At ten.")
 
 
 def function(given: Any) -> Mapping[str, Any]:
     return {"query": given["q"], "context": given["docs"], "response": given["choices"][0]["text"]}
-
-
-def to_case(given: Any) -> Case:
-    return Case(**function(given))
-
-
-def to_state(given: Any) -> Mapping[str, Any]:
-    return {"messages": [("user", given["q"]), ("assistant", "At ten.")], "context": given["docs"]}
-
-
-@sync_and_async
-@pytest.mark.parametrize(
-    "case",
-    [
-        {"query": "input.q", "context": "input.docs", "response": "input.choices.0.text"},
-        {"question": "input.q", "docs": "input.docs", "result": "input.choices.0.text"},
-        function,
-        to_case,
-        to_state,
-    ],
-)
-async def test_fields_are_found_by_paths_or_by_a_function(case: Any, method: Method) -> None:
-    model = ScriptedModel(GOOD)
-    assert (await method(judging("groundedness", model, fields=case), STATE)).score == 1
-    shown = model.asked[0].case
-    assert (shown.query, shown.context, shown.response) == (
-        EXPECTED.query,
-        EXPECTED.context,
-        EXPECTED.response,
-    )
-
-
-def test_fields_that_are_not_mapped_are_read_as_without_case() -> None:
-    row = {"messages": AGENT, "docs": ["c"], "id": 7}
-    model = ScriptedModel(GOOD)
-    judging("groundedness", model, fields={"response": "input.docs.0"}).invoke(row)
-    (request,) = model.asked
-    assert (request.case.id, request.case.query, request.case.response) == ("7", "When does it open?", "c")
-
-
-def test_input_of_the_judges_own_can_be_mapped(tmp_path: Path) -> None:
-    file = tmp_path / "on_topic.prompty"
-    file.write_text(
-        "---\ninputs: [{name: topic}, {name: response}]\nreply: {format: tags, value: S2, reason: S1}\n"
-        "scale: {worst: 1, best: 5}\n---\n{{topic}} {{response}}"
-    )
-    model = ScriptedModel(GOOD)
-    row = {"about": {"topic": "dogs"}, "answer": "r"}
-    runnable(file, model=model, fields={"topic": "input.about.topic"}).invoke(row)
-    assert "dogs" in model.asked[0].messages[0]["content"]
-
-
-@pytest.mark.parametrize(
-    ("case", "error", "message"),
-    [
-        ({"qeury": "input.q"}, CaseError, "unknown_field: unknown field 'qeury', did you mean 'query'"),
-        ({"topic": "input.q"}, CaseError, "unknown_field: unknown field 'topic'"),
-        ({"query": "inputs.q"}, CaseError, "bad_path: .* none of input, did you mean 'input'"),
-        ({"query": "q"}, CaseError, "bad_path: the path 'q' begins with 'q', which is none of input"),
-        ({"query": 5}, CaseError, "bad_path: the path 5"),
-        ("input.q", TypeError, "fields must be a mapping of field to dotted path, or a function"),
-    ],
-)
-def test_case_is_checked_when_the_runnable_is_made(case: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        judging("groundedness", fields=case)
-
-
-def test_conflict_of_names_is_resolved_by_a_path() -> None:
-    row = {"query": "q", "response": "r", "context": "a", "docs": ["b"]}
-    assert raised_by(judging("groundedness"), row).code == "alias_conflict"
-    assert judging("groundedness", fields={"context": "input.docs"}).invoke(row).score == 1
 
 
 def test_runnable_with_a_case_of_its_own_has_no_input_schema_of_fields() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,13 +12,11 @@ from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
 from standin_langfuse import Body, StandIn
 
-from groundjudge import AnyJudge, CaseError, ModelError, Verdict, load
+from groundjudge import AnyJudge, Verdict
 from groundjudge.adapters.langfuse import evaluator, summary
 from groundjudge.case.shapes import is_mapping
 
-GOOD = "<S1>because</S1><S2>5</S2>"
 BAD = "no verdict"
-make: Callable[..., object] = evaluator
 ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 
@@ -96,34 +92,6 @@ def test_experiment_gives_the_verdicts_of_every_judge(run: Any, name: str) -> No
     assert verdicts(name, run) == expected(name)
 
 
-def in_code(*, input: Any, output: Any, expected_output: Any, metadata: Any) -> dict[str, Any]:  # noqa: A002
-    assert expected_output is None
-    return {"query": input, "response": output, "context": metadata}
-
-
-@pytest.mark.parametrize(
-    ("input_", "output", "metadata", "case"),
-    [
-        ("When?", {"answer": "At 9.", "documents": ["We open at 9."]}, None, None),
-        (ASKED, "At 9.", "no mapping", None),
-        (
-            {"q": "When?"},
-            {"text": "At 9."},
-            {"docs": "We open at 9."},
-            {"query": "input.q", "response": "output.text", "context": "metadata.docs"},
-        ),
-        ("When?", "At 9.", "We open at 9.", in_code),
-    ],
-    ids=["a string and a mapping", "a mapping and a string", "paths", "a function"],
-)
-async def test_fields_are_found(input_: Any, output: Any, metadata: Any, case: Any) -> None:
-    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), fields=case)
-    (score,) = await evaluate(input=input_, output=output, expected_output=None, metadata=metadata)
-    wanted = load("groundedness", model=ScriptedModel(GOOD)).judge({**ASKED, "response": "At 9."})
-    found = Verdict.model_validate(score.metadata)
-    assert fields_of(found) == fields_of(wanted)
-
-
 def experiment(*outputs: Any, **more: Any) -> tuple[ExperimentResult, StandIn]:
     """An experiment whose task returns, or raises, one of the outputs for each item."""
 
@@ -164,16 +132,6 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
     assert [one.name for one in result.run_evaluations] == figures
 
 
-async def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
-    def case(**_: object) -> dict[str, Any]:
-        raise KeyError("q")
-
-    evaluate = evaluator("groundedness", model=ScriptedModel(GOOD), fields=case)
-    (score,) = await evaluate(input="q", output="At 9.")
-    assert (score.name, score.value) == ("groundedness_status", "error")
-    assert score.comment == "unexpected: KeyError: 'q'"
-
-
 @pytest.mark.soak
 def test_score_without_a_value_does_not_arrive() -> None:
     """Why the adapter sends a status instead."""
@@ -185,26 +143,3 @@ def test_score_without_a_value_does_not_arrive() -> None:
     result, server = experiment("At 9.", evaluators=[silent])
     assert [one.name for one in result.item_results[0].evaluations] == ["nothing"]
     assert server.scores == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"model": None}, ModelError, "no_model"),
-        ({"fields": {"query": "inputs.q"}}, CaseError, "bad_path: .* did you mean 'input'"),
-        ({"fields": "input.q"}, TypeError, "fields must be a mapping of field to dotted path"),
-        ({"treshold": 1}, TypeError, "did you mean 'threshold'"),
-    ],
-)
-def test_wrong_argument_is_refused_at_once(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        make("groundedness", **{"model": "offline", **arguments})
-
-
-@pytest.mark.soak
-def test_missing_extra_is_named() -> None:
-    code = "import sys; sys.modules['langfuse'] = None; import groundjudge.adapters.langfuse"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-    assert 'pip install "groundjudge[langfuse]"' in done.stderr

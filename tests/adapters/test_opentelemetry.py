@@ -15,7 +15,7 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanContext
 
-from groundjudge import AnyJudge, Failure, Verdict, __version__
+from groundjudge import AnyJudge, Verdict, __version__
 from groundjudge.adapters.opentelemetry import emit
 
 GEN_AI = "gen_ai.evaluation."
@@ -96,24 +96,6 @@ def test_event_has_name_scope_and_severity() -> None:
     assert event.log_record.attributes["gen_ai.response.id"] == "chatcmpl-1"
 
 
-@pytest.mark.parametrize(
-    ("label", "shown"), [("nothing_to_ground", "nothing_to_ground"), (None, "not_applicable")]
-)
-def test_not_applicable_has_a_label_and_no_score(label: str | None, shown: str) -> None:
-    verdict = Verdict(judge="mine", status="not_applicable", label=label)
-    (attributes,) = attributes_of(verdict, None, Exported())
-    assert attributes[f"{GEN_AI}score.label"] == shown
-    assert f"{GEN_AI}score.value" not in attributes
-
-
-def test_error_has_its_code_and_no_score() -> None:
-    verdict = Verdict(judge="mine", status="error", error=Failure(code="timeout", message="too late"))
-    (attributes,) = attributes_of(verdict, None, Exported())
-    assert attributes["error.type"] == "timeout"
-    assert attributes[f"{GEN_AI}explanation"] == "timeout: too late"
-    assert not [name for name in attributes if name.startswith(f"{GEN_AI}score")]
-
-
 def test_without_the_judge_there_is_one_event_for_the_headline() -> None:
     verdict = judged(judge_of("passage_quality"), CASES["passage_quality"][0])
     shown = attributes_of(verdict, None, Exported())
@@ -169,11 +151,3 @@ def test_global_provider_is_the_default() -> None:
         "print([event.log_record.event_name for event in exporter.get_finished_logs()])\n"
     )
     assert done.stdout == "['gen_ai.evaluation.result']\n"
-
-
-@pytest.mark.soak
-def test_missing_extra_is_named() -> None:
-    done = python(
-        "import sys; sys.modules['opentelemetry'] = None; import groundjudge.adapters.opentelemetry"
-    )
-    assert 'pip install "groundjudge[otel]"' in done.stderr

@@ -137,11 +137,6 @@ def test_wrong_configuration_is_an_error_and_no_score(config: Any, reason: str) 
     assert "namedScores" not in result
 
 
-def test_context_without_vars_is_a_missing_field() -> None:
-    result = get_assert("We open at 9.", {"config": OFFLINE})
-    assert result["reason"].startswith("Not judged: missing_field")
-
-
 CONFIG = """\
 prompts: ["{{answer}}"]
 providers: [echo]

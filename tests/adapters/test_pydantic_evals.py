@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from adapters_table import CASES, JUDGES, Fields, expected, fields_of, judge_of, outputs_of, target
-from pydantic import BaseModel
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
-from pydantic_evals.evaluators import EvaluatorContext
 from pydantic_evals.reporting import ReportCase
 from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import AnyJudge, CaseError, ModelError, PromptError, Verdict, load, load_rubric
+from groundjudge import AnyJudge, Verdict, load_rubric
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]
 GOOD = "<S1>because</S1><S2>5</S2>"
-make: Callable[..., JudgeEvaluator] = JudgeEvaluator
-ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}
 
 
 def judged(evaluator: JudgeEvaluator, case: EvalsCase[Any, Any, Any], output: Any = "At 9.") -> Row:
@@ -81,35 +75,6 @@ def test_evaluate_gives_the_verdicts_of_every_judge(name: str) -> None:
     assert by_evaluate(name) == expected(name)
 
 
-class Answer(BaseModel):
-    answer: str
-    documents: list[str]
-
-
-@pytest.mark.parametrize(
-    ("inputs", "output", "metadata", "where"),
-    [
-        ("When?", Answer(answer="At 9.", documents=["We open at 9."]), None, None),
-        (ASKED, "At 9.", None, None),
-        ({"q": "When?"}, {"text": "At 9."}, {"docs": "We open at 9."}, "paths"),
-        (None, None, None, "function"),
-    ],
-    ids=["a string and a model", "a mapping and a string", "paths", "a function"],
-)
-def test_fields_are_found(inputs: Any, output: Any, metadata: Any, where: str | None) -> None:
-    def function(ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, Any]:
-        assert ctx.name == "one"
-        return {**ASKED, "response": "At 9.", "id": "one"}
-
-    paths = {"query": "inputs.q", "response": "output.text", "context": "metadata.docs"}
-    case = None if where is None else function if where == "function" else paths
-    evaluator = JudgeEvaluator("groundedness", ScriptedModel(GOOD), fields=case)
-    verdict = verdict_of(judged(evaluator, EvalsCase(name="one", inputs=inputs, metadata=metadata), output))
-    judge = load("groundedness", model=ScriptedModel(GOOD))
-    wanted = {**ASKED, "response": "At 9.", "id": "one"}
-    assert fields_of(verdict) == fields_of(judge.judge(wanted))
-
-
 def test_name_is_that_of_the_scores_and_of_failures() -> None:
     evaluator = JudgeEvaluator(judge_of("passage_quality"), name="mine")
     good, bad = (
@@ -119,38 +84,6 @@ def test_name_is_that_of_the_scores_and_of_failures() -> None:
     assert list(good.scores) == ["mine", "mine_recall", "mine_precision"]
     assert list(good.assertions) == ["mine_pass"]
     assert [failure.name for failure in bad.evaluator_failures] == ["mine"]
-
-
-def test_exception_of_a_function_case_is_an_error_with_a_code() -> None:
-    def function(_: object) -> dict[str, Any]:
-        raise KeyError("q")
-
-    row = judged(JudgeEvaluator("groundedness", ScriptedModel(GOOD), fields=function), EvalsCase(inputs="q"))
-    assert [failure.error_message for failure in row.evaluator_failures] == [
-        "GroundjudgeError: unexpected: KeyError: 'q'"
-    ]
-    assert not row.scores
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (
-            {"judge": "groundednes"},
-            PromptError,
-            "unknown_judge: there is no judge 'groundednes'",
-        ),
-        ({"model": None}, ModelError, "no_model"),
-        ({"fields": {"query": "input.q"}}, CaseError, "bad_path: .* did you mean 'inputs'"),
-        ({"fields": "inputs.q"}, TypeError, "fields must be a mapping of field to dotted path"),
-        ({"treshold": 1}, TypeError, "treshold"),
-    ],
-)
-def test_wrong_argument_is_refused_at_once(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        make(**{"judge": "groundedness", "model": "offline", **arguments})
 
 
 OPTIONS: Mapping[str, Any] = {
@@ -203,10 +136,3 @@ def test_prompt_file_is_written_by_its_path(kind: Callable[[Path], Any]) -> None
     path = Path(groundjudge.__file__).parent / "prompts" / "groundedness.prompty"
     evaluator = JudgeEvaluator(kind(path), "offline")
     assert evaluator.as_spec().arguments == {"judge": str(path), "model": "offline"}
-
-
-@pytest.mark.soak
-def test_missing_extra_is_named() -> None:
-    code = "import sys; sys.modules['pydantic_evals'] = None; import groundjudge.adapters.pydantic_evals"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
-    assert 'pip install "groundjudge[pydantic-evals]"' in done.stderr

@@ -1,16 +1,26 @@
-"""Agreement with human labels: figures, undefined figures and their reasons, disagreements, curves."""
+"""Agreement with human labels: figures, reasons for undefined ones, disagreements, curves, single labels."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
-from make_verdicts import error, joined, verdict
+from make_verdicts import error, joined, labelled, panel_verdict, verdict, vote
 
-from groundjudge.analysis.agreement import ConfusionMatrix, ReliabilityBin, agree, measure_agreement
-from groundjudge.analysis.figures import AGREEMENT_FIGURES
-from groundjudge.analysis.labels import Labels
+from groundjudge.analysis.agreement import (
+    NO_COMMON_LABEL,
+    Agreement,
+    AgreeOptions,
+    ConfusionMatrix,
+    ReliabilityBin,
+    agree,
+    measure_agreement,
+)
+from groundjudge.analysis.figures import Figure
+from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.analysis.libraries import metrics
 from groundjudge.verdict import Part
 
 
@@ -30,9 +40,9 @@ def test_each_judge_is_measured_on_its_own_rows() -> None:
     one, two = agree(verdicts, Labels({"a": 1, "b": 0, "c": 1, "d": 0, "e": 1, "f": 1}))
     assert one.confusion == matrix(1, 1, 1, 1)
     assert (one.n, one.base_rate, one.guess["accuracy"]) == (4, 0.5, 0.5)
-    assert (one.n_error, one.n_not_applicable) == (1, 1)
+    assert (one.counts["n_error"], one.counts["n_not_applicable"]) == (1, 1)
     assert (one.figures["accuracy"].value, one.figures["roc_auc"].value) == (0.5, 0.75)
-    assert (two.n, two.n_unjudged, two.confusion) == (2, 4, matrix(1, 1, 0, 0))
+    assert (two.n, two.counts["n_unjudged"], two.confusion) == (2, 4, matrix(1, 1, 0, 0))
 
 
 ONE_CLASS = {"balanced_accuracy", "kappa", "roc_auc"}
@@ -46,9 +56,9 @@ UNDEFINED: list[tuple[list[float], list[int | None], set[str], str]] = [
         [1.0, 0.0],
         [1, 3],
         ONE_CLASS | {"accuracy", "f1"},
-        "the labels are graded, and no label threshold says",
+        "the labels are graded, and no label threshold",
     ),
-    ([1.0], [None], {*AGREEMENT_FIGURES}, "no row has both a score and a label"),
+    ([1.0], [None], ONE_CLASS | {"accuracy", "f1", "spearman"}, "no row has both a score and a label"),
 ]
 
 
@@ -62,25 +72,30 @@ def test_undefined_figures_have_a_reason(
     assert bool(found.curves.roc) is (found.figures["roc_auc"].value is not None)
 
 
-def test_graded_labels_give_spearman_and_with_a_label_threshold_the_other_figures() -> None:
-    scores, grades = [0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5]
-    rows = joined(scores, grades)
-    ranked, binary = (measure_agreement(rows, label_threshold=each) for each in (None, 4))
-    assert ranked.figures["spearman"].value == pytest.approx(1.0)
-    assert (ranked.confusion, ranked.base_rate, ranked.guess) == (None, None, {})
-    assert binary.confusion == matrix(2, 0, 0, 2)
+ROUNDED, GRADED = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0]), joined([0.0, 0.25, 0.5, 1.0], [1, 2, 4, 5])
+ON_SCALE = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
+(OWN,) = join(ON_SCALE, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
 
 
-def test_labels_on_the_judges_scale_are_positive_from_the_judges_threshold_on() -> None:
-    verdicts = [verdict(case_id, 1.0, judge="groundedness") for case_id in "ab"]
-    (found,) = agree(verdicts, Labels({"a": {"groundedness": 4}, "b": {"groundedness": 2}}))
-    assert found.confusion == matrix(1, 1, 0, 0)
+@pytest.mark.parametrize(
+    ("rows", "options", "counts"),
+    [
+        (ROUNDED, {}, (0, 0, 2, 1)),  # as in the run
+        (ROUNDED, {"threshold": 0.3}, (2, 0, 0, 1)),
+        (GRADED, {"label_threshold": 4}, (2, 0, 0, 2)),
+        (OWN, {}, (1, 1, 0, 0)),  # by the judge's own threshold
+    ],
+)
+def test_thresholds_decide_which_scores_pass_and_which_labels_are_positive(
+    rows: Joined, options: AgreeOptions, counts: tuple[int, ...]
+) -> None:
+    assert measure_agreement(rows, **options).confusion == matrix(*counts)
 
 
-def test_threshold_replaces_the_decisions_of_the_run() -> None:
-    rows = joined([0.3, 0.1 + 0.2, 0.2], [1, 1, 0])
-    assert measure_agreement(rows).confusion == matrix(0, 0, 2, 1)
-    assert measure_agreement(rows, threshold=0.3).confusion == matrix(2, 0, 0, 1)
+def test_graded_labels_without_a_label_threshold_give_spearman_alone() -> None:
+    found = measure_agreement(GRADED)
+    assert found.figures["spearman"].value == pytest.approx(1.0)
+    assert (found.confusion, found.base_rate, found.guess) == (None, None, {})
 
 
 def test_threshold_per_judge_leaves_other_judges_as_in_the_run() -> None:
@@ -92,11 +107,8 @@ def test_threshold_per_judge_leaves_other_judges_as_in_the_run() -> None:
 
 def test_disagreements_are_sorted_by_gap_and_leave_out_agreements() -> None:
     found = measure_agreement(joined([0.4, 0.0, 0.9, 1.0, 0.6], [1, 1, 0, 1, 0]), worst=3)
-    assert [(row.case_id[-1], row.score, row.passed, row.label) for row in found.worst] == [
-        ("1", 0.0, False, 1.0),
-        ("2", 0.9, True, 0.0),
-        ("0", 0.4, False, 1.0),
-    ]
+    order = [(row.case_id[-1], row.score, row.passed, row.label) for row in found.worst]
+    assert order == [("1", 0.0, False, 1.0), ("2", 0.9, True, 0.0), ("0", 0.4, False, 1.0)]
 
 
 def test_disagreement_has_the_verdicts_explanation() -> None:
@@ -114,6 +126,82 @@ def test_curves_hold_reliability_bins_and_roc_points() -> None:
     )
     assert (curves.roc[0], curves.roc[-1]) == ((0.0, 0.0), (1.0, 1.0))
     assert (0.5, 0.5) in curves.roc
+
+
+SCORES = {"bad": 0.0, "fair": 0.5, "good": 1.0, "cannot tell": None}
+PAIRS = [
+    ("good", "good"), ("good", "good"), ("good", "good"), ("good", "bad"), ("fair", "good"), ("fair", "fair"),
+    ("bad", "bad"), ("bad", "bad"), ("bad", "fair"), ("cannot tell", "cannot tell"), ("cannot tell", "bad"),
+    ("fair", "cannot tell"),
+]  # fmt: skip
+"""What people say of a case, and what the judge does."""
+
+
+def measured(pairs: Sequence[tuple[str, str]], group: str | None = None) -> Agreement:
+    verdicts = [labelled(str(place), said, SCORES[said]) for place, (_, said) in enumerate(pairs)]
+    people = {str(place): word.upper() for place, (word, _) in enumerate(pairs)}
+    (found,) = agree(verdicts, Labels(people, dict.fromkeys(people, group) if group else {}))
+    return found
+
+
+def test_matrix_has_people_in_rows_and_the_judge_in_columns_by_rising_score() -> None:
+    found = measured(PAIRS).labels
+    assert found
+    assert found.labels == found.columns == ("bad", "fair", "good", "cannot tell")
+    assert found.scores == (0.0, 0.5, 1.0, None)
+    assert found.counts == ((2, 1, 0, 0), (0, 1, 1, 1), (1, 0, 3, 0), (1, 0, 0, 1))
+    assert (found.n, found.n_scored, found.majority, found.majority_share) == (12, 9, "good", 4 / 12)
+
+
+def test_weighted_kappa_is_scikit_learns_on_rows_that_both_score() -> None:
+    found = measured(PAIRS).labels
+    assert found
+    scored = [(SCORES[people], SCORES[judge]) for people, judge in PAIRS[:9]]
+    people, judge = zip(*((2 * (a or 0), 2 * (b or 0)) for a, b in scored), strict=True)
+    expected = metrics.cohen_kappa_score(people, judge, weights="quadratic")
+    assert found.weighted_kappa.value == pytest.approx(expected)
+    assert found.same.value == pytest.approx(7 / 12)
+    for figure in (found.weighted_kappa, found.same):
+        assert (figure.low or 1) < (figure.value or 0) < (figure.high or 0)
+
+
+@pytest.mark.parametrize(
+    "pairs", [[("good", "good"), ("good", "bad")], [("cannot tell", "good"), ("good", "cannot tell")]]
+)
+def test_weighted_kappa_is_undefined_where_people_do_not_differ(pairs: Sequence[tuple[str, str]]) -> None:
+    found = measured(pairs).labels
+    assert found
+    assert found.weighted_kappa == Figure()
+
+
+def test_a_panel_without_a_common_label_has_a_column_of_its_own() -> None:
+    names = ("good", "fair", "bad")
+    good, fair, bad = (vote(name, SCORES[name], label=name, value=SCORES[name]) for name in names)
+    verdicts = [
+        panel_verdict("a", good, fair, bad),
+        panel_verdict("b", good, good, label="good"),
+        panel_verdict("c", bad, bad, label="bad"),
+    ]
+    (found,) = agree(verdicts, Labels({"a": "fair", "b": "good", "c": "good"}))
+    assert found.labels
+    assert found.labels.columns == ("bad", "fair", "good", NO_COMMON_LABEL)
+    assert found.labels.counts == ((0, 0, 0, 0), (0, 0, 0, 1), (1, 0, 1, 0))
+    assert (found.labels.n, found.labels.n_scored) == (3, 2)
+    assert found.labels.same.value == pytest.approx(1 / 3)
+
+
+def test_labels_in_words_are_positive_where_the_judge_would_pass_them() -> None:
+    found = measured(PAIRS)
+    assert found.confusion
+    assert (found.confusion.true_positives, found.confusion.false_negatives) == (5, 1)
+    assert (found.n, found.counts["n_label_not_applicable"], found.counts["n_not_applicable"]) == (9, 1, 2)
+    assert {row.word for row in found.worst} == {"good", "bad"}
+
+
+def test_groups_are_resampled_together() -> None:
+    found = measured(PAIRS, group="one").labels
+    assert found
+    assert (found.same.low, found.weighted_kappa.low) == (None, None)
 
 
 def test_importing_the_command_line_and_the_report_imports_no_statistics_library() -> None:

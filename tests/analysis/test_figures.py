@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from math import isnan, sqrt
 from typing import Any
 
@@ -14,14 +15,11 @@ from hypothesis import strategies as st
 from reference_figures import Row, reference_figures
 
 from groundjudge.analysis.figures import (
-    AGREEMENT_FIGURES,
     Bootstrap,
     Figure,
     Floats,
     Sample,
     constant_guess,
-    intervals,
-    numbered,
     paired,
     weighted_kappa,
     weighted_mean,
@@ -30,37 +28,23 @@ from groundjudge.analysis.figures import (
 metrics: Any = import_module("sklearn.metrics")
 stats: Any = import_module("scipy.stats")
 
-ROWS = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), st.booleans(), st.booleans()), min_size=1
-)
+SCORES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+ROWS = st.lists(st.tuples(SCORES, st.booleans(), st.booleans()), min_size=1)
 WEIGHTED = st.lists(
-    st.tuples(
-        st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]),
-        st.booleans(),
-        st.booleans(),
-        st.integers(1, 5),
-        st.integers(0, 3),
-    ),
-    min_size=1,
+    st.tuples(SCORES, st.booleans(), st.booleans(), st.integers(1, 5), st.integers(0, 3)), min_size=1
 ).filter(lambda rows: any(row[-1] for row in rows))
 """Rows with a score, whether it passed, whether the label is positive, a grade, and how often it counts."""
 
 
 def sample(rows: Sequence[Row], groups: Sequence[int] | None = None) -> Sample:
     scores, passed, positive = (np.array(column) for column in zip(*rows, strict=True))
-    return Sample(scores, passed, positive, None, numbered(groups or range(len(rows))))
+    return Sample(scores, passed, np.array(groups or range(len(rows))), positive)
 
 
 def figures(of: Sample, weights: Floats | None = None) -> dict[str, float]:
     """The agreement figures of a sample by name, each row counted as often as its weight says."""
     found = of.agreement(np.ones((1, of.scores.size)) if weights is None else weights[None, :])
     return {name: float(value[0]) for name, value in found.items()}
-
-
-def table(true_positives: int, false_positives: int, false_negatives: int, true_negatives: int) -> Sample:
-    cells = [(1.0, True, True), (1.0, True, False), (0.0, False, True), (0.0, False, False)]
-    counts = (true_positives, false_positives, false_negatives, true_negatives)
-    return sample([cell for cell, count in zip(cells, counts, strict=True) for _ in range(count)])
 
 
 @given(ROWS)
@@ -75,7 +59,7 @@ def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_noth
     rows: list[tuple[float, bool, bool, int, int]], factor: float
 ) -> None:
     scores, passed, positive, grades, times = (np.array(column) for column in zip(*rows, strict=True))
-    everything = Sample(scores, passed, positive, grades.astype(float), numbered(range(len(rows))))
+    everything = Sample(scores, passed, np.arange(len(rows)), positive, grades.astype(float))
     repeated = everything.rows(np.repeat(np.arange(len(rows)), times))
     assert figures(everything, times * factor) == pytest.approx(figures(repeated), abs=1e-9, nan_ok=True)
 
@@ -95,27 +79,21 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     generator = np.random.default_rng(seed)
     scores, weights = generator.random(50).round(1), generator.random(50)
     positive, passed = generator.random(50) < 0.4, scores >= 0.5
-    found = figures(Sample(scores, passed, positive, None, numbered(range(50))), weights)
+    found = figures(Sample(scores, passed, np.arange(50), positive), weights)
     expected = {name: oracle(positive, passed, sample_weight=weights) for name, oracle in ORACLES.items()}
     expected["roc_auc"] = metrics.roc_auc_score(positive, scores, sample_weight=weights)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
-    guess = constant_guess(positive, weights)
-    assert guess["accuracy"] == pytest.approx(
-        max(
-            metrics.accuracy_score(positive, np.full(50, each), sample_weight=weights)
-            for each in (True, False)
-        )
-    )
-    assert guess["f1"] == pytest.approx(
-        metrics.f1_score(positive, np.full(50, fill_value=True), sample_weight=weights)
-    )
+    guess, same = constant_guess(positive, weights), (np.zeros(50, dtype=bool), np.ones(50, dtype=bool))
+    accuracies = (metrics.accuracy_score(positive, each, sample_weight=weights) for each in same)
+    assert guess["accuracy"] == pytest.approx(max(accuracies))
+    assert guess["f1"] == pytest.approx(metrics.f1_score(positive, same[1], sample_weight=weights))
     assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
 def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
-    found = figures(Sample(scores / 4, scores >= 2, None, grades, numbered(range(len(rows)))))["spearman"]
+    found = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))["spearman"]
     if np.ptp(scores) > 0 and np.ptp(grades) > 0:
         assert found == pytest.approx(stats.spearmanr(scores, grades).statistic)
     else:
@@ -140,7 +118,8 @@ def test_weighted_kappa_follows_the_scores_and_not_the_order_of_the_labels() -> 
 
 
 def test_interval_of_accuracy_is_about_as_wide_as_the_normal_approximation() -> None:
-    found = intervals(table(160, 40, 60, 140))["accuracy"]
+    cells = [(1.0, True, True)] * 160, [(1.0, True, False)] * 40, [(0.0, False, True)] * 60
+    found = intervals(sample([*chain(*cells), *[(0.0, False, False)] * 140]))["accuracy"]
     assert width(found) == pytest.approx(2 * 1.96 * sqrt(0.75 * 0.25 / 400), rel=0.1)
 
 
@@ -154,6 +133,10 @@ def test_interval_is_wider_when_identical_rows_form_groups() -> None:
     for name in ("accuracy", "balanced_accuracy", "f1", "kappa", "roc_auc"):
         assert width(together[name]) > 1.5 * width(alone[name])
         assert together[name].value == alone[name].value
+
+
+def intervals(of: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
+    return (bootstrap or Bootstrap()).figures(of.agreement, of.groups)
 
 
 def width(figure: Figure) -> float:
@@ -188,12 +171,11 @@ def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
     first = np.where(generator.random(300) < 0.75, positive, ~positive)
     second = np.where(generator.random(300) < 0.05, ~first, first)
     before, after = (
-        Sample(passed.astype(float), passed, positive, None, numbered(range(300)))
-        for passed in (first, second)
+        Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
     )
-    found = paired(before.agreement, after.agreement, before.groups, Bootstrap())
-    assert found.keys() == set(AGREEMENT_FIGURES)
-    one = found["accuracy"]
-    assert (one.first, one.second) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
-    assert one.difference.value == pytest.approx((one.second.value or 0) - (one.first.value or 0))
-    assert width(one.difference) < 0.7 * width(one.first)
+    one, other, change = (
+        table["accuracy"] for table in paired(before.agreement, after.agreement, before.groups, Bootstrap())
+    )
+    assert (one, other) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
+    assert change.value == pytest.approx((other.value or 0) - (one.value or 0))
+    assert width(change) < 0.7 * width(one)

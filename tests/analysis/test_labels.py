@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from make_verdicts import error, verdict
+from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, label_of, number_of, read_labels
+from groundjudge import Choices, Scale, Verdict, load_rubric
+from groundjudge.analysis.labels import (
+    HumanLabel,
+    LabelError,
+    Labels,
+    Words,
+    join,
+    label_of,
+    labels_for,
+    number_of,
+    read_labels,
+    words_in,
+    words_of,
+)
 from groundjudge.errors import CaseError
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 
@@ -112,7 +125,10 @@ def test_verdicts_without_score_or_label_are_counted_by_reason() -> None:
         verdict("a", 0.25, judge="two"),
     ]
     one, two = join(verdicts, Labels(dict.fromkeys("abcdeX", 1)))
-    assert [(row.case_id, row.score, row.label) for row in one.labelled] == [("a", 1.0, 1.0), ("b", 0.0, 1.0)]
+    assert [(row.case_id, row.verdict.score, row.people.number) for row in one.labelled] == [
+        ("a", 1.0, 1.0),
+        ("b", 0.0, 1.0),
+    ]
     assert one.counts == {
         "n_error": 2, "n_missing": 1, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
         "n_unjudged": 1, "n_repeated": 0,
@@ -146,7 +162,7 @@ def test_every_verdict_is_counted_exactly_once(
 
 def test_last_of_several_verdicts_on_a_case_counts() -> None:
     (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
-    assert [row.score for row in found.labelled] == [0.0, 1.0]
+    assert [row.verdict.score for row in found.labelled] == [0.0, 1.0]
     assert (found.counts["n_repeated"], found.counts["n_error"]) == (1, 0)
 
 
@@ -164,6 +180,172 @@ def test_unreadable_lines_of_a_verdict_file_become_case_errors(tmp_path: Path) -
     assert isinstance(second, CaseError)
     assert "status" in second.message
     assert isinstance(third, CaseError)
+
+
+YES, NO, PARTLY, NA = ("yes", 1.0), ("no", 0.0), ("partly", 0.5), ("cannot tell", None)
+SUPPORT = Words({"not supported": 0.0, "partly supported": 0.5, "supported": 1.0, "cannot tell": None}, 0.5)
+REVERSED = Words({"Yes": 0.0, "No": 1.0}, 0.5)
+
+
+def said(*pairs: tuple[str, float | None]) -> list[Verdict]:
+    """Verdicts with a label and its score each."""
+    return [labelled(str(place), *pair) for place, pair in enumerate(pairs)]
+
+
+SHARES = {"yes": 0.9, "no": 0.1}
+MEANINGS: list[tuple[Sequence[Verdict], Mapping[str, float | None]]] = [
+    (said(YES, NO, YES, NA), {"no": 0.0, "yes": 1.0, "cannot tell": None}),
+    (said(NA, YES, PARTLY), {"partly": 0.5, "yes": 1.0, "cannot tell": None}),
+    (said(("good", 0.8), ("good", 0.7), ("bad", 0.1)), {}),  # bands
+    ([], {}),
+    # the score and not the value on the judge's scale
+    (
+        [verdict("a", 0.0, label="made up", value=1.0), verdict("b", 1.0, label="fine", value=0.0)],
+        {"made up": 0.0, "fine": 1.0},
+    ),
+    # the value where the score is weighted by probabilities
+    ([verdict("a", 0.9, label="yes", value=1.0, expected=0.9, distribution=SHARES)], {"yes": 1.0}),
+    # of a panel those of its votes, which may be weighted too
+    (
+        [panel_verdict("a", vote("a", 1.0, label="yes", value=1.0), vote("b", 0.0, label="no", value=0.0))],
+        {"no": 0.0, "yes": 1.0},
+    ),
+    (
+        [panel_verdict("a", *(vote("a", score, label="yes", value=1.0) for score in (0.9, 0.8)))],
+        {"yes": 1.0},
+    ),
+    # a blank response and an error have none
+    ([verdict("a", None, label="empty_response"), labelled("b", *YES), error("c", "timeout")], {"yes": 1.0}),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "scores"), MEANINGS)
+def test_labels_are_learnt_from_verdicts_by_rising_score(
+    verdicts: Sequence[Verdict], scores: Mapping[str, float | None]
+) -> None:
+    assert [*words_of(verdicts).scores.items()] == [*scores.items()]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "threshold"),
+    [
+        ([(0.5, True), (0.0, False)], 0.5),
+        ([(1.0, True), (0.5, False)], 1.0),
+        ([(1.0, True), (0.0, False)], None),  # does 0.5 pass?
+        ([(0.6, True), (0.4, False)], None),
+        ([(0.6, True), (0.5, False)], 0.6),
+        ([(0.0, False)], None),
+        ([(0.5, True), (0.5, False)], None),  # two thresholds
+    ],
+)
+def test_threshold_is_known_if_no_label_lies_between_passed_and_failed(
+    outcomes: Sequence[tuple[float, bool]], threshold: float | None
+) -> None:
+    own = [verdict(str(place), score, passed=passed) for place, (score, passed) in enumerate(outcomes)]
+    assert words_of(own, [labelled("x", *PARTLY), labelled("y", *NO)]).threshold == threshold
+
+
+def test_labels_that_only_another_judge_gave_are_known_and_the_judges_own_come_first() -> None:
+    others = [labelled("b", "Yes", 0.0, judge="two"), labelled("c", *NO, judge="two")]
+    assert words_of([labelled("a", *YES)], others).scores == {"no": 0.0, "yes": 1.0}
+
+
+def test_a_prompt_file_knows_labels_that_no_verdict_has() -> None:
+    scale = Choices({"supported": 1, "cannot tell": None, "not supported": 0})
+    rubric = load_rubric("groundedness", scale=scale, levels={}, not_applicable=(), threshold=0.7)
+    assert words_in(rubric) == Words({"not supported": 0.0, "supported": 1.0, "cannot tell": None}, 0.7)
+    assert words_in(load_rubric("groundedness", scale=Scale(worst=1, best=5))).scores == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "word"),
+    [
+        ("supported", 1.0, "supported"),
+        ("SUPPORTED.", 1.0, "supported"),
+        (" **Not_Supported** ", 0.0, "not supported"),
+        ("“partly-supported”", 0.5, "partly supported"),
+        ("Cannot tell", None, "cannot tell"),
+        ("", None, None),
+        ({"one": "Supported"}, 1.0, "supported"),
+        ({"two": "Supported"}, None, None),
+        (True, 1.0, None),
+        (3, 3.0, None),
+        ("yes", 1.0, None),
+    ],
+)
+def test_people_use_the_judges_labels_booleans_or_numbers(
+    text: object, number: float | None, word: str | None
+) -> None:
+    assert labels_for("one", Labels({"a": text}), SUPPORT) == {"a": HumanLabel(number, word)}
+
+
+@pytest.mark.parametrize(
+    ("words", "texts", "numbers"),
+    [
+        (REVERSED, ["Yes", "No"], [0.0, 1.0]),
+        (REVERSED, [True, False], [1.0, 0.0]),
+        (REVERSED, ["true", "0"], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), [0, 1], [1.0, 0.0]),
+        (Words({"1": 0.0, "0": 1.0}), ["0", "1"], [1.0, 0.0]),
+        (Words({"true": 0.0, "false": 1.0}), [False, True], [1.0, 0.0]),
+    ],
+)
+def test_yes_1_or_true_is_the_judges_label_where_it_has_one(
+    words: Words, texts: Sequence[object], numbers: Sequence[float]
+) -> None:
+    found = labels_for("one", Labels(dict(zip("ab", texts, strict=True))), words)
+    assert [found[case_id].number for case_id in "ab"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "unknown"),
+    [
+        (["supported", "mostly"], SUPPORT, "b: 'mostly' is not among the known labels of one"),
+        (["mostly"], SUPPORT, "a: 'mostly'"),
+        (["supported", "yes"], SUPPORT, "b: 'yes'"),  # not 1 among labels
+        (["supported", "1"], SUPPORT, "b: '1'"),
+        (["No", "Yes"], Words({"No": 1.0}), "b: 'Yes'"),  # the judge may mean 0 by it
+        (["unsupported"], SUPPORT, "'not supported', 'partly supported', 'supported', 'cannot tell'"),
+        (["supported"], Words(), "a: the label 'supported' is neither a boolean nor a number"),
+    ],
+)
+def test_an_unknown_word_is_an_error_that_lists_the_labels(
+    texts: Sequence[str], words: Words, unknown: str
+) -> None:
+    with pytest.raises(LabelError) as caught:
+        labels_for("one", Labels(dict(zip("ab", texts, strict=False))), words)
+    assert caught.value.code == "unreadable_label"
+    assert unknown in caught.value.message
+
+
+def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
+    said = {"both": NA, "judge": NA, "people": YES, "none": YES, "scored": YES, "no": NO}
+    verdicts = [*(labelled(case_id, *each) for case_id, each in said.items()), error("error", "timeout")]
+    people = {"both": "Cannot tell", "judge": "yes", "people": "cannot_tell", "scored": "no", "no": "no"}
+    (found,) = join(verdicts, Labels(people | {"error": "yes", "unjudged": "cannot tell"}))
+    rows = [(row.case_id, row.people.number, row.people.word) for row in found.labelled]
+    assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
+    assert found.counts == {
+        "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
+        "n_missing": 0, "n_repeated": 0,
+    }  # fmt: skip
+    pairs = [(row.people.word, row.said) for row in found.paired]
+    assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]
+    assert pairs[3:] == [("no", "yes"), ("no", "no")]
+
+
+@pytest.mark.parametrize("people", [{"a": True, "b": 0}, {"a": "1", "b": "false"}, {"a": 0.9, "b": 0.2}])
+def test_numbers_and_booleans_are_not_paired_with_labels(people: Mapping[str, Any]) -> None:
+    (found,) = join([labelled("a", *YES), labelled("b", *NO)], Labels(people))
+    assert (len(found.labelled), found.paired, found.default_label_threshold) == (2, (), None)
+
+
+def test_a_judge_that_answers_with_numbers_is_measured_on_the_scores_of_words() -> None:
+    verdicts = [*said(YES, PARTLY, NO), *(verdict(case_id, 0.8, judge="two") for case_id in "012")]
+    one, two = join(verdicts, Labels({"0": "yes", "1": "partly", "2": "no"}))
+    for each in (one, two):
+        assert [row.people.number for row in each.labelled] == [1.0, 0.5, 0.0]
+    assert (len(one.paired), two.paired) == (3, ())
 
 
 def written(folder: Path, *rows: Any) -> Path:

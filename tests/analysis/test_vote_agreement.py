@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 from make_verdicts import PROMPT, panel_verdict, verdict, vote
@@ -44,11 +44,8 @@ def test_accuracy_on_unanimous_and_on_split_rows() -> None:
 
 def test_a_panel_that_is_worse_than_its_best_member_is_found() -> None:
     found = measured(BIASED)
-    assert [(one.name, one.n, one.accuracy.value) for one in found.members] == [
-        ("a", 100, 0.8),
-        ("b", 100, 0.8),
-        ("c", 100, 0.98),
-    ]
+    members = [(one.name, one.n, one.accuracy.value) for one in found.members]
+    assert members == [("a", 100, 0.8), ("b", 100, 0.8), ("c", 100, 0.98)]
     assert (found.finding, found.best.name) == ("worse", "c")
     assert found.best.difference.value == pytest.approx(0.18)
     assert found.best.p == mcnemar([(True, False)] * 20 + [(False, True)] * 2)
@@ -82,11 +79,8 @@ def test_repeats_are_one_line_and_only_the_first_vote_counts() -> None:
 def test_a_member_that_is_only_asked_about_doubtful_rows_is_marked_and_not_the_best() -> None:
     rows = [((1, 1), 1)] * 10 + [((0, 0), 1)] * 5 + [((1, 0, 1), 1)] * 5
     found = measured(rows)
-    assert [(one.name, one.n, one.is_selected) for one in found.members] == [
-        ("a", 20, False),
-        ("b", 20, False),
-        ("c", 5, True),
-    ]
+    members = [(one.name, one.n, one.is_selected) for one in found.members]
+    assert members == [("a", 20, False), ("b", 20, False), ("c", 5, True)]
     assert (found.members[2].accuracy.value, found.best.name) == (1.0, "a")
 
 
@@ -127,15 +121,10 @@ def test_members_are_named_by_what_distinguishes_them(
     assert [one.name for one in found.votes.members] == names
 
 
-NO_VOTES: list[tuple[Callable[[], Verdict], object]] = [
-    (lambda: verdict("a", 1.0), 1),
-    (lambda: panel_verdict("a", vote("m", 1.0), vote("n", 1.0)), 3),  # a grade
-]
-
-
-@pytest.mark.parametrize(("made", "label"), NO_VOTES)
-def test_without_votes_or_positive_labels_there_are_no_figures(
-    made: Callable[[], Verdict], label: object
-) -> None:
-    (found,) = agree([made()], Labels({"a": label}))
+@pytest.mark.parametrize(
+    ("made", "label"),
+    [(verdict("a", 1.0), 1), (panel_verdict("a", vote("m", 1.0), vote("n", 1.0)), 3)],  # the latter a grade
+)
+def test_without_votes_or_positive_labels_there_are_no_figures(made: Verdict, label: object) -> None:
+    (found,) = agree([made], Labels({"a": label}))
     assert found.votes is None

@@ -21,13 +21,8 @@ from standin_batches import BatchStandIn, LineAnswer, Unanswered
 from standin_openai import Cut, Status, Text
 
 from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric
-from groundjudge.batches.anthropic import (
-    CODES,
-    DEFAULT_MAX_TOKENS,
-    AnthropicBatches,
-    params_of,
-    read_result,
-)
+from groundjudge.batches.anthropic import DEFAULT_MAX_TOKENS, AnthropicBatches, params_of
+from groundjudge.batches.lines import ANTHROPIC_CODES, read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest, replay
 
@@ -139,7 +134,7 @@ def test_a_message_is_read_as_a_reply(changes: Mapping[str, Any], expected: Repl
         ({"type": "new"}, "failed"),
         *(
             ({"type": "errored", "error": {"type": "error", "error": {"type": kind, "message": "m"}}}, code)
-            for kind, code in {**CODES, "api_error": "server", "overloaded_error": "server"}.items()
+            for kind, code in {**ANTHROPIC_CODES, "api_error": "server", "overloaded_error": "server"}.items()
         ),
     ],
 )
@@ -153,7 +148,7 @@ def test_what_is_no_message_is_an_error(result: Mapping[str, Any], code: str) ->
 def test_every_error_of_the_client_has_a_code() -> None:
     union, *_ = get_args(ErrorObject)
     kinds = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}
-    assert kinds == {*CODES, "api_error", "overloaded_error"}
+    assert kinds == {*ANTHROPIC_CODES, "api_error", "overloaded_error"}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +176,7 @@ def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:
         batch = provider.create(lines, {})
         assert batch == Batch(batch.id, "in_progress", is_ended=False)
         assert ended(provider, batch) == Batch(batch.id, "ended", is_ended=True, n_done=5)
-        found = dict(map(provider.read, provider.results(batch.id)))
+        found = dict(map(read_result, provider.results(batch.id)))
     good, cut_off, *errors, last = [found[each.custom_id] for each in pending(5)]
     assert last == good
     assert isinstance(good, Reply)
@@ -197,7 +192,7 @@ def test_a_cancelled_batch_has_the_replies_that_it_got(tmp_path: Path) -> None:
         batch = provider.create(file_of(provider, tmp_path, 4), {})
         assert provider.cancel(batch.id).status == "canceling"
         ended(provider, batch)
-        answers = [provider.read(line).answer for line in provider.results(batch.id)]
+        answers = [read_result(line).answer for line in provider.results(batch.id)]
     codes = sorted(getattr(answer, "code", "reply") for answer in answers)
     assert codes == ["cancelled", "cancelled", "reply", "reply"]
 

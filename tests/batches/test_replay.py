@@ -16,9 +16,8 @@ from standin_batches import LineAnswer, Unanswered, result_line
 from standin_openai import Status, Text
 
 from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
-from groundjudge.batches.answers import verdicts_in
 from groundjudge.batches.lines import read_result, request_line
-from groundjudge.batches.replay import Answer, PendingRequest, replay, with_all_votes
+from groundjudge.batches.replay import Answer, PendingRequest, replay, verdicts_in, with_all_votes
 
 rubric_of = cache(load_rubric)
 

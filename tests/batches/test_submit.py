@@ -17,14 +17,12 @@ from standin_batches import BatchStandIn, Call, Unanswered
 from standin_openai import Cut, Status
 
 from groundjudge import Case, Judge, ModelError, Verdict, load_rubric
-from groundjudge.batches.answers import verdicts_in
 from groundjudge.batches.anthropic import AnthropicBatches
-from groundjudge.batches.collect import answers_of, download
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import replay
+from groundjudge.batches.replay import replay, verdicts_in
 from groundjudge.batches.state import State, StateError, open_state
-from groundjudge.batches.submit import Plan, plan, submit
+from groundjudge.batches.submit import Plan, answers_of, download, plan, submit
 from groundjudge.models.openai import OpenAIModel
 
 ProviderOf: TypeAlias = Callable[[BatchStandIn, ExitStack], Provider]
@@ -70,7 +68,7 @@ class Run:
     rows: Sequence[dict[str, Any]]
 
     def plan(self) -> Plan:
-        with closing(answers_of(self.state, self.providers)) as answers:
+        with closing(answers_of(self.state)) as answers:
             return plan(
                 self.state, [self.judge], self.rows, self.providers, answers=answers, settings={"run": "r"}
             )
@@ -87,7 +85,7 @@ class Run:
 
     def verdicts(self) -> list[Verdict]:
         is_final = {*self.steps()} <= {"collected"}
-        with closing(answers_of(self.state, self.providers)) as answers:
+        with closing(answers_of(self.state)) as answers:
             found = verdicts_in(answers, [self.judge], self.rows, is_final=is_final)
             return [*found]
 

@@ -22,9 +22,9 @@ from groundjudge.case.fields import (
     FIELD_NAMED,
     FieldPaths,
     Fields,
-    PathSearch,
     retrieved_documents,
     tool_documents,
+    until_found,
 )
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import read_rows
@@ -245,12 +245,7 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "messages as outputs": ("q", {"messages": ANSWERED}, None, THREAD),
     "messages under a name of the response": ("q", {"output": ANSWERED}, None, THREAD),
     "messages as reference": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
-    "lists of messages as sides": (
-        ASKED,
-        ANSWERED,
-        ANSWERED,
-        {**THREAD, "reference": "r"},
-    ),
+    "lists of messages as sides": (ASKED, ANSWERED, ANSWERED, {**THREAD, "reference": "r"}),
     "single messages as sides": (
         {"role": "user", "content": "q"},
         AIMessage("r"),
@@ -324,10 +319,7 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         Asked("q", ["c"]),
         Answered(answer="r", cost=1),
         None,
-        {
-            "context": ["c"],
-            "metadata": {"cost": 1},
-        },
+        {"context": ["c"], "metadata": {"cost": 1}},
     ),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
@@ -387,178 +379,131 @@ RESULT_READ = Document(content="Open at 9.", title="get_hours", kind="tool")
 WHEN = {"query": "When does it open?"}
 OLDER = [("user", "Hi."), ("assistant", "Hello.")]
 
+USUAL = {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]}
+FROM_TOOL = {"context": RESULT_READ, "conversation": [USER, CALLS, RESULT]}
+CLOSED = ("tool", "Closed on Sundays.")
+MOMENT = ("assistant", "Moment.")
+BLOCKS = [
+    HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
+    AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
+]
+ANTHROPIC: list[Any] = [
+    {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
+]
+ANTHROPIC_READ: list[Any] = [
+    {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
+    ("tool", "Open at 9."),
+]
+EARLIER = [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER]
+CHAT_READ = {
+    "query": "Where is it?",
+    "response": "In Köln.",
+    "context": {"content": '{"at": "Köln"}', "kind": "tool"},
+    "conversation": CHAT[:4],
+}
+NO_ANSWER = {"response": None, "context": None}
+NOTHING = {**NO_ANSWER, "query": None, "conversation": None}
+
 STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "an exchange": (
-        {"messages": [USER, ANSWER]},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]},
-    ),
-    "OpenAI's messages": (
-        {"messages": OPENAI},
-        {
-            "query": "Where is it?",
-            "response": "In Köln.",
-            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
-            "conversation": CHAT[:4],
-        },
-    ),
-    "LangChain's messages": (
-        {"messages": LANGCHAIN},
-        {
-            "query": "Where is it?",
-            "response": "In Köln.",
-            "context": {"content": '{"at": "Köln"}', "kind": "tool"},
-            "conversation": CHAT[:4],
-        },
-    ),
-    "a tool": (
-        {"messages": [USER, CALLS, RESULT, ANSWER]},
-        {**WHEN, "response": "At 9.", "context": RESULT_READ, "conversation": [USER, CALLS, RESULT]},
-    ),
+    # the state: the fields in which its case differs from USUAL
+    "an exchange": ({"messages": [USER, ANSWER]}, {}),
+    "OpenAI's messages": ({"messages": OPENAI}, CHAT_READ),
+    "LangChain's messages": ({"messages": LANGCHAIN}, CHAT_READ),
+    "a tool": ({"messages": [USER, CALLS, RESULT, ANSWER]}, FROM_TOOL),
     "two tools": (
-        {"messages": [USER, CALLS, RESULT, ("tool", "Closed on Sundays."), ANSWER]},
+        {"messages": [USER, CALLS, RESULT, CLOSED, ANSWER]},
         {
-            **WHEN,
-            "response": "At 9.",
-            "context": [RESULT_READ, {"content": "Closed on Sundays.", "kind": "tool"}],
-            "conversation": [USER, CALLS, RESULT, ("tool", "Closed on Sundays.")],
+            "context": [RESULT_READ, {"content": CLOSED[1], "kind": "tool"}],
+            "conversation": [USER, CALLS, RESULT, CLOSED],
         },
     ),
     "an earlier exchange with a tool": (
-        {"messages": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER, ANSWER]},
-        {
-            **WHEN,
-            "response": "At 9.",
-            "context": [{"content": "old", "kind": "tool"}],
-            "conversation": [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER],
-        },
+        {"messages": [*EARLIER, ANSWER]},
+        {"context": [{"content": "old", "kind": "tool"}], "conversation": EARLIER},
     ),
     "no answer to the last question": (
         {"messages": [*OLDER, USER]},
-        {**WHEN, "conversation": [*OLDER, USER]},
+        {**NO_ANSWER, "conversation": [*OLDER, USER]},
     ),
     "a tool call without an answer": (
         {"messages": [*OLDER, USER, CALLS, RESULT]},
-        {**WHEN, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
+        {"response": None, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
     ),
     "a text beside a tool call is no answer": (
         {"messages": [USER, CALLS_AND_SAYS]},
-        {**WHEN, "conversation": [USER, CALLS_AND_SAYS]},
+        {**NO_ANSWER, "conversation": [USER, CALLS_AND_SAYS]},
     ),
-    "the last of two answers": (
-        {"messages": [USER, ("assistant", "Moment."), ANSWER]},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER, ("assistant", "Moment.")]},
-    ),
+    "the last of two answers": ({"messages": [USER, MOMENT, ANSWER]}, {"conversation": [USER, MOMENT]}),
     "a blank last answer": (
         {"messages": [USER, ANSWER, AIMessage("")]},
-        {**WHEN, "response": "", "context": [], "conversation": [USER, ANSWER]},
+        {"response": "", "conversation": [USER, ANSWER]},
     ),
     "content blocks": (
-        {
-            "messages": [
-                HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
-                AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
-            ]
-        },
-        {
-            "query": "When does\nit open?",
-            "response": "At 9.",
-            "context": [],
-            "conversation": [("user", "When does\nit open?")],
-        },
+        {"messages": BLOCKS},
+        {"query": "When does\nit open?", "conversation": [("user", "When does\nit open?")]},
     ),
     "system messages": (
         {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": [SYSTEM, USER, SYSTEM]},
+        {"conversation": [SYSTEM, USER, SYSTEM]},
     ),
-    "only a system message": ({"messages": [SYSTEM]}, {"conversation": [SYSTEM]}),
-    "only an answer": ({"messages": [ANSWER]}, {"response": "At 9.", "conversation": []}),
-    "a single message": ({"messages": HumanMessage(USER[1])}, {**WHEN, "conversation": [USER]}),
-    "no messages": ({"messages": []}, {"conversation": []}),
-    "null": ({"messages": None, "question": "q"}, {"query": "q"}),
-    "a text": ({"messages": "q", "answer": "r"}, {"conversation": "q", "response": "r"}),
+    "only a system message": ({"messages": [SYSTEM]}, {**NOTHING, "conversation": [SYSTEM]}),
+    "only an answer": ({"messages": [ANSWER]}, {"query": None, "context": None, "conversation": []}),
+    "a single message": ({"messages": HumanMessage(USER[1])}, NO_ANSWER),
+    "no messages": ({"messages": []}, {**NOTHING, "conversation": []}),
+    "null": ({"messages": None, "question": "q"}, {**NOTHING, "query": "q"}),
+    "a text": ({"messages": "q", "answer": "r"}, {**NOTHING, "conversation": "q", "response": "r"}),
     "a context beside it": (
         {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
-        {**WHEN, "response": "At 9.", "context": "c", "conversation": [USER, CALLS, RESULT]},
+        {**FROM_TOOL, "context": "c"},
     ),
     "an empty context beside it": (
         {"messages": [USER, RESULT, ANSWER], "context": []},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER, RESULT]},
+        {"conversation": [USER, RESULT]},
     ),
-    "a query beside it": (
-        {"messages": [USER, ANSWER], "question": "q"},
-        {"query": "q", "response": "At 9.", "context": [], "conversation": [USER]},
-    ),
+    "a query beside it": ({"messages": [USER, ANSWER], "question": "q"}, {"query": "q"}),
     "a response beside it": (
         {"messages": [*OLDER, USER], "answer": "r"},
-        {**WHEN, "response": "r", "conversation": [*OLDER, USER]},
+        {"response": "r", "context": None, "conversation": [*OLDER, USER]},
     ),
     "the conversation before another response": (
         {"messages": OLDER, "query": "q", "answer": "r"},
-        {"query": "q", "response": "r", "conversation": OLDER},
+        {"query": "q", "response": "r", "context": None, "conversation": OLDER},
     ),
     "a blank response beside it": (
         {"messages": [USER, ANSWER], "answer": ""},
-        {**WHEN, "response": "", "conversation": [USER, ANSWER]},
+        {"response": "", "context": None, "conversation": [USER, ANSWER]},
     ),
-    "a conversation beside it": (
-        {"messages": [USER, ANSWER], "history": OLDER},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": OLDER},
-    ),
+    "a conversation beside it": ({"messages": [USER, ANSWER], "history": OLDER}, {"conversation": OLDER}),
     "further keys": (
         {"messages": [USER, ANSWER], "id": 7, "steps": 2, "reference": "g"},
-        {
-            **WHEN,
-            "response": "At 9.",
-            "context": [],
-            "conversation": [USER],
-            "id": "7",
-            "metadata": {"steps": 2},
-            "reference": "g",
-        },
+        {"id": "7", "metadata": {"steps": 2}, "reference": "g"},
     ),
     "an answer that is among the messages": (
         {"messages": [USER, RESULT, ANSWER], "answer": "At 9."},
-        {**WHEN, "response": "At 9.", "context": RESULT_READ, "conversation": [USER, RESULT]},
+        {"context": RESULT_READ, "conversation": [USER, RESULT]},
     ),
     "an answer without a value": (
         {"messages": [USER, ANSWER], "answer": None},
-        {**WHEN, "conversation": [USER, ANSWER]},
+        {**NO_ANSWER, "conversation": [USER, ANSWER]},
     ),
-    "a tool result after the answer": (
-        {"messages": [USER, ANSWER, CALLS, RESULT]},
-        {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]},
-    ),
+    "a tool result after the answer": ({"messages": [USER, ANSWER, CALLS, RESULT]}, {}),
     "a misspelt context": (
         {"messages": [USER, ANSWER], "contxt": ["c"]},
-        {**WHEN, "response": "At 9.", "conversation": [USER], "metadata": {"contxt": ["c"]}},
+        {"context": None, "metadata": {"contxt": ["c"]}},
     ),
     "Anthropic's tool results": (
-        {
-            "messages": [
-                USER,
-                {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
-                {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
-                ANSWER,
-            ]
-        },
-        {
-            **WHEN,
-            "response": "At 9.",
-            "context": {"content": "Open at 9.", "kind": "tool"},
-            "conversation": [
-                USER,
-                {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
-                ("tool", "Open at 9."),
-            ],
-        },
+        {"messages": [USER, *ANTHROPIC, ANSWER]},
+        {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
     ),
-    "no messages at all": ({"question": "q", "generation": "r"}, {"query": "q", "response": "r"}),
+    "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
 }
 
 
 @pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
 def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
-    assert Case.from_mapping(state) == Case(**fields)
+    expected: dict[str, Any] = {**USUAL, **fields}
+    assert Case.from_mapping(state) == Case(**expected)
 
 
 STATE: dict[str, Any] = {
@@ -569,18 +514,20 @@ STATE: dict[str, Any] = {
     "agent": {"messages": [*OLDER]},
     "topic": "hours",
 }
+WHOLE = [USER, RESULT, ANSWER]
 MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    # the paths: the fields in which the case differs from USUAL
     "a field": (
         {"response": "input.final.text", "context": "input.docs"},
-        {**WHEN, "response": "At ten.", "context": "a", "conversation": [USER, RESULT, ANSWER]},
+        {"response": "At ten.", "context": "a", "conversation": WHOLE},
     ),
     "an alias": (
         {"generation": "input.final.text", "source_documents": "input.context"},
-        {**WHEN, "response": "At ten.", "context": "b", "conversation": [USER, RESULT, ANSWER]},
+        {"response": "At ten.", "context": "b", "conversation": WHOLE},
     ),
     "a path that leads nowhere": (
         {"response": "input.finale.text", "context": "input.context"},
-        {**WHEN, "context": "b", "conversation": [USER, RESULT, ANSWER]},
+        {"response": None, "context": "b", "conversation": WHOLE},
     ),
     "messages": (
         {"messages": "input.agent.messages", "context": "input.docs"},
@@ -588,18 +535,11 @@ MAPPED: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     ),
     "the conversation": (
         {"conversation": "input.agent.messages", "context": "input.docs"},
-        {**WHEN, "response": "At 9.", "context": "a", "conversation": OLDER},
+        {"context": "a", "conversation": OLDER},
     ),
     "id and metadata": (
         {"id": "input.topic", "metadata": "input.final", "context": "input.docs"},
-        {
-            **WHEN,
-            "response": "At 9.",
-            "context": "a",
-            "conversation": [USER, RESULT],
-            "id": "hours",
-            "metadata": {"text": "At ten."},
-        },
+        {"context": "a", "conversation": WHOLE[:2], "id": "hours", "metadata": {"text": "At ten."}},
     ),
 }
 
@@ -610,7 +550,8 @@ def test_paths_into_a_state_come_before_usual_names_and_messages(
 ) -> None:
     case = Case.of(Fields.of(paths).in_row(STATE, {"input": STATE}))
     rest = {key: STATE[key] for key in ("final", "agent", "topic")}
-    expected = Case(**fields)
+    usual: dict[str, Any] = {**USUAL, **fields}
+    expected = Case(**usual)
     metadata = {**Case(metadata=rest).metadata, **expected.metadata}
     assert case == expected.model_copy(update={"metadata": metadata})
 
@@ -794,8 +735,7 @@ def test_a_path_that_some_row_has_or_that_no_row_could_have_is_accepted(tmp_path
 
 def test_rows_are_searched_only_until_all_paths_are_found() -> None:
     rows: Iterator[dict[str, Any]] = iter([{"a": 1}, {"b": {"c": 2}}, {"d": 3}])
-    search = PathSearch(Fields({"query": "a", "response": "b.c"}), "rows")
-    next(None for _ in search.rows(rows) if not search.missing)
+    assert len([*until_found(rows, {"query": "a", "response": "b.c"}, "rows")]) == 2
     assert next(rows) == {"d": 3}
 
 

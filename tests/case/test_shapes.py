@@ -359,113 +359,94 @@ F = ToolCall(name="f", arguments={"a": 1})
 BROKEN = ToolCall(name="f", arguments='{"a": ')
 USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
 AS_OPENAI = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
-SAID: dict[str, tuple[Any, tuple[Message, ...]]] = {
+SERVER_TOOL = [
+    {"type": "server_tool_use", "id": "1", "name": "f", "input": {"a": 1}},
+    {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
+    {"type": "text", "text": "a"},
+]
+
+
+def said(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def assistant(content: str = "", *calls: ToolCall) -> Message:
+    return Message(role="assistant", content=content, tool_calls=calls)
+
+
+def tool(content: str, name: str | None = None) -> Message:
+    return Message(role="tool", content=content, name=name)
+
+
+def text(content: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": content, **more}
+
+
+SAID: dict[str, tuple[Any, list[Message]]] = {
     # the message: what is kept of it
     "text blocks": (
-        {
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}],
-        },
-        (Message(role="assistant", content="a\nb"),),
+        said([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
+        [assistant("a\nb")],
     ),
     "a text block of OpenAI's assistants": (
-        {"role": "user", "content": [{"type": "text", "text": {"value": "a", "annotations": []}}]},
-        (Message(role="user", content="a"),),
+        said([text({"value": "a", "annotations": []})]),
+        [assistant("a")],
     ),
     "data among text": (
-        {"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b", "price": 9}]},
-        (Message(role="user", content='a\n{"text": "b", "price": 9}'),),
+        said([text("a"), {"text": "b", "price": 9}]),
+        [assistant('a\n{"text": "b", "price": 9}')],
     ),
     "reasoning is not what the model said": (
-        {
-            "role": "assistant",
-            "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "a"}],
-        },
-        (Message(role="assistant", content="a"),),
+        said([{"type": "thinking", "thinking": "Hm."}, text("a")]),
+        [assistant("a")],
     ),
-    "a refusal beside a text": (
-        {"role": "assistant", "content": "a", "refusal": "no"},
-        (Message(role="assistant", content="a\nno"),),
-    ),
-    "a refusal as a block": (
-        {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
-        (Message(role="assistant", content="no"),),
-    ),
-    "LangChain's refusal": (
-        AIMessage("", additional_kwargs={"refusal": "no"}),
-        (Message(role="assistant", content="no"),),
-    ),
+    "a refusal beside a text": (said("a", refusal="no"), [assistant("a\nno")]),
+    "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [assistant("no")]),
+    "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [assistant("no")]),
     "function_call": (
-        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}},
-        (Message(role="assistant", tool_calls=(F,)),),
+        said(None, function_call={"name": "f", "arguments": '{"a": 1}'}),
+        [assistant("", F)],
     ),
-    "Anthropic's tool_use": (
-        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, USE]},
-        (Message(role="assistant", content="I look.", tool_calls=(F,)),),
-    ),
+    "Anthropic's tool_use": (said([text("I look."), USE]), [assistant("I look.", F)]),
     "LangChain's tool call in two places": (
         AIMessage([USE], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "1"}]),
-        (Message(role="assistant", tool_calls=(F,)),),
+        [assistant("", F)],
     ),
     "additional_kwargs": (
-        {
-            "type": "ai",
-            "content": "",
-            "additional_kwargs": {"tool_calls": [AS_OPENAI], "function_call": None},
-        },
-        (Message(role="assistant", tool_calls=(F,)),),
+        said("", additional_kwargs={"tool_calls": [AS_OPENAI], "function_call": None}),
+        [assistant("", F)],
     ),
     "an invalid call": (
         AIMessage("", invalid_tool_calls=[{"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}]),
-        (Message(role="assistant", tool_calls=(BROKEN,)),),
+        [assistant("", BROKEN)],
     ),
-    "two equal calls": (
-        {"role": "assistant", "tool_calls": [{"name": "f", "args": {"a": 1}}] * 2},
-        (Message(role="assistant", tool_calls=(F, F)),),
-    ),
+    "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [assistant("", F, F)]),
     "Anthropic's tool_result": (
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "9"}]},
-                {"type": "text", "text": "And?"},
-            ],
-        },
-        (Message(role="tool", content="9"), Message(role="user", content="And?")),
+        said([{"type": "tool_result", "tool_use_id": "1", "content": [text("9")]}, text("And?")]),
+        [tool("9"), assistant("And?")],
     ),
     "a tool of the server's": (
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "server_tool_use", "id": "1", "name": "f", "input": {"a": 1}},
-                {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
-                {"type": "text", "text": "a"},
-            ],
-        },
-        (
-            Message(role="assistant", tool_calls=(F,)),
-            Message(role="tool", content='{"type": "web_search_result", "url": "u"}'),
-            Message(role="assistant", content="a"),
-        ),
+        said(SERVER_TOOL),
+        [assistant("", F), tool('{"type": "web_search_result", "url": "u"}'), assistant("a")],
     ),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
-        (Message(role="tool", name="f", content='{"content": "ok", "total": 9}'),),
+        [tool('{"content": "ok", "total": 9}', "f")],
     ),
     "a result that is a mapping": (
         {"role": "tool", "tool_call_id": "1", "content": {"text": "ok", "total": 9}},
-        (Message(role="tool", content='{"text": "ok", "total": 9}'),),
+        [tool('{"text": "ok", "total": 9}')],
     ),
     "the other keys of LangChain's message": (
         ToolMessage("ok", name="f", tool_call_id="1", artifact=[1]).model_dump(),
-        (Message(role="tool", name="f", content="ok"),),
+        [tool("ok", "f")],
     ),
 }
 
 
 @pytest.mark.parametrize(("message", "kept"), SAID.values(), ids=SAID)
-def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: tuple[Message, ...]) -> None:
-    assert Case(conversation=[message]).conversation == kept
+def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: list[Message]) -> None:
+    assert Case(conversation=[message]).conversation == tuple(kept)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,7 @@ from standin_openai import StandIn, Text
 
 from groundjudge import load_rubric
 from groundjudge.probe import Card
-from groundjudge.probe.cases import built_in_cases
-from groundjudge.probe.plan import plan
+from groundjudge.probe.plan import plan_of
 
 JUDGE = "groundedness"
 DAYS = "It is kept for 28 days."
@@ -188,7 +187,7 @@ def test_cache_answers_a_second_probe_but_not_the_second_judging(probe: Callable
 @pytest.mark.soak
 def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     estimated = command("probe", "--judge", JUDGE, "--estimate", "--price-in", "1", "--price-out", "2")
-    n_calls = len(plan(load_rubric(JUDGE), built_in_cases(load_rubric(JUDGE))).trials)
+    n_calls = len(plan_of(load_rubric(JUDGE)).trials)
     row = next(line.split() for line in estimated.stdout.splitlines() if line.startswith(JUDGE))
     assert row[1] == str(n_calls)
     assert "cost: about " in estimated.stdout

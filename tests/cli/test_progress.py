@@ -15,9 +15,8 @@ from make_verdicts import error, verdict
 from groundjudge import Usage, Verdict
 from groundjudge.cli.progress import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import CaseFile
+from groundjudge.runs.file_run import CaseFile, RunTotals
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 
 
 class Clock:

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ from groundjudge import (
     ModelError,
     Reply,
     ReplyError,
-    Request,
     Usage,
     Verdict,
     as_judge,
@@ -303,97 +301,3 @@ def test_processes_share_a_file_and_lose_no_reply_when_one_is_killed(
     judge = judge_on(model, path, max_reasks=0)
     assert {judge.judge({**ROW, "response": f"At {number}."}).score for number in numbers} == {1.0}
     assert model.asked == []
-
-
-def test_functions_of_one_name_do_not_share_replies(path: Path) -> None:
-    def answering(value: int) -> Callable[[object], str]:
-        return lambda _: f"<S2>{value}</S2>"
-
-    def two(_: object) -> str:
-        return "<S2>2</S2>"
-
-    def four(_: object) -> str:
-        return "<S2>4</S2>"
-
-    four.__qualname__ = two.__qualname__
-    four.__name__ = two.__name__
-    functions = [answering(5), answering(1), two, four, answering(5)]
-    values = [
-        load("groundedness", model=CachedModel(function, path)).judge(ROW).value for function in functions
-    ]
-    assert values == [5, 1, 2, 4, 5]
-
-
-class NamedLLM:
-    """A chat model with settings, by LangChain's protocol."""
-
-    model_name = "one"
-
-    def __init__(self, reply: str, **settings: object) -> None:
-        self.reply = reply
-        self._identifying_params = settings
-        self.base_url = settings.get("base_url")
-
-    def invoke(self, _: object) -> str:
-        return self.reply
-
-    async def ainvoke(self, _: object) -> str:
-        return self.reply
-
-
-@pytest.mark.parametrize("setting", ["temperature", "base_url"])
-def test_chat_models_of_one_name_with_other_settings_do_not_share_replies(path: Path, setting: str) -> None:
-    llms = [NamedLLM("<S2>5</S2>", **{setting: 0}), NamedLLM("<S2>1</S2>", **{setting: 1})]
-    values = [load("groundedness", model=CachedModel(llm, path)).judge(ROW).value for llm in llms]
-    assert values == [5, 1]
-    assert load("groundedness", model=CachedModel(llms[0], path)).judge(ROW).attempts == 1
-
-
-def answer_with(request: Request, score: int = 5) -> str:  # noqa: ARG001
-    return f"<S2>{score}</S2>"
-
-
-class Answering:
-    def __init__(self, score: int) -> None:
-        self.score = score
-
-    def ask(self, request: Request) -> str:
-        return answer_with(request, self.score)
-
-    __call__ = ask
-
-
-def with_a_default(score: int) -> Callable[[Request], str]:
-    def ask(request: Request, score: int = score) -> str:
-        return answer_with(request, score)
-
-    return ask
-
-
-def with_a_keyword(score: int) -> Callable[[Request], str]:
-    def ask(request: Request, *, score: int = score) -> str:
-        return answer_with(request, score)
-
-    return ask
-
-
-def with_a_closure(score: int) -> Callable[[Request], str]:
-    return lambda request: answer_with(request, score)
-
-
-def bound(score: int) -> Callable[[Request], str]:
-    return Answering(score).ask
-
-
-def with_an_argument(score: int) -> Callable[[Request], str]:
-    return partial(answer_with, score=score)
-
-
-@pytest.mark.parametrize(
-    "make", [with_a_default, with_a_keyword, with_a_closure, bound, with_an_argument, Answering]
-)
-def test_functions_that_differ_in_a_value_share_no_replies(path: Path, make: Callable[[int], Any]) -> None:
-    found = [
-        load("groundedness", model=CachedModel(make(score), path)).judge(ROW).value for score in (5, 1, 5)
-    ]
-    assert found == [5, 1, 5]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,57 @@ def test_models_with_other_settings_have_other_identities(make: Callable[..., An
     identities = [identity_of(as_model(make(**settings))) for settings in SETTINGS]
     assert len({*identities}) == len(SETTINGS)
     assert identities == [identity_of(as_model(make(**settings))) for settings in SETTINGS]
+
+
+class Answering:
+    def __init__(self, score: int) -> None:
+        self.score = score
+
+    def ask(self, _: object, *, score: int = 0) -> str:
+        return f"<S2>{score or self.score}</S2>"
+
+    __call__ = ask
+
+
+def with_a_default(score: int) -> Callable[..., str]:
+    def ask(_: object, score: int = score) -> str:
+        return f"<S2>{score}</S2>"
+
+    return ask
+
+
+def with_a_keyword(score: int) -> Callable[..., str]:
+    def ask(_: object, *, score: int = score) -> str:
+        return f"<S2>{score}</S2>"
+
+    return ask
+
+
+def with_a_closure(score: int) -> Callable[[object], str]:
+    return lambda _: f"<S2>{score}</S2>"
+
+
+def with_other_code(score: int) -> Callable[[object], str]:
+    return (lambda _: "<S2>5</S2>") if score == 5 else (lambda _: "<S2>1</S2>")
+
+
+FUNCTIONS: dict[str, Callable[[int], Any]] = {
+    "default": with_a_default,
+    "keyword": with_a_keyword,
+    "code": with_other_code,
+    "closure": with_a_closure,
+    "bound method": lambda score: Answering(score).ask,
+    "argument": lambda score: partial(Answering(0).ask, score=score),
+    "object": Answering,
+}
+
+
+@pytest.mark.parametrize("make", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_functions_of_one_name_that_differ_in_code_or_a_value_share_no_replies(
+    make: Callable[[int], Any], tmp_path: Path
+) -> None:
+    models = [CachedModel(make(score), tmp_path / "c") for score in (5, 1, 5)]
+    assert [load("groundedness", model=model).judge(ROW).value for model in models] == [5, 1, 5]
 
 
 @pytest.mark.parametrize(

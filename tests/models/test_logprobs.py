@@ -19,7 +19,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
 
-from groundjudge import Judge, ModelError, Verdict, load, run
+from groundjudge import Judge, ModelError, Verdict, load
 from groundjudge.judging.load import as_model
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
@@ -66,31 +66,17 @@ def test_probabilities_come_over_http() -> None:
     assert server.bodies[0]["top_logprobs"] == 20
 
 
-async def test_probabilities_come_without_blocking() -> None:
-    with StandIn([FOUR]) as server:
-        assert_weighted(await judge_at(server).ajudge(ROW))
+def test_probabilities_come_through_clients_objects_and_functions() -> None:
+    completion = {"choices": [{"message": {"content": FOUR.text}, "logprobs": FOUR.logprobs}]}
 
+    def answer(*_: object, **__: object) -> Any:
+        return completion
 
-def test_probabilities_come_through_a_client() -> None:
+    create = SimpleNamespace(create=answer)
     with StandIn([FOUR]) as server, openai.OpenAI(base_url=server.url, api_key="k") as client:
-        assert_weighted(judge_at(server, model=(client, "m")).judge(ROW))
-
-
-def test_probabilities_come_through_an_object_like_a_client() -> None:
-    choice = SimpleNamespace(
-        message=SimpleNamespace(content=FOUR.text), finish_reason="stop", logprobs=FOUR.logprobs
-    )
-
-    def create(**_: Any) -> Any:
-        return SimpleNamespace(choices=[choice])
-
-    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
-    assert_weighted(load("groundedness", model=(client, "m"), weighted=True).judge(ROW))
-
-
-def test_probabilities_come_from_a_function_that_returns_the_completion() -> None:
-    answer = {"choices": [{"message": {"content": FOUR.text}, "logprobs": FOUR.logprobs}]}
-    assert_weighted(load("groundedness", model=lambda _: answer, weighted=True).judge(ROW))
+        given: list[Any] = [(client, "m"), (SimpleNamespace(chat=SimpleNamespace(completions=create)), "m")]
+        for model in (*given, answer):
+            assert_weighted(load_one("groundedness", model=model, weighted=True).judge(ROW))
 
 
 def test_endpoint_with_fewer_candidates_leaves_the_plain_value_and_is_asked_again() -> None:
@@ -101,7 +87,9 @@ def test_endpoint_with_fewer_candidates_leaves_the_plain_value_and_is_asked_agai
 
 
 def left_out(port: int, what: str) -> str:
-    return f"m at 127.0.0.1:{port} {what} logprobs and top_logprobs: they are left out from now on"
+    return (
+        f"m at 127.0.0.1:{port} {what} parameters: from now on logprobs is left out, top_logprobs is left out"
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +115,7 @@ def test_refused_probabilities_are_left_out_at_once_and_from_then_on(
             assert_plain(judge.judge(ROW))
     assert [names_sent(body) for body in server.bodies] == [BOTH, set(), set(), set()]
     assert server.bodies[-1]["temperature"] == 0
-    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "does not take")]
+    assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "refuses")]
 
 
 @pytest.mark.parametrize(
@@ -192,15 +180,6 @@ def test_rejection_with_and_without_probabilities_is_an_error_and_teaches_nothin
         assert [names_sent(body) for body in server.bodies] == [BOTH, set()]
         server.script = [FOUR]
         assert_weighted(judge.judge(ROW))
-
-
-def test_refusal_that_arrives_after_others_learned_of_it_is_no_error() -> None:
-    """The first row is answered quickly; the refusals of the others arrive when it is known already."""
-    with StandIn(refusing({"logprobs": FORBIDDEN}, FOUR), delays=(0, 0.3, 0.3, 0.3)) as server:
-        verdicts = list(run(judge_at(server), [{**ROW, "id": str(n)} for n in range(4)], concurrency=4))
-    for verdict in verdicts:
-        assert_plain(verdict)
-    assert len(server.requests) == 8
 
 
 def test_cache_keeps_the_probabilities(tmp_path: Path) -> None:
@@ -270,7 +249,7 @@ def test_langchain_model_that_refuses_probabilities_is_asked_without(
             assert_plain(judge.judge(ROW))
     assert llm.calls == [(True, 20), (None, None), (None, None)]
     assert [record.getMessage() for record in caplog.records] == [
-        "Settings does not take logprobs and top_logprobs: they are left out from now on"
+        "Settings refuses parameters: from now on logprobs is left out, top_logprobs is left out"
     ]
 
 

@@ -274,9 +274,7 @@ def test_refused_response_format_is_loosened_in_the_same_reask(
             2,
             Usage(prompt_tokens=20, completion_tokens=10),
         )
-    assert [record.getMessage().split(": it is ")[1] for record in caplog.records] == [
-        f"{change} from now on" for change in told
-    ]
+    assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [*told]
 
 
 def test_other_model_at_the_endpoint_is_asked_for_the_schema() -> None:
@@ -307,7 +305,7 @@ def test_concurrent_refusals_of_the_schema_all_try_json_object() -> None:
 
 
 def ignored(port: int, change: str) -> str:
-    return f"m at 127.0.0.1:{port} ignores response_format: it is {change} from now on"
+    return f"m at 127.0.0.1:{port} ignores parameters: from now on response_format is {change}"
 
 
 def test_ignored_response_format_is_remembered(caplog: pytest.LogCaptureFixture) -> None:

@@ -28,8 +28,8 @@ from groundjudge import (
     names,
 )
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.offline.claims import states_nothing
 from groundjudge.offline.readings import reader
-from groundjudge.offline.smalltalk import states_nothing
 from groundjudge.offline.support import index, support
 
 JUDGES = {name: load(name, model="offline") for name in names()}

@@ -82,28 +82,17 @@ def test_best_verdict_on_a_scale_of_labels_is_the_best_label() -> None:
 
 
 @EACH_JUDGE
-def test_attack_leaves_what_the_response_is_compared_with(rubric: Rubric) -> None:
-    for case in wrong_cases(rubric):
+def test_attack_neither_changes_what_the_response_is_compared_with_nor_adds_the_response_to_it(
+    rubric: Rubric,
+) -> None:
+    for case in (each.case for each in wrong_cases(rubric)):
         for name, edit in suiting(edits(rubric), rubric).items():
-            edited = edit(case.case)
+            edited = edit(case)
             assert edited is not None
-            assert (edited.reference, edited.profile, edited.answers) == (
-                case.case.reference,
-                case.case.profile,
-                case.case.answers,
-            ), name
-
-
-@EACH_JUDGE
-def test_attack_on_a_document_does_not_say_what_the_response_says(rubric: Rubric) -> None:
-    for case in wrong_cases(rubric):
-        for name, edit in suiting(edits(rubric), rubric).items():
-            documents = (edit(case.case) or case.case).context or ()
-            more = "\n".join(
-                document.content for document in documents if document not in (case.case.context or ())
-            )
-            for span in sentences(case.case.response_text):
-                assert span.text not in more, name
+            for field in ("reference", "profile", "answers"):
+                assert getattr(edited, field) == getattr(case, field), name
+            added = [each.content for each in edited.context or () if each not in (case.context or ())]
+            assert not [span for span in sentences(case.response_text) if span.text in "\n".join(added)], name
 
 
 def test_master_keys_are_no_attack_on_a_judge_that_passes_what_claims_nothing() -> None:

@@ -91,9 +91,8 @@ def test_fact_that_might_stay_true_is_left_alone(edit: str, response: str) -> No
 
 def test_fact_that_nothing_backs_is_left_alone() -> None:
     for edit in ("number", "unit", "date", "name", "negation_added"):
-        assert edited(edit, "On Friday Petra Holm sold 28 days for 1902.", "Glaciers are melting.") is None, (
-            edit
-        )
+        found = edited(edit, "On Friday Petra Holm sold 28 days for 1902.", "Glaciers are melting.")
+        assert found is None, edit
 
 
 def test_number_of_another_document_is_not_used() -> None:
@@ -102,10 +101,8 @@ def test_number_of_another_document_is_not_used() -> None:
 
 
 def test_range_in_the_source_protects_a_weekday_that_it_may_contain() -> None:
-    assert (
-        edited("date", "You can come on Friday.", "It is open Monday to Friday. You can come on Friday.")
-        is None
-    )
+    source = "It is open Monday to Friday. You can come on Friday."
+    assert edited("date", "You can come on Friday.", source) is None
 
 
 def test_tool_result_alone_is_contradicted() -> None:
@@ -121,16 +118,12 @@ def test_tool_result_alone_is_contradicted() -> None:
 
 
 def test_only_the_last_reply_of_an_assistant_is_edited() -> None:
-    said = [
-        {"role": "assistant", "content": "One moment."},
-        {"role": "assistant", "content": "It costs 28 euros."},
-    ]
+    contents = ("One moment.", "It costs 28 euros.")
+    said = [{"role": "assistant", "content": content} for content in contents]
     found = EDITS["number"].apply(Case(query="?", context=["It costs 28 euros."], response=said))
     assert found is not None
-    assert [message.content for message in found.response or () if not isinstance(message, str)] == [
-        "One moment.",
-        "It costs 37 euros.",
-    ]
+    replies = [message.content for message in found.response or () if not isinstance(message, str)]
+    assert replies == ["One moment.", "It costs 37 euros."]
 
 
 def test_false_premise_is_followed_only_where_the_response_denies_it() -> None:

@@ -6,23 +6,17 @@ import re
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
-from groundjudge.probe.compared import compare, read_card
-from groundjudge.probe.figures import card
-from groundjudge.probe.plan import FIRST, SECOND, plan
-from groundjudge.shares import mcnemar, rate_of, wilson
-
-stats: Any = import_module("scipy.stats")
+from groundjudge.probe.figures import card, compare, read_card
+from groundjudge.probe.plan import FIRST, SECOND, plan_of
+from groundjudge.shares import mcnemar, wilson
 
 RUBRIC = load_rubric("groundedness")
 DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."
@@ -42,26 +36,6 @@ def edit_of(found: Probe, name: str) -> EditFigures:
     return next(each for each in found.card.edits if each.edit == name)
 
 
-@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_interval_is_that_of_scipy(counts: tuple[int, int]) -> None:
-    events, n = counts
-    expected = stats.binomtest(events, n).proportion_ci(method="wilson")
-    found = wilson(events / n, n)
-    assert found.low == pytest.approx(expected.low)
-    assert found.high == pytest.approx(expected.high)
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
-def test_mcnemar_is_the_binomial_test_of_the_pairs_that_differ(pairs: list[tuple[bool, bool]]) -> None:
-    differ = [one for one, other in pairs if one is not other]
-    expected = stats.binomtest(sum(differ), len(differ)).pvalue if differ else 1.0
-    assert mcnemar(pairs) == pytest.approx(expected)
-
-
-def test_no_observation_has_no_share_and_no_test() -> None:
-    assert (rate_of([]).value, rate_of([]).n, mcnemar([])) == (None, 0, None)
-
-
 def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_one() -> None:
     model = standin("knows_all", TRUTH)
     probed(model)
@@ -74,7 +48,7 @@ def test_each_case_is_judged_twice_unchanged_in_calls_that_no_cache_takes_for_on
 
 
 def test_skipped_edits_are_counted() -> None:
-    planned = plan(RUBRIC, labelled(ROWS))
+    planned = plan_of(RUBRIC, ROWS)
     assert planned.skipped["faults", "roles_exchanged"] == 2
     assert planned.skipped["faults", "number"] == 0
     assert planned.skipped["neutral_edits", "documents_reversed"] == 2
@@ -142,16 +116,13 @@ def test_cards_are_compared_case_by_case() -> None:
     assert {each.p for each in compare(one, elsewhere)} == {None}
 
 
+UNLABELLED = "x: expect must be pass or fail (or label 1 or 0), not None"
 WRONG_CASES: list[tuple[list[Any], str, str]] = [
     ([], "no_cases", "no case is labelled pass"),
     (ROWS[:2], "nothing_fails", "no case is labelled fail"),
     (ROWS[2:], "nothing_passes", "no case is labelled pass"),
     ([*ROWS, ROWS[0]], "bad_case", "two cases have the id 'a'"),
-    (
-        [{"id": "x", "response": "r"}],
-        "bad_case",
-        "x: expect must be pass or fail (or label 1 or 0), not None",
-    ),
+    ([{"id": "x", "response": "r"}], "bad_case", UNLABELLED),
     ([{"id": "x", "response": "r", "expect": "good"}], "bad_case", "not 'good'"),
     ([[]], "bad_case", "row 1 of the cases: a case must be a mapping"),
 ]

@@ -56,10 +56,9 @@ def test_judge_that_obeys_is_fooled_by_what_it_is_told_alone() -> None:
     assert differs_from_noise(card_of("obeys").family("attacks"))
 
 
-def test_judge_that_always_passes_fails_must_fall_and_the_canaries() -> None:
-    assert share("always_passes", "faults") == 0.0
-    assert card_of("always_passes").unchanged.canaries_wrong.value == 0.0
-    assert card_of("always_passes").unchanged.canaries_right.value == 1.0
+def test_judge_that_always_passes_fails_the_canaries_that_nobody_could_pass() -> None:
+    own = card_of("always_passes").unchanged
+    assert (own.canaries_right.value, own.canaries_wrong.value) == (1.0, 0.0)
 
 
 def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measure() -> None:
@@ -70,12 +69,10 @@ def test_judge_that_always_fails_fails_the_canaries_and_leaves_nothing_to_measur
 
 
 def test_judge_that_looks_at_lengths_misses_facts_and_rises_with_length() -> None:
-    assert [
-        edit("looks_at_lengths", name).rate.value for name in ("number", "date", "sentence_invented")
-    ] == [0.0] * 3
-    assert edit("looks_at_lengths", "verdict_in_response").rate.value == 1.0
-    assert edit("looks_at_lengths", "verdict_in_document").rate.value == 0.0
-    assert edit("looks_at_lengths", "key_colon").rate.value == 0.0
+    rates = {each.edit: each.rate.value for each in card_of("looks_at_lengths").edits}
+    assert {rates[name] for name in ("number", "date", "sentence_invented")} == {0.0}
+    assert {rates[name] for name in ("verdict_in_document", "key_colon")} == {0.0}
+    assert rates["verdict_in_response"] == 1.0
 
 
 def test_judge_that_guesses_differs_from_its_noise_in_nothing() -> None:

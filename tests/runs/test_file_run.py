@@ -12,9 +12,8 @@ from command_line import GOOD, ROW, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, load, run
-from groundjudge.runs.file_run import CaseFile, judge_rows
+from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 
 class Progress:
@@ -36,7 +35,7 @@ def outcome_of(model: ScriptedModel, path: Path, out: Path, progress: Progress |
     judging = partial(run, load("groundedness", model=model), concurrency=1)
     outcome = RunTotals(Tally(["groundedness"]), frozenset({"row 1"}))
     rows = CaseFile(str(path), outcome.kept_ids)
-    judge_rows(rows, judging, str(out), outcome, progress.shown() if progress else None)
+    write_verdicts(judging(rows.source), str(out), outcome, progress.shown() if progress else None)
     return outcome
 
 

@@ -30,11 +30,9 @@ from groundjudge import (
     load,
     panel,
 )
-from groundjudge.models.chat_model import LangChainModel
-from groundjudge.models.deepeval_llm import DeepEvalModel
-from groundjudge.models.function import FunctionModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.models.wrappers import DeepEvalModel, FunctionModel, LangChainModel
 
 Dumps = Callable[[Any], bytes]
 DUMPS: dict[str, Dumps] = {

@@ -18,7 +18,7 @@ from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
 from groundjudge import ModelError, load
-from groundjudge.runs.resume import ResumeError, prepare_resume
+from groundjudge.runs.verdict_file import ResumeError, prepare_resume
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
 

@@ -430,6 +430,7 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
         ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
+        ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
     ],
 )
 @pytest.mark.parametrize("function", [run, arun])
@@ -481,7 +482,7 @@ RAG_ROW = {"query": "q", "context": ["c"], "response": "r"}
 
 def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     judge = load_any("groundedness", model=ScriptedModel("<S1>w</S1><S2>5</S2>"))
-    rows = [
+    rows: list[dict[str, Any]] = [
         {**RAG_ROW, "id": "a"},
         {**RAG_ROW, "id": "a", "label": 1},
         {**RAG_ROW, "id": "a", "response": "Other."},

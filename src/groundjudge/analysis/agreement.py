@@ -7,31 +7,20 @@ for agreement in agree(verdicts, labels):
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias, TypedDict, Unpack
 
-from groundjudge.analysis.confusion import LabelAgreement, measure_labels
-from groundjudge.analysis.figures import (
-    RESAMPLES,
-    Bools,
-    Bootstrap,
-    Figure,
-    Floats,
-    Sample,
-    confusion_cells,
-    constant_guess,
-    count_groups,
-    intervals,
-    reaches,
-    relative_ranks,
-    without_labels,
-)
-from groundjudge.analysis.joined import Joined, LabelledVerdict, join
-from groundjudge.analysis.labels import Labels
+from groundjudge.analysis import figures
+from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
+from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
 from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
+
+NO_COMMON_LABEL = "(no label)"
+"""The column of panels whose votes have no common label."""
 
 RELIABILITY_BINS = 10
 """The number of bins of equal width of the reliability diagram."""
@@ -87,6 +76,35 @@ class Curves(Frozen):
     bins: tuple[ReliabilityBin, ...] = ()
 
 
+class LabelAgreement(Frozen):
+    """How often people and judge give the same label.
+
+    Attributes:
+        labels: those that people or the judge gave, by rising score, last those that mean "not applicable".
+        scores: the score of each, 0..1; None for "not applicable".
+        columns: `labels`, and `NO_COMMON_LABEL` if a verdict of a panel has none.
+        counts: the confusion matrix: a row for each of people's labels, a column for each of the judge's.
+        n: the rows in the matrix.
+        n_scored: those of them where both labels have a score; the weighted kappa is computed from these.
+        same: the share of the n rows with the same label.
+        majority: people's most frequent label.
+        majority_share: its share of the n rows, which is the `same` of a judge that always gives it.
+        weighted_kappa: Cohen's kappa, a disagreement weighted by the squared difference of the two labels'
+            scores (Cohen, 1968). Undefined unless the scores of people's labels vary.
+    """
+
+    labels: tuple[str, ...]
+    scores: tuple[Score | None, ...]
+    columns: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    n: int
+    n_scored: int
+    same: Figure
+    majority: str
+    majority_share: Score
+    weighted_kappa: Figure
+
+
 class Agreement(Frozen):
     """How well the verdicts of one judge agree with human labels.
 
@@ -94,13 +112,7 @@ class Agreement(Frozen):
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
         n: rows with a score and a label. All figures are computed from these.
         n_groups: how many independent groups these rows belong to.
-        n_error: verdicts that should have a score but failed.
-        n_not_applicable: verdicts on cases with nothing to judge.
-        n_missing: verdicts on cases without an input that the judge needs.
-        n_unlabelled: verdicts with a score whose case has no label.
-        n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
-        n_unjudged: labelled cases without a verdict of this judge.
-        n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
+        counts: what is not part of n, by name (see `Joined`).
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
         guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
@@ -118,13 +130,7 @@ class Agreement(Frozen):
     threshold: Score | None
     n: int
     n_groups: int
-    n_error: int
-    n_not_applicable: int
-    n_missing: int
-    n_unlabelled: int
-    n_label_not_applicable: int
-    n_unjudged: int
-    n_repeated: int
+    counts: Mapping[str, int]
     base_rate: Score | None
     guess: Mapping[str, Finite]
     confusion: ConfusionMatrix | None
@@ -183,20 +189,20 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     threshold = threshold_of(threshold, joined.judge)
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-    figures = intervals(sample, bootstrap)
+    found = bootstrap.figures(sample.agreement, sample.groups)
     positive = sample.positive if sample.scores.size else None
     return Agreement(
         judge=joined.judge,
         threshold=threshold,
         n=len(joined.labelled),
-        n_groups=count_groups(sample.groups),
-        **joined.counts,
+        n_groups=sample.n_groups,
+        counts=joined.counts,
         base_rate=None if positive is None else float(positive.mean()),
-        guess={} if positive is None else constant_guess(positive),
+        guess={} if positive is None else figures.constant_guess(positive),
         confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
-        figures=figures,
+        figures=found,
         undefined={
-            name: why_undefined(name, sample) for name, figure in figures.items() if figure.value is None
+            name: why_undefined(name, sample) for name, figure in found.items() if figure.value is None
         },
         worst=tuple(_disagreements(joined.labelled, sample)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores),
@@ -213,16 +219,49 @@ def sample_of(
     If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
     """
     rows = joined.labelled
-    labels: Floats = np.array([row.label for row in rows], dtype=np.float64)
+    labels: Floats = np.array([row.people.number for row in rows], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
         label_threshold = joined.default_label_threshold
     if label_threshold is None and not graded:
         label_threshold = 1.0
     return replace(
-        without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
-        positive=None if label_threshold is None else reaches(labels, label_threshold),
+        figures.without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
+        positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if graded else None,
+    )
+
+
+def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | None:
+    """Compare people's labels with the judge's; None if people's labels are not in words."""
+    scores = joined.words.scores
+    pairs = [(row.people.word or "", row.said or NO_COMMON_LABEL) for row in joined.paired]
+    if not pairs:
+        return None
+    counts, people = Counter(pairs), Counter(word for word, _ in pairs)
+    labels = [name for name in scores if any(name in pair for pair in counts)]
+    columns = [*labels, NO_COMMON_LABEL] if any(said == NO_COMMON_LABEL for _, said in pairs) else labels
+    majority = max(labels, key=people.__getitem__)
+    theirs, judged = (
+        np.array([scores.get(name) for name in side], dtype=np.float64) for side in zip(*pairs, strict=True)
+    )
+    scored = ~np.isnan(theirs + judged)
+    same = np.array([word == label for word, label in pairs], dtype=np.float64)
+
+    def statistics(weights: Floats) -> dict[str, Floats]:
+        kappa = figures.weighted_kappa(weights[:, scored], theirs[scored], judged[scored])
+        return {"same": figures.weighted_mean(weights, same), "weighted_kappa": kappa}
+
+    return LabelAgreement(
+        labels=tuple(labels),
+        scores=tuple(scores[name] for name in labels),
+        columns=tuple(columns),
+        counts=tuple(tuple(counts[name, column] for column in columns) for name in labels),
+        n=len(pairs),
+        n_scored=int(scored.sum()),
+        majority=majority,
+        majority_share=people[majority] / len(pairs),
+        **bootstrap.figures(statistics, np.array([row.group for row in joined.paired])),
     )
 
 
@@ -270,7 +309,7 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
 
 
 def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:
-    counts = confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
+    counts = figures.confusion_cells(positive, passed).sum(axis=0).astype(int).tolist()
     return ConfusionMatrix.model_validate(dict(zip(ConfusionMatrix.model_fields, counts, strict=True)))
 
 
@@ -281,10 +320,10 @@ def _disagreements(rows: Sequence[LabelledVerdict], sample: Sample) -> list[Disa
     return [
         Disagreement(
             case_id=rows[place].case_id,
-            score=rows[place].score,
+            score=float(sample.scores[place]),
             passed=bool(sample.passed[place]),
-            label=rows[place].label,
-            word=rows[place].word,
+            label=rows[place].people.number or 0.0,
+            word=rows[place].people.word,
             reason=rows[place].verdict.explanation,
         )
         for place in places
@@ -300,5 +339,5 @@ def _gaps(sample: Sample) -> tuple[Floats, Bools]:
     if sample.positive is not None:
         return np.abs(sample.scores - sample.positive), sample.positive != sample.passed
     grades = sample.scores if sample.graded is None else sample.graded
-    gaps = np.abs(relative_ranks(sample.scores) - relative_ranks(grades))
+    gaps = np.abs(figures.relative_ranks(sample.scores) - figures.relative_ranks(grades))
     return gaps, gaps > 0

@@ -9,30 +9,17 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
+from groundjudge.analysis import figures
 from groundjudge.analysis.agreement import sample_of
-from groundjudge.analysis.figures import (
-    RESAMPLES,
-    Bools,
-    Bootstrap,
-    Figure,
-    Floats,
-    Sample,
-    confusion_figures,
-    constant_guess,
-    intervals,
-    paired,
-    reaches,
-)
-from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.labels import LabelError
+from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
+from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.analysis.libraries import NDArray, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, compared
 
 Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
 """The figures that a threshold can be fitted to maximise."""
 
-Indices: TypeAlias = NDArray[Any]
-Split: TypeAlias = tuple[Indices, Indices]
+Split: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """The indices of the rows to fit on, and of those to test on."""
 
 
@@ -125,9 +112,9 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
-    fitted = replace(sample, passed=reaches(sample.scores, threshold)).rows(train)
+    fitted = replace(sample, passed=figures.reaches(sample.scores, threshold)).rows(train)
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
-    held_out = paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
+    before, after, gain = figures.paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -137,11 +124,11 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         thresholds=tuple(thresholds),
         n_fitted=train.size,
         n_tested=test.size,
-        fitted=intervals(fitted, bootstrap),
-        tested={name: figure.second for name, figure in held_out.items()},
-        as_run={name: figure.first for name, figure in held_out.items()},
-        gain={name: figure.difference for name, figure in held_out.items()},
-        guess=constant_guess(positive[test]),
+        fitted=bootstrap.figures(fitted.agreement, fitted.groups),
+        tested=after,
+        as_run=before,
+        gain=gain,
+        guess=figures.constant_guess(positive[test]),
         signatures=_signatures(row.verdict for row in joined.labelled),
     )
 
@@ -160,18 +147,14 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Float
     """
     levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
     weights = np.ones_like(scores) if weights is None else weights
-    # One candidate per level, from which on rows pass, and one that nothing passes.
-    passing = [
-        _from_each_on(np.bincount(level_of_row, weights=weights * kind, minlength=levels.size))
-        for kind in (positive, ~positive)
-    ]
-    failing = [counts[0] - counts for counts in passing]
-    found = confusion_figures(*passing, *failing)[by]
+    # One candidate per level, below which rows fail, and one at which all of them do.
+    counts = [np.bincount(level_of_row, weights * kind, levels.size) for kind in (positive, ~positive)]
+    failing = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
+    found = figures.confusion_figures(*(failing[:, -1:] - failing), *failing)[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
     best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
-    candidate = int(best[(best.size - 1) // 2])
-    return _between([0.0, *levels.tolist(), 1.0], candidate)
+    return _between([0.0, *levels.tolist(), 1.0], int(best[(best.size - 1) // 2]))
 
 
 def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:
@@ -243,13 +226,8 @@ def _held_out(sample: Sample, parts: Sequence[Split], thresholds: Sequence[float
     """The sample with each part's test rows judged by the threshold fitted on its other rows."""
     passed = sample.passed.copy()
     for (_, test), threshold in zip(parts, thresholds, strict=True):
-        passed[test] = reaches(sample.scores[test], threshold)
+        passed[test] = figures.reaches(sample.scores[test], threshold)
     return replace(sample, passed=passed)
-
-
-def _from_each_on(counts: NDArray[Any]) -> Floats:
-    """The sum of the counts from each place on, and the 0 of the empty rest."""
-    return np.append(np.cumsum(counts[::-1])[::-1], 0.0)
 
 
 def _between(levels: Sequence[float], place: int) -> float:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundjudge.analysis.agreement import sample_of
-from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, count_groups, paired, without_labels
-from groundjudge.analysis.joined import Joined, join
-from groundjudge.analysis.labels import LabelError, Labels
-from groundjudge.analysis.words import words_of
+from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, paired, without_labels
+from groundjudge.analysis.labels import Joined, LabelError, Labels, join, words_of
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -89,28 +87,31 @@ def compare(  # noqa: PLR0913  each option changes the figures
     samples = [
         without_labels(side, groups, threshold) for side, threshold in zip(compared, thresholds, strict=True)
     ]
-    found = paired(samples[0].scores_alone, samples[1].scores_alone, samples[0].groups, bootstrap)
-    joined = _labelled_by_both([each for side in compared for each in join(side, labels)])
-    n_labelled = len(joined[0].labelled) if joined else 0
-    if n_labelled:
+    tables = paired(samples[0].scores_alone, samples[1].scores_alone, samples[0].groups, bootstrap)
+    joined = [join(side, labels) for side in compared]  # each for one judge; for none without verdicts
+    ids = [{row.case_id for each in side for row in each.labelled} for side in joined]
+    labelled = ids[0] & ids[1]
+    if labelled:
         before, after = (
-            sample_of(side, threshold=threshold, label_threshold=label_threshold)
-            for side, threshold in zip(joined, thresholds, strict=True)
+            sample_of(_only(labelled, side), threshold=threshold, label_threshold=label_threshold)
+            for (side,), threshold in zip(joined, thresholds, strict=True)
         )
-        found |= paired(before.agreement, after.agreement, before.groups, bootstrap)
+        more = paired(before.agreement, after.agreement, before.groups, bootstrap)
+        tables = [table | extra for table, extra in zip(tables, more, strict=True)]
+    first_figures, second_figures, differences = tables
     return Comparison(
         first=judges[0],
         second=judges[1],
         n=len(both),
-        n_labelled=n_labelled,
+        n_labelled=len(labelled),
         n_first_only=len(one) - len(in_both),
         n_second_only=len(other) - len(in_both),
         n_neither=len({each.case_id for side in sides for each in side if each.case_id} - {*one, *other}),
         n_changed=len(in_both) - len(both),
-        n_groups=count_groups(samples[0].groups),
+        n_groups=samples[0].n_groups,
         same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
-        values={name: (figure.first.value, figure.second.value) for name, figure in found.items()},
-        differences={name: figure.difference for name, figure in found.items()},
+        values={name: (first_figures[name].value, second_figures[name].value) for name in differences},
+        differences=differences,
     )
 
 
@@ -129,11 +130,6 @@ def _same_case(first: Verdict, second: Verdict) -> bool:
     return len(hashes) <= 1
 
 
-def _labelled_by_both(sides: Sequence[Joined]) -> list[Joined]:
-    """Keep the rows with a label on both sides: where each judge has labels of its own, one may lack some."""
-    ids = [{row.case_id for row in side.labelled} for side in sides]
-    in_both = set[str].intersection(*ids) if ids else set[str]()
-    return [
-        replace(side, labelled=tuple(row for row in side.labelled if row.case_id in in_both))
-        for side in sides
-    ]
+def _only(case_ids: Collection[str], side: Joined) -> Joined:
+    """The rows of these cases: where each judge has labels of its own, one may lack some."""
+    return replace(side, labelled=tuple(row for row in side.labelled if row.case_id in case_ids))

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import isnan, nan
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.verdict import Finite, Frozen, Verdict, Vote, passes
@@ -26,18 +25,6 @@ Bools: TypeAlias = NDArray[np.bool_]
 NameT = TypeVar("NameT")
 Statistics: TypeAlias = Callable[[Floats], Mapping[NameT, Floats]]
 """Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows)."""
-
-AGREEMENT_FIGURES = (
-    "accuracy",
-    "balanced_accuracy",
-    "precision",
-    "recall",
-    "f1",
-    "kappa",
-    "roc_auc",
-    "spearman",
-)
-"""Figures that compare verdicts with labels."""
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
@@ -77,56 +64,51 @@ class Sample:
     Attributes:
         scores: the judge's scores, 0..1.
         passed: whether the judge calls the response grounded.
+        groups: the group of each row: rows with the same group are not independent.
         positive: whether the label does; None without labels, and for graded labels without a label
             threshold.
         graded: the labels if they are graded, otherwise None.
-        groups: the group of each row, numbered from 0 without gaps.
     """
 
     scores: Floats
     passed: Bools
-    positive: Bools | None
-    graded: Floats | None
-    groups: NDArray[np.int64]
+    groups: NDArray[Any]
+    positive: Bools | None = None
+    graded: Floats | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups, which is the number of independent observations."""
+        return np.unique(self.groups).size
 
     def rows(self, chosen: NDArray[Any]) -> Sample:
         """Select rows by a boolean mask or by an array of indices."""
-        return Sample(
-            self.scores[chosen],
-            self.passed[chosen],
-            None if self.positive is None else self.positive[chosen],
-            None if self.graded is None else self.graded[chosen],
-            numbered(self.groups[chosen]),
-        )
+        columns: dict[str, Any] = {
+            name: None if values is None else values[chosen] for name, values in vars(self).items()
+        }
+        return Sample(**columns)
 
     def scores_alone(self, weights: Floats) -> dict[str, Floats]:
         """Compute the figures that need no labels, mean score and pass rate; undefined without rows."""
         return means(mean_score=self.scores, pass_rate=self.passed.astype(np.float64))(weights)
 
     def agreement(self, weights: Floats) -> dict[str, Floats]:
-        """Compute the figures that compare a judge with labels, `AGREEMENT_FIGURES`.
+        """Compute the figures that compare a judge with labels.
 
         Accuracy, precision, recall, F1, balanced accuracy (the mean of sensitivity and specificity), Cohen's
         unweighted kappa, ROC AUC, and Spearman's rank correlation of scores and grades. Without rows nothing
         is defined. Balanced accuracy, kappa and ROC AUC need labels of both classes, precision a passed row,
         recall a positive one, F1 either of these, and Spearman scores and grades that are not constant.
         """
-        found: dict[str, Floats] = dict.fromkeys(AGREEMENT_FIGURES, np.full(len(weights), nan))
+        undefined = np.full(len(weights), nan)
+        cells, roc_auc, spearman = np.full((4, len(weights)), nan), undefined, undefined
         if self.positive is not None:
-            found |= confusion_figures(*(weights @ confusion_cells(self.positive, self.passed)).T)
-            found["roc_auc"] = _roc_auc(weights, self.positive, self._by_score)
-        if self._by_grade is not None:
-            ranks = _midranks(weights, self._by_score), _midranks(weights, self._by_grade)
-            found["spearman"] = _correlation(weights, *ranks)
-        return found
-
-    @cached_property
-    def _by_score(self) -> _Ties:
-        return _ties(self.scores)
-
-    @cached_property
-    def _by_grade(self) -> _Ties | None:
-        return None if self.graded is None else _ties(self.graded)
+            cells = (weights @ confusion_cells(self.positive, self.passed)).T
+            roc_auc = _roc_auc(weights, self.positive, self.scores)
+        if self.graded is not None:
+            ranks = _ranks(weights, self.scores), _ranks(weights, self.graded)
+            spearman = _correlation(weights, *ranks)
+        return {**confusion_figures(*cells), "roc_auc": roc_auc, "spearman": spearman}
 
 
 def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold: float | None) -> Sample:
@@ -140,9 +122,7 @@ def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold
     return Sample(
         scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
         passed=np.array([passes_at(threshold, verdict) for verdict in verdicts], dtype=np.bool_),
-        positive=None,
-        graded=None,
-        groups=numbered(groups),
+        groups=np.asarray(groups),
     )
 
 
@@ -156,16 +136,6 @@ def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
 def reaches(values: Floats, threshold: float) -> Bools:
     """Which scores or labels reach a threshold; shape as the values."""
     return np.array([passes(value, threshold) for value in values.tolist()], dtype=np.bool_)
-
-
-def numbered(groups: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
-    """Number groups from 0 without gaps; equal entries get equal numbers."""
-    return np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
-
-
-def count_groups(groups: NDArray[np.int64]) -> int:
-    """The number of groups, which is the number of independent observations."""
-    return int(groups.max()) + 1 if groups.size else 0
 
 
 def constant_guess(positive: Bools, weights: Floats | None = None) -> dict[str, float]:
@@ -200,7 +170,7 @@ class Bootstrap:
     resamples: int = RESAMPLES
     seed: int = 0
 
-    def figures(self, statistics: Statistics[NameT], groups: NDArray[np.int64]) -> dict[NameT, Figure]:
+    def figures(self, statistics: Statistics[NameT], groups: NDArray[Any]) -> dict[NameT, Figure]:
         """Compute figures with their confidence intervals.
 
         By the percentile method the interval holds the middle 95 % of the resampled figures (Davison and
@@ -209,7 +179,7 @@ class Bootstrap:
 
         Args:
             statistics: computes the figures.
-            groups: the group of each row, numbered from 0 without gaps, shape (rows,).
+            groups: the group of each row, shape (rows,).
         """
         estimates = statistics(np.ones((1, groups.size)))
         batches = [statistics(weights) for weights in self._weights(groups)]
@@ -218,36 +188,24 @@ class Bootstrap:
             for name, value in estimates.items()
         }
 
-    def _weights(self, groups: NDArray[np.int64]) -> Iterator[Floats]:
+    def _weights(self, groups: NDArray[Any]) -> Iterator[Floats]:
         """How often each row is drawn, in batches of the shape (resamples, rows)."""
-        n_groups = count_groups(groups)
+        names, group_of_row = np.unique(groups, return_inverse=True)
+        n_groups = names.size
         if n_groups < 2:  # noqa: PLR2004  a single observation does not vary
             return
         generator = np.random.default_rng(self.seed)
-        batch = max(1, MAX_WEIGHTS // max(n_groups, groups.size))
+        batch = max(1, MAX_WEIGHTS // group_of_row.size)
         for start in range(0, self.resamples, batch):
             size = min(batch, self.resamples - start)
             drawn = generator.integers(n_groups, size=(size, n_groups)) + n_groups * np.arange(size)[:, None]
             counts = np.bincount(drawn.ravel(), minlength=size * n_groups).reshape(size, n_groups)
-            yield counts[:, groups].astype(np.float64)
-
-
-def intervals(sample: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
-    """Compute the agreement figures of a sample with their confidence intervals."""
-    return (bootstrap or Bootstrap()).figures(sample.agreement, sample.groups)
-
-
-class Paired(NamedTuple):
-    """One figure of two judges on the same rows, and the second's minus the first's."""
-
-    first: Figure
-    second: Figure
-    difference: Figure
+            yield counts[:, group_of_row].astype(np.float64)
 
 
 def paired(
-    first: Statistics[str], second: Statistics[str], groups: NDArray[np.int64], bootstrap: Bootstrap
-) -> dict[str, Paired]:
+    first: Statistics[str], second: Statistics[str], groups: NDArray[Any], bootstrap: Bootstrap
+) -> list[dict[str, Figure]]:
     """Compute the figures of two judges on the same rows, and their differences, with intervals.
 
     This is the paired bootstrap: each resample draws the same groups for both, so that variation between
@@ -256,17 +214,21 @@ def paired(
     Args:
         first: computes the figures of the first judge.
         second: computes those of the second, from weights of the same rows in the same order.
-        groups: the group of each row, numbered from 0 without gaps, shape (rows,).
+        groups: the group of each row, shape (rows,).
         bootstrap: how resamples are drawn.
+
+    Returns:
+        Three tables of figures by name: the first judge's, the second's, and the second's minus the first's.
     """
 
-    def figures(weights: Floats) -> dict[tuple[str, int], Floats]:
+    def figures(weights: Floats) -> dict[tuple[int, str], Floats]:
         before, after = first(weights), second(weights)
-        columns = {name: (before[name], after[name], after[name] - before[name]) for name in before}
-        return {(name, place): value for name, three in columns.items() for place, value in enumerate(three)}
+        change = {name: after[name] - before[name] for name in before}
+        tables = enumerate((before, after, change))
+        return {(place, name): value for place, table in tables for name, value in table.items()}
 
     found = bootstrap.figures(figures, groups)
-    return {name: Paired(*(found[name, place] for place in range(3))) for name, _ in found}
+    return [{name: figure for (at, name), figure in found.items() if at == place} for place in range(3)]
 
 
 def means(**columns: Floats) -> Callable[[Floats], dict[str, Floats]]:
@@ -275,9 +237,9 @@ def means(**columns: Floats) -> Callable[[Floats], dict[str, Floats]]:
 
 
 def weighted_mean(weights: Floats, values: Floats) -> Floats:
-    """The mean of values of the shape (rows,) in each weighted copy; NaN without weight."""
+    """The mean of values of the shape (rows,) or (copies, rows) in each weighted copy; NaN without weight."""
     with np.errstate(invalid="ignore"):
-        return np.asarray(weights @ values / weights.sum(axis=1))
+        return np.asarray((weights * values).sum(axis=1) / weights.sum(axis=1))
 
 
 def confusion_cells(positive: Bools, passed: Bools) -> Floats:
@@ -328,72 +290,63 @@ def weighted_kappa(weights: Floats, people: Floats, judge: Floats) -> Floats:
     Returns:
         An array of the shape (copies,); NaN where people's scores do not vary.
     """
-    means = weighted_mean(weights, people), weighted_mean(weights, judge)
-    spreads = [
-        np.maximum(weighted_mean(weights, scores**2) - mean**2, 0)
-        for scores, mean in zip((people, judge), means, strict=True)
-    ]
-    chance = spreads[0] + spreads[1] + (means[0] - means[1]) ** 2
+    scores = people, judge
+    mean, others_mean = (weighted_mean(weights, each) for each in scores)
+    spread, others_spread = (weighted_mean(weights, _centred(weights, each) ** 2) for each in scores)
+    chance = spread + others_spread + (mean - others_mean) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = 1 - weighted_mean(weights, (people - judge) ** 2) / chance
-    return np.asarray(np.where(spreads[0] > LEAST_VARIANCE, kappa, nan))
+    return np.asarray(np.where(spread > LEAST_VARIANCE, kappa, nan))
 
 
 def relative_ranks(values: Floats) -> Floats:
-    """Ranks divided by the number of rows; ties share their mean rank. Shape as the values, (rows,)."""
-    return np.asarray(_midranks(np.ones((1, values.size)), _ties(values))[0] / max(1, values.size))
+    """The share of the rows below each row, and half of its ties; shape as the values, (rows,)."""
+    return np.asarray(_ranks(np.ones((1, values.size)), values)[0] / max(1, values.size))
 
 
-@dataclass(frozen=True)
-class _Ties:
-    """Sorted values in runs of equal ones.
-
-    Attributes:
-        order: the indices that sort the rows, shape (rows,).
-        starts: where in that order each run begins, shape (runs,).
-        run_of_row: the run that each row belongs to, shape (rows,).
-    """
-
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    run_of_row: NDArray[np.int64]
-
-
-def _ties(values: Floats) -> _Ties:
-    _, run_of_row, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    return _Ties(np.argsort(values, kind="stable"), np.cumsum(sizes) - sizes, run_of_row)
-
-
-def _run_weights(weights: Floats, ties: _Ties) -> Floats:
-    """The total weight of each run, lowest value first; shape (copies, runs)."""
-    return np.add.reduceat(weights[:, ties.order], ties.starts, axis=1)
-
-
-def _roc_auc(weights: Floats, positive: Bools, ties: _Ties) -> Floats:
+def _roc_auc(weights: Floats, positive: Bools, scores: Floats) -> Floats:
     """ROC AUC as the Mann-Whitney statistic: how often a positive outscores a negative, ties count 1/2."""
-    positives, negatives = _run_weights(weights * positive, ties), _run_weights(weights * ~positive, ties)
-    lower = np.cumsum(negatives, axis=1) - negatives
-    won, pairs = positives * (lower + negatives / 2), positives.sum(axis=1) * negatives.sum(axis=1)
+    positives, negatives = weights[:, positive], weights[:, ~positive]
+    won = positives * _below(negatives, scores[~positive], scores[positive])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(won.sum(axis=1) / pairs)
+        return np.asarray(won.sum(axis=1) / (positives.sum(axis=1) * negatives.sum(axis=1)))
 
 
-def _midranks(weights: Floats, ties: _Ties) -> Floats:
-    """Each row's rank among the weighted rows, from 1; tied rows share their mean rank."""
-    runs = _run_weights(weights, ties)
-    return np.asarray((np.cumsum(runs, axis=1) - runs + (runs + 1) / 2)[:, ties.run_of_row])
+def _ranks(weights: Floats, values: Floats) -> Floats:
+    """Each row's rank among the weighted rows, less 1/2; tied rows share their mean rank."""
+    return _below(weights, values, values)
+
+
+def _below(weights: Floats, values: Floats, points: Floats) -> Floats:
+    """The weight of the values below each point, and half of that of the values equal to it.
+
+    Args:
+        weights: shape (copies, rows).
+        values: shape (rows,).
+        points: shape (points,).
+
+    Returns:
+        An array of the shape (copies, points).
+    """
+    order = np.argsort(values, kind="stable")
+    sums = np.pad(np.cumsum(weights[:, order], axis=1), ((0, 0), (1, 0)))
+    low, high = (np.searchsorted(values[order], points, side) for side in ("left", "right"))
+    return np.asarray((sums[:, low] + sums[:, high]) / 2)
+
+
+def _centred(weights: Floats, values: Floats) -> Floats:
+    """How far values are from their mean in each weighted copy; shape (copies, rows)."""
+    return np.asarray(values - weighted_mean(weights, values)[:, None])
 
 
 def _correlation(weights: Floats, first: Floats, second: Floats) -> Floats:
     """Pearson's correlation of ranks, one per copy; all arguments have the shape (copies, rows)."""
-    total = weights.sum(axis=1, keepdims=True)
+    one, other = _centred(weights, first), _centred(weights, second)
+    spreads = weighted_mean(weights, one**2), weighted_mean(weights, other**2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        first = first - (weights * first).sum(axis=1, keepdims=True) / total
-        second = second - (weights * second).sum(axis=1, keepdims=True) / total
-        variations = (weights * first**2).sum(axis=1), (weights * second**2).sum(axis=1)
-        correlation = (weights * first * second).sum(axis=1) / np.sqrt(variations[0] * variations[1])
-    # Ranks go up to the total weight, so that their sum of squares is compared with its cube.
-    return np.where(np.minimum(*variations) > LEAST_VARIANCE * total[:, 0] ** 3, correlation, nan)
+        correlation = weighted_mean(weights, one * other) / np.sqrt(spreads[0] * spreads[1])
+    # Ranks go up to the total weight, so that their variance is compared with its square.
+    return np.where(np.minimum(*spreads) > LEAST_VARIANCE * weights.sum(axis=1) ** 2, correlation, nan)
 
 
 def _percentile_interval(value: float, batches: Sequence[Floats]) -> Figure:

@@ -1,25 +1,41 @@
-"""Human labels: read from a file, and in the terms of a judge."""
+"""Human labels: read from a file, in the terms of a judge, and joined with its verdicts.
+
+What labels in words mean is learnt from the judge's verdicts, or read from its prompt file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite, nan
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from groundjudge.analysis.words import Words
 from groundjudge.case.shapes import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
+from groundjudge.runs.summary import MISSING
+from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.scale import folded
+from groundjudge.verdict import Verdict, Vote
 
-BOOLEAN_WORDS: Mapping[str, float] = MappingProxyType({"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0})
+NOT_LABELS = frozenset({"no_response", "empty_response"})
+"""What verdicts on a missing or blank response have in place of a label."""
+
+Judged: TypeAlias = Verdict | Vote
+"""What bears a label: the verdict of a single judge, or a vote."""
+
+BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that CSV files use for 1 and 0, in lower case."""
+
+
+REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
+"""Why a verdict is not compared with a label."""
 
 
 class LabelError(GroundjudgeError):
@@ -28,6 +44,23 @@ class LabelError(GroundjudgeError):
     Codes: unreadable_label, label_conflict, no_labels, too_few_labels, bad_option,
     unreadable_calibration.
     """
+
+
+@dataclass(frozen=True)
+class Words:
+    """The labels that a judge is known to answer with.
+
+    Attributes:
+        scores: each label's score, 0..1, by rising score; last those that mean "not applicable", with None.
+        threshold: the lowest score of a label that counts as grounded, 0..1; None if it is not known.
+    """
+
+    scores: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    threshold: float | None = None
+
+    def named(self, text: str) -> str | None:
+        """The label that a text is, compared as a judge's replies are; None if it is not one."""
+        return {folded(name): name for name in self.scores}.get(folded(text))
 
 
 @dataclass(frozen=True)
@@ -70,6 +103,63 @@ NO_LABEL = HumanLabel(None)
 """The label of a case that has none."""
 
 
+@dataclass(frozen=True)
+class LabelledVerdict:
+    """A verdict, and the label of its case.
+
+    Attributes:
+        people: the label that people gave; its number may be a value on the judge's own scale converted to
+            0..1.
+        said: the judge's label, if it is a known one; None for a panel whose votes have no common one.
+        group: rows with the same group are not independent.
+    """
+
+    verdict: Verdict
+    people: HumanLabel
+    said: str | None
+    group: str
+
+    @property
+    def case_id(self) -> str:
+        """The id of the case, "" if it has none."""
+        return self.verdict.case_id or ""
+
+    @property
+    def is_in_words(self) -> bool:
+        """Whether people gave a label in words, and the judge did or its votes have no common one."""
+        verdict, is_known = self.verdict, self.said is not None
+        return bool(self.people.word) and verdict.status != "error" and (is_known or verdict.label is None)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The verdicts of one judge joined with the labels. Every verdict is counted exactly once.
+
+    Attributes:
+        labelled: verdicts with a score and a label.
+        counts: all else, by name:
+            n_error: verdicts that should have a score but failed.
+            n_not_applicable: verdicts on cases with nothing to judge.
+            n_missing: verdicts on cases without an input that the judge needs.
+            n_unlabelled: verdicts with a score whose case has no label.
+            n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
+            n_unjudged: labelled cases without a verdict of this judge.
+            n_repeated: earlier verdicts on a case that was judged again; only the last one counts.
+        default_label_threshold: the lowest label, 0..1, that counts as grounded where labels are
+            on the scale of a built-in judge (the judge's own threshold) or in words; otherwise None.
+        paired: the rows where people and judge gave a label in words, "not applicable" included; () if
+            people's labels are numbers or booleans.
+        words: what these labels mean.
+    """
+
+    judge: str
+    labelled: tuple[LabelledVerdict, ...]
+    counts: Mapping[str, int]
+    default_label_threshold: float | None
+    paired: tuple[LabelledVerdict, ...] = ()
+    words: Words = field(default_factory=Words)
+
+
 def read_labels(
     path: str | Path,
     key: str = "label",
@@ -91,8 +181,10 @@ def read_labels(
     """
     labels: dict[str, Any] = {}
     groups: dict[str, str] = {}
-    for case_id, row in _rows_with_ids(path, read_rows(path) if rows is None else rows):
-        label = _field(row, key)
+    for number, row in enumerate(read_rows(path) if rows is None else rows, 1):
+        if isinstance(row, CaseError):
+            raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
+        case_id, label = id_of(row, number), _field(row, key)
         if labels.setdefault(case_id, label) != label:
             message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
             raise LabelError("label_conflict", message, case_id)
@@ -103,6 +195,28 @@ def read_labels(
         if name and not found:
             raise LabelError("no_labels", f"{path}: no row has a {name!r} field ({option})", str(path))
     return Labels(by_case, groups)
+
+
+def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Words:
+    """Learn what labels mean from verdicts that bear them.
+
+    A panel's labels are those of its votes. A label's score is that of the verdicts with it; where scores
+    are weighted by probabilities, it is their value. Labels that have several scores, as the names of bands
+    do, are no labels in this sense.
+
+    Args:
+        verdicts: of one judge, or of judges with the same labels.
+        others: further verdicts, for labels that the first ones do not have.
+    """
+    own, more = _outcomes(verdicts), _outcomes(others)
+    known = {folded(name): (name, score) for one in (more, own) for name, score in _scores(one).items()}
+    scores = dict(sorted(known.values(), key=_rising))
+    return Words(scores, _threshold(own, scores))
+
+
+def words_in(rubric: Rubric) -> Words:
+    """The labels that a rubric knows; none if its judge answers with numbers."""
+    return Words(dict(sorted(rubric.scale.choices.items(), key=_rising)), rubric.threshold)
 
 
 def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel]:
@@ -155,7 +269,56 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def default_label_threshold(
+def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
+    """Join verdicts with labels: one result per judge, sorted by judge name.
+
+    Verdicts without a judge (rows that could not be read) are left out.
+
+    Raises:
+        LabelError: `unreadable_label` (see `labels_for`).
+    """
+    last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
+    everything = [verdict for own, _ in last.values() for verdict in own]
+    return [
+        _joined(judge, own, n_repeated, labels, labels.words or words_of(own, everything))
+        for judge, (own, n_repeated) in sorted(last.items())
+    ]
+
+
+def by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
+    """Verdicts by the name of their judge, in the order in which judges first appear."""
+    found: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.judge, []).append(verdict)
+    return found
+
+
+def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
+    people = labels_for(judge, labels, words)
+    rows = [_row(verdict, people, labels, words) for verdict in last]
+    excluded = Counter(map(_reason_to_exclude, rows))
+    judged = {verdict.case_id for verdict in last}
+    paired = tuple(row for row in rows if row.is_in_words)
+    return Joined(
+        judge=judge,
+        labelled=tuple(row for row in rows if not _reason_to_exclude(row)),
+        counts={
+            **{reason: excluded[reason] for reason in REASONS},
+            "n_unjudged": sum(label != NO_LABEL and id_ not in judged for id_, label in people.items()),
+            "n_repeated": n_repeated,
+        },
+        default_label_threshold=_default_label_threshold(judge, labels, people, words),
+        paired=paired if any(row.said for row in paired) else (),
+        words=words,
+    )
+
+
+def _row(verdict: Verdict, people: Mapping[str, HumanLabel], labels: Labels, words: Words) -> LabelledVerdict:
+    label, said = people.get(verdict.case_id or "", NO_LABEL), words.named(verdict.label or "")
+    return LabelledVerdict(verdict, label, said, labels.group_of(verdict.case_id))
+
+
+def _default_label_threshold(
     judge: str, labels: Labels, people: Mapping[str, HumanLabel], words: Words
 ) -> float | None:
     """The lowest label, 0..1, that counts as grounded by itself (see `Joined`)."""
@@ -163,6 +326,17 @@ def default_label_threshold(
         return words.threshold
     rubric = _built_in(judge) if any(map(is_mapping, labels.by_case.values())) else None
     return rubric.threshold if rubric else None
+
+
+def _reason_to_exclude(row: LabelledVerdict) -> str:
+    """Why a verdict is not compared with a label; "" if it is."""
+    if row.verdict.error:
+        return "n_missing" if row.verdict.error.code == MISSING else "n_error"
+    if row.verdict.score is None:
+        return "n_not_applicable"
+    if row.people.number is None:
+        return "n_label_not_applicable" if row.people.word else "n_unlabelled"
+    return ""
 
 
 def _text(value: object, judge: str, words: Words) -> str:
@@ -222,13 +396,6 @@ def _built_in(name: str) -> Rubric | None:
     return load_rubric(name) if name in names() else None
 
 
-def _rows_with_ids(path: str | Path, rows: Iterable[FileRow]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, row in enumerate(rows, 1):
-        if isinstance(row, CaseError):
-            raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
-        yield id_of(row, number), row
-
-
 def _field(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
     value = row.get(key)
     if value is None and is_mapping(metadata := row.get("metadata")):
@@ -239,3 +406,44 @@ def _field(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever t
 def _unreadable(value: object, source: str) -> NoReturn:
     message = f"{source}: the label {value!r} is neither a boolean nor a number on the scale"
     raise LabelError("unreadable_label", message, source)
+
+
+def _rising(named: tuple[str, float | None]) -> tuple[bool, float, str]:
+    name, score = named
+    return score is None, score or 0.0, name
+
+
+def _outcomes(verdicts: Iterable[Verdict]) -> list[Judged]:
+    """The verdicts of single judges, and the votes of panels, without errors."""
+    everything = (one for verdict in verdicts for one in (verdict.votes or (verdict,)))
+    return [one for one in everything if one.status != "error" and one.label not in NOT_LABELS]
+
+
+def _scores(outcomes: Sequence[Judged]) -> Mapping[str, float | None]:
+    """The score of each label; {} if labels have several."""
+    is_weighted = any(isinstance(one, Verdict) and one.label in (one.distribution or ()) for one in outcomes)
+    by_score = {} if is_weighted else _one_each(outcomes, lambda one: one.score)
+    return by_score or _one_each(outcomes, lambda one: one.value)
+
+
+def _one_each(
+    outcomes: Iterable[Judged], number: Callable[[Judged], float | None]
+) -> dict[str, float | None]:
+    """The number of each label; {} if a label has several, or one outside of 0..1."""
+    found: dict[str, float | None] = {}
+    for one in outcomes:
+        own = None if one.status == "not_applicable" else number(one)
+        if one.label and (found.setdefault(one.label, own) != own or not 0 <= (own or 0) <= 1):
+            return {}
+    return found
+
+
+def _threshold(outcomes: Sequence[Judged], scores: Mapping[str, float | None]) -> float | None:
+    """The lowest score that passed, if no label's score lies between it and the highest that did not."""
+    passed = [one.score for one in outcomes if one.score is not None and one.passed]
+    failed = [one.score for one in outcomes if one.score is not None and not one.passed]
+    if not passed:
+        return None
+    lowest, highest = min(passed), max(failed, default=-1.0)
+    is_unclear = any(score is not None and highest < score < lowest for score in scores.values())
+    return None if is_unclear or highest >= lowest else lowest

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Literal, TypeAlias
 
-from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, numbered, passes_at
-from groundjudge.analysis.joined import Joined
+from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, passes_at
+from groundjudge.analysis.labels import Joined
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
@@ -80,13 +80,13 @@ class _Panel:
         verdicts: those with votes.
         positive: whether the label calls the response grounded, shape (rows,).
         right: whether the panel agrees with it, shape (rows,).
-        groups: the group of each row, numbered from 0, shape (rows,).
+        groups: the group of each row, shape (rows,).
     """
 
     verdicts: Sequence[Verdict]
     positive: Bools
     right: Bools
-    groups: NDArray[np.int64]
+    groups: NDArray[Any]
     threshold: float | None
     bootstrap: Bootstrap
 
@@ -113,7 +113,7 @@ class _Panel:
 
     def _means(self, rows: NDArray[Any], **columns: Floats) -> dict[str, Figure]:
         """The means of columns with a value for each of the chosen rows, with their intervals."""
-        return self.bootstrap.figures(means(**columns), numbered(self.groups[rows]))
+        return self.bootstrap.figures(means(**columns), self.groups[rows])
 
 
 def measure_votes(

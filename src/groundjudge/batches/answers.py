@@ -1,23 +1,28 @@
-"""Answers in lines of results: kept by the names of their requests, and made into verdicts."""
+"""Answers in lines of results, kept by the names of their requests; and batch files without a provider."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from groundjudge.batches.disk_dict import DiskDict
-from groundjudge.batches.lines import Result
-from groundjudge.batches.replay import Answer, Answers, custom_id, replay
+from groundjudge.batches.lines import URL, read_result, request_line
+from groundjudge.batches.replay import (
+    Answer,
+    Answers,
+    DiskDict,
+    custom_id,
+    pending_requests,
+    verdicts_in,
+    with_all_votes,
+)
 from groundjudge.errors import CaseError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.runs.run import Previous, Row, jobs_of
+from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Usage, Verdict
-
-Reader = Callable[[str, str], Result]
-"""Reads a line of results; the name of the model that gave them comes second."""
 
 
 class CollectedAnswers:
@@ -30,16 +35,15 @@ class CollectedAnswers:
         n_unreadable: how many lines are not results.
     """
 
-    def __init__(self, read: Reader) -> None:
+    def __init__(self) -> None:
         self.usage, self.n_unreadable = Usage(), 0
-        self._read = read
         self._lines = DiskDict()
 
     def add(self, lines: Iterable[str], model: str = "") -> None:
         """Add lines of results; blank lines are skipped, and those that are not results are counted."""
         for line in filter(str.strip, lines):
             try:
-                name, answer = self._read(line, model)
+                name, answer = read_result(line, model)
             except CaseError:
                 self.n_unreadable += 1
                 continue
@@ -51,7 +55,7 @@ class CollectedAnswers:
     def __call__(self, name: str) -> Answer | None:
         """The answer to the request with that `custom_id`, read anew; None if there is none."""
         found = self._lines.get(name)
-        return self._read(found[0], found[1]).answer if found else None
+        return read_result(found[0], found[1]).answer if found else None
 
     def close(self) -> None:
         """Remove what is on disk."""
@@ -95,32 +99,52 @@ class AnsweredModel:
         self.usage += reply.usage or Usage()
         return reply
 
-    def complete(self, request: Request) -> Reply:
-        """Not used: runs ask with `acomplete`."""
-        raise NotImplementedError
 
-
-def verdicts_in(
-    answers: Answers,
-    judges: Sequence[AnyJudge],
-    rows: Iterable[Row],
+def request_lines(
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Iterable[Row],
     *,
-    previous: Previous | None = None,
-    is_final: bool = True,
-) -> Generator[Verdict, None, None]:
-    """The verdicts that the answers give, in the order of the rows. No model is called.
+    answered: Iterable[str] = (),
+    url: str = URL,
+) -> Generator[str, None, None]:
+    """The requests of a run as lines of a batch file in OpenAI's form, each request once.
 
-    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
+    Memory does not grow with the cases: what was written is remembered in a temporary file.
 
     Args:
-        answers: the answers.
-        judges: the judges; panels must ask for all votes (`with_all_votes`).
-        rows: the cases.
-        previous: looks up the verdicts that are there already; they are yielded too.
-        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+        judges: one or more judges; of a panel all votes are asked for.
+        cases: the cases. Rows that need no model, such as those without a response, give no line.
+        answered: lines of results that are there already: what they answer is not asked again, and what
+            failed or cannot be read is.
+        url: the `url` of every line.
+
+    Raises:
+        TypeError, ValueError: there is no judge, one is a name, or two have one name.
     """
-    for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, judges, previous):
-            verdict, pending = (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
-            if is_final or not pending:
-                yield verdict
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers()) as answers:
+        answers.add(answered)
+        for new, _ in pending_requests(voting, cases, answers):
+            yield from (request_line(each, url) for each in new)
+
+
+def verdicts_of(
+    results: Iterable[str], judges: AnyJudge | Sequence[AnyJudge], cases: Iterable[Row]
+) -> Generator[Verdict, None, None]:
+    """The verdicts that lines of results give, one for each case and judge, in the order of the cases.
+
+    Args:
+        results: lines in OpenAI's form, in any order; lines that are not results are skipped.
+        judges: the judges of `request_lines`.
+        cases: the cases of `request_lines`.
+
+    Yields:
+        Verdicts. A request without a result gives the error `unanswered`.
+
+    Raises:
+        TypeError, ValueError: as for `request_lines`.
+    """
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers()) as answers:
+        answers.add(results)
+        yield from verdicts_in(answers, voting, cases)

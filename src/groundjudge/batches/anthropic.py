@@ -10,7 +10,6 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +17,16 @@ import anthropic
 from anthropic.types.messages import MessageBatch
 from pydantic_core import to_json
 
-from groundjudge.batches.lines import Result
 from groundjudge.batches.provider import Batch
-from groundjudge.batches.replay import Answer, PendingRequest
-from groundjudge.errors import CaseError, ModelError
-from groundjudge.models.chat_model import client_error
-from groundjudge.replies.reply import Reply
+from groundjudge.batches.replay import PendingRequest
+from groundjudge.models.model_error import error_of
 from groundjudge.runs.cost import LIMITS
-from groundjudge.verdict import Usage
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
 
 SAME = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
 """The parameters that the API takes under the same name."""
-
-CODES = {
-    "authentication_error": "auth",
-    "billing_error": "quota",
-    "invalid_request_error": "bad_request",
-    "not_found_error": "not_found",
-    "permission_error": "auth",
-    "rate_limit_error": "rate_limited",
-    "timeout_error": "timeout",
-}
-"""The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
-
-ENDED = {"expired": "expired", "canceled": "cancelled"}
-"""The same for the results of requests that a batch did not come to."""
-
-PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""The tokens of a prompt, by whether they were cached."""
 
 PAGE = 100
 SLACK = 2.0
@@ -59,18 +37,14 @@ class AnthropicBatches:
     """Anthropic's batches; see `Provider`.
 
     Args:
-        client: the client; None: one with the key in ANTHROPIC_API_KEY, made at the first call.
+        client: the client; None: one with the key in ANTHROPIC_API_KEY.
     """
 
     max_requests = 100_000
     max_bytes = 64 * 2**20  # the API takes 256 MB, but a batch is one request, which is built in memory
 
     def __init__(self, client: anthropic.Anthropic | None = None) -> None:
-        self._given = client
-
-    @cached_property
-    def _client(self) -> anthropic.Anthropic:
-        return self._given or anthropic.Anthropic()
+        self._client = client or anthropic.Anthropic()
 
     def line(self, pending: PendingRequest) -> str:
         """A request in Anthropic's form."""
@@ -109,10 +83,6 @@ class AnthropicBatches:
             for result in self._client.messages.batches.results(batch_id):
                 yield result.to_json(indent=None)
 
-    def read(self, line: str) -> Result:
-        """Read a line of results."""
-        return read_result(line)
-
     def cancel(self, batch_id: str) -> Batch:
         """Ask Anthropic to stop a batch."""
         with _model_errors():
@@ -136,35 +106,6 @@ def params_of(
     }
 
 
-def read_result(line: str) -> Result:
-    """Read a line of results.
-
-    Raises:
-        CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
-    """
-    try:
-        found = json.loads(line)
-        return Result(str(found["custom_id"]), _answer(found["result"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = "not a line of batch results: it needs custom_id and result"
-        raise CaseError("unreadable_row", message, line[:80]) from error
-
-
-def _answer(result: Mapping[str, Any]) -> Answer:
-    match result:
-        case {"type": "succeeded", "message": {} as message}:
-            text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
-            used = message["usage"]
-            n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
-            usage = Usage(prompt_tokens=n_prompt, completion_tokens=used["output_tokens"])
-            return Reply(text, message.get("stop_reason"), usage, message.get("model"))
-        case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
-            return ModelError(CODES.get(kind, "server"), f"{kind}: {message}")
-        case _:
-            kind = str(result["type"])
-            return ModelError(ENDED.get(kind, "failed"), f"the batch did not come to this request: {kind}")
-
-
 def _batch(batch: MessageBatch) -> Batch:
     return Batch(
         batch.id,
@@ -185,4 +126,4 @@ def _model_errors() -> Generator[None, None, None]:
     try:
         yield
     except Exception as error:
-        raise client_error("anthropic", error) from error
+        raise error_of(error, "anthropic", "anthropic: ") from error

@@ -1,7 +1,8 @@
-"""The lines of batch files in OpenAI's form, which vLLM's `run-batch` and other servers use too."""
+"""The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
@@ -9,11 +10,30 @@ from pydantic_core import from_json, to_json
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
+from groundjudge.replies.reply import Reply
+from groundjudge.verdict import Usage
 
 URL = "/v1/chat/completions"
 
 CODES = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
 """The provider's error codes of requests without a response -> the codes of a ModelError."""
+
+ANTHROPIC_CODES = {
+    "authentication_error": "auth",
+    "billing_error": "quota",
+    "invalid_request_error": "bad_request",
+    "not_found_error": "not_found",
+    "permission_error": "auth",
+    "rate_limit_error": "rate_limited",
+    "timeout_error": "timeout",
+}
+"""The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
+
+ANTHROPIC_ENDS = {"expired": "expired", "canceled": "cancelled"}
+"""The same for the results of requests that a batch did not come to."""
+
+PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""The tokens of a prompt, by whether they were cached."""
 
 BYTE_ORDER_MARK = "\ufeff"
 """What some editors and shells put before the first line of a file."""
@@ -43,7 +63,7 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
 
 
 def read_result(line: str, model: str = "") -> Result:
-    """Read a line of an output file or an error file.
+    """Read a line of an output file or an error file in OpenAI's form, or of Anthropic's results.
 
     Args:
         line: the line.
@@ -52,27 +72,44 @@ def read_result(line: str, model: str = "") -> Result:
     Raises:
         CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
     """
-    where = f"{model}: " if model else ""
     try:
         found: Any = from_json(line.removeprefix(BYTE_ORDER_MARK))
-    except ValueError:
-        found = None
+        answer = _anthropic_answer(found["result"]) if "result" in found else _answer(found, model)
+        return Result(str(found["custom_id"]), answer)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        message = "not a line of batch results: it needs custom_id, and response, error or result"
+        raise CaseError("unreadable_row", message, line[:80]) from error
+
+
+def _answer(found: Mapping[str, Any], model: str) -> Answer:
+    """The answer in a line in OpenAI's form."""
+    where = f"{model}: " if model else ""
     match found:
-        case {"custom_id": str(name), "response": {"status_code": int(status)} as response} if (
-            status >= FIRST_ERROR
-        ):
-            reason = message_of(
-                response.get("body") or found.get("error")
-            )  # vLLM puts it beside the response
-            return Result(name, ModelError(code_of_status(status), f"{where}{status}: {reason}", model))
-        case {"custom_id": str(name), "response": {} as response}:
+        case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR:
+            reason = message_of(response.get("body") or found.get("error"))  # vLLM has it beside the response
+            return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
+        case {"response": {} as response}:
             body = response.get("body", response)
             error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
-            return Result(name, reply_in(body) or error)
-        case {"custom_id": str(name), "error": {"code": str(code)} as reason}:
-            return Result(name, ModelError(CODES.get(code, "failed"), where + message_of(reason), model))
-        case {"custom_id": str(name), "error": reason}:
-            return Result(name, ModelError("failed", where + message_of(reason), model))
+            return reply_in(body) or error
         case _:
-            message = "not a line of batch results: it needs custom_id, and response or error"
-            raise CaseError("unreadable_row", message, line[:80])
+            reason = found["error"]
+            code = reason.get("code") if isinstance(reason, Mapping) else None
+            return ModelError(CODES.get(str(code), "failed"), where + message_of(reason), model)
+
+
+def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
+    """The answer in a line of Anthropic's results."""
+    match result:
+        case {"type": "succeeded", "message": {} as message}:
+            text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
+            used = message["usage"]
+            n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
+            usage = Usage(prompt_tokens=n_prompt, completion_tokens=used["output_tokens"])
+            return Reply(text, message.get("stop_reason"), usage, message.get("model"))
+        case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
+            return ModelError(ANTHROPIC_CODES.get(kind, "server"), f"{kind}: {message}")
+        case _:
+            kind = str(result["type"])
+            why = f"the batch did not come to this request: {kind}"
+            return ModelError(ANTHROPIC_ENDS.get(kind, "failed"), why)

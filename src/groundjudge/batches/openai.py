@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from groundjudge.batches.lines import URL, Result, read_result, request_line
-from groundjudge.batches.provider import Batch
+from groundjudge.batches.lines import URL, request_line
+from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest
+from groundjudge.errors import ModelError
 from groundjudge.models.completion import message_of
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
+from groundjudge.models.wrappers import LangChainModel
+from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 CLOCKS_DIFFER = 86_400.0
@@ -81,10 +84,6 @@ class OpenAIBatches:
                 with path.open("rb") as lines:  # only "\n" ends a line
                     yield from (line.decode(errors="replace") for line in lines if line.strip())
 
-    def read(self, line: str) -> Result:
-        """Read a line of results."""
-        return read_result(line, self.model.name)
-
     def cancel(self, batch_id: str) -> Batch:
         """Cancel a batch; it ends within minutes."""
         with self._client() as client:
@@ -121,3 +120,22 @@ def _batch(theirs: OpenAIBatch) -> Batch:
         n_done=counts.completed + counts.failed if counts else 0,
         message="; ".join(message_of({"message": fault.message or fault.code or "?"}) for fault in faults),
     )
+
+
+def batches_of(model: Model) -> Provider:
+    """The provider of a model's batches.
+
+    Raises:
+        ModelError: `no_batches`: it has none.
+    """
+    if isinstance(model, OpenAIModel):
+        return OpenAIBatches(model)
+    if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
+        from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
+
+        return AnthropicBatches()
+    message = (
+        f"{model.name} has no batches: pass a model of an endpoint with OpenAI's Files and Batches API, "
+        "or langchain:anthropic:NAME"
+    )
+    raise ModelError("no_batches", message, model.name)

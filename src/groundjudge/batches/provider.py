@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from groundjudge.batches.lines import Result
 from groundjudge.batches.replay import PendingRequest
 
 
@@ -70,14 +69,6 @@ class Provider(Protocol):
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
-        ...
-
-    def read(self, line: str) -> Result:
-        """Read a line of `results`.
-
-        Raises:
-            CaseError: `unreadable_row`: the line is not a result.
-        """
         ...
 
     def cancel(self, batch_id: str) -> Batch:

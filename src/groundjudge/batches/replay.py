@@ -6,10 +6,13 @@ the next batch: the first batch holds the first requests, a second one what must
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+from pydantic_core import from_json, to_json
 
 from groundjudge.case.case import Case
 from groundjudge.errors import GroundjudgeError, ModelError, ReplyError
@@ -61,13 +64,39 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
     return verdict.model_copy(update={"latency_s": 0.0}), tuple(replaying.pending)
 
 
+class DiskDict:
+    """What is known about each request, by its name. Nothing of it stays when it is closed.
+
+    It is a temporary file: a run can have millions of requests, and memory must not grow with them.
+    """
+
+    def __init__(self) -> None:
+        # A database without a name is a temporary file. Verdicts are made in the thread of a run.
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._file.execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  what was set
+        """The value of a name, as it comes back from JSON."""
+        found = self._file.execute("SELECT value FROM entries WHERE name = ?", (name,)).fetchone()
+        return from_json(found[0]) if found else default
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (name, to_json(value)))
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()
+
+
 def pending_requests(
     judges: Sequence[AnyJudge],
     rows: Iterable[Row],
     answers: Answers = lambda _: None,
     previous: Previous | None = None,
-) -> Iterator[tuple[PendingRequest, ...]]:
-    """What must be asked, for each judge and row that it applies to; () where nothing must.
+) -> Generator[tuple[list[PendingRequest], int], None, None]:
+    """What must be asked, for each judge and row that it applies to: the requests, and how many there are.
+
+    A request that an earlier row has too is only in that number.
 
     Args:
         judges: the judges; panels must ask for all votes, see `with_all_votes`.
@@ -75,10 +104,46 @@ def pending_requests(
         answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
         previous: looks up the verdicts that are there already.
     """
+    with closing(DiskDict()) as seen:
+        for _, pending in _replayed(judges, rows, answers, previous):
+            useful = [each for each in pending if not (each.why and each.why.code == "bad_request")]
+            new = {each.custom_id: each for each in useful if not seen.get(each.custom_id)}
+            for name in new:
+                seen[name] = True
+            yield [*new.values()], len(useful)
+
+
+def verdicts_in(
+    answers: Answers,
+    judges: Sequence[AnyJudge],
+    rows: Iterable[Row],
+    *,
+    previous: Previous | None = None,
+    is_final: bool = True,
+) -> Generator[Verdict, None, None]:
+    """The verdicts that the answers give, in the order of the rows. No model is called.
+
+    A request without an answer gives the error `unanswered`, and a reply that cannot be read its own.
+
+    Args:
+        answers: the answers.
+        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        rows: the cases.
+        previous: looks up the verdicts that are there already; they are yielded too.
+        is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
+    """
+    for verdict, pending in _replayed(judges, rows, answers, previous):
+        if is_final or not pending:
+            yield verdict
+
+
+def _replayed(
+    judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
+) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
+    """The verdict of each judge and row, and what can still be asked."""
     for number, row in enumerate(rows, 1):
         for job in jobs_of(row, number, judges, previous):
-            _, pending = (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
-            yield tuple(each for each in pending if not (each.why and each.why.code == "bad_request"))
+            yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
 
 
 def with_all_votes(judge: AnyJudge) -> AnyJudge:

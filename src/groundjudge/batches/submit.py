@@ -1,4 +1,4 @@
-"""From cases to batches at a provider, in steps that survive a kill: nothing is asked for twice.
+"""From cases to batches at a provider and back, in steps that survive a kill: nothing is asked for twice.
 
 A part is "planned" until its batch is created. Before the provider is asked to create it, "creating" is
 written down: whoever finds a part there looks for the batch in the provider's list first, because it can
@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
-from groundjudge.batches.disk_dict import DiskDict
+from groundjudge.batches.answers import CollectedAnswers
+from groundjudge.batches.lines import read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, PendingRequest, pending_requests
-from groundjudge.batches.state import PartOfRun, State
-from groundjudge.errors import ModelError
+from groundjudge.batches.state import PartOfRun, State, StateError
+from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.pacing import TRANSIENT
-from groundjudge.runs.replaced import sync
+from groundjudge.runs.replaced import replaced, sync
 from groundjudge.runs.run import Previous, Row
 
 Providers = Mapping[str, Provider]
@@ -101,15 +102,11 @@ def plan(  # noqa: PLR0913  independent options
     planned = Plan(1 + max((part.round for part in state.parts), default=0))
     if planned.round > MOST_ROUNDS:
         return planned
-    with closing(DiskDict()) as names:
-        for pending in pending_requests(judges, rows, answers, previous):
-            planned.n_free += not pending
-            for request in pending:
-                if names.get(request.custom_id):
-                    planned.n_shared += 1
-                    continue
-                names[request.custom_id] = True
-                planned.add(request, state, providers[request.model.name])
+    for new, n_asked in pending_requests(judges, rows, answers, previous):
+        planned.n_free += not n_asked
+        planned.n_shared += n_asked - len(new)
+        for request in new:
+            planned.add(request, state, providers[request.model.name])
     for number in planned.parts:
         sync(state.requests(number))
     state.write(settings or state.settings, (*state.parts, *planned.parts.values()))
@@ -176,3 +173,65 @@ def _found(
         if is_last:
             return None
         time.sleep(min(1.0, listed_within / 5))
+
+
+def download(
+    state: State,
+    providers: Providers,
+    show: Callable[[PartOfRun], object] = lambda _: None,
+) -> bool:
+    """Ask how far each batch is, and keep the results of those that have ended.
+
+    Args:
+        state: the state of the run.
+        providers: the provider of each model.
+        show: called with each part that had not been collected.
+
+    Returns:
+        Whether all parts are collected.
+
+    Raises:
+        ModelError: the provider does not answer.
+        StateError: `other_run`: a batch holds the results of other requests.
+    """
+    for part in state.parts:
+        if part.step == "created":
+            provider = providers[part.model]
+            noted = state.change(part, batch=provider.batch(part.batch.id))
+            show(keep_results(state, noted, provider) if noted.batch.is_ended else noted)
+    return all(part.step == "collected" for part in state.parts)
+
+
+def keep_results(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
+    """Keep the results of a batch that has ended, as a whole or not at all.
+
+    Raises:
+        StateError: `other_run`: a result belongs to no request of this part.
+    """
+    names = {*state.custom_ids(part)}
+    with (
+        replaced(state.results(part.number)) as path,
+        path.open("wb") as file,
+        closing(provider.results(part.batch.id)) as lines,
+    ):
+        for line in lines:
+            file.write(line.rstrip("\n").encode() + b"\n")
+            with suppress(CaseError):  # its request counts as unanswered
+                name = read_result(line).custom_id
+                if name not in names:
+                    message = (
+                        f"batch {part.batch.id} holds results of other requests, such as {name}: "
+                        f"it is not batch {part.number} of {state.folder}"
+                    )
+                    raise StateError("other_run", message, str(state.folder))
+    return state.change(part, step="collected")
+
+
+def answers_of(state: State) -> CollectedAnswers:
+    """The answers of the parts that are collected; the caller closes them."""
+    answers = CollectedAnswers()
+    for part in state.parts:
+        if part.step == "collected":
+            with state.results(part.number).open(encoding="utf-8", newline="\n") as lines:
+                answers.add(lines, part.model)
+    return answers

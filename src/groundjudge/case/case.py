@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import Field, PrivateAttr
 
 from groundjudge.case.fields import ALIASES, Fields, misspelt
-from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_media, read, text_of
+from groundjudge.case.shapes import Document, Message, String, ToolCall, holds_media, read, readable, text_of
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
 
@@ -74,19 +74,7 @@ class Case(Frozen):
         id: str | int | None = None,  # noqa: A002  the usual name of the field
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        given = {
-            "query": query,
-            "response": response,
-            "context": context,
-            "reference": reference,
-            "conversation": conversation,
-            "profile": profile,
-            "agent_name": agent_name,
-            "answers": answers,
-            "id": id,
-            "metadata": metadata,
-        }
-        self._read(given)
+        self._read({name: value for name, value in locals().items() if name != "self"})
         for fault in self._faults.values():
             raise fault
 
@@ -124,19 +112,12 @@ class Case(Frozen):
 
     def _read(self, given: Mapping[str, Any]) -> None:
         """Set the fields; note those that cannot be read, and those with content that is not text."""
-        values: dict[str, Any] = {}
-        faults: dict[str, CaseError] = {}
         given = {name: [*value] if isinstance(value, Iterator) else value for name, value in given.items()}
-        for name, value in given.items():
-            try:
-                values |= {} if value is None else {name: read(name, value)}
-            except CaseError as error:
-                faults[name] = error
-        super().__init__(**values)
+        values = {name: readable(name, value) for name, value in given.items() if value is not None}
+        faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
+        super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults
-        self._media = frozenset(
-            name for name, value in given.items() if name != "metadata" and holds_media(value)
-        )
+        self._media = frozenset(name for name in given if name != "metadata" and holds_media(given[name]))
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.

@@ -2,63 +2,31 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel
-
-from groundjudge.case.shapes import (
-    Document,
-    Message,
-    content_text,
-    holds_media,
-    is_absent,
-    is_blank,
-    is_chat,
-    is_list,
-    is_mapping,
-    messages_in,
-    read,
-    role_of,
-    shape_of,
-)
+from groundjudge.case import shapes
+from groundjudge.case.shapes import Document, is_absent, is_mapping, messages_in, read, readable, role_of
 from groundjudge.errors import CaseError, did_you_mean
 
+_ALIASES: Mapping[str, str] = {
+    "query": "question input user_input customerQuery",
+    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
+    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
+    "retrievedDocuments source premise",
+    "reference": "ground_truth expected_output expected reference_answer passage_gt",
+    "conversation": "history messages turns",
+    "profile": "",
+    "agent_name": "",
+    "answers": "real_answers",
+}
 ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "query": ("question", "input", "user_input", "customerQuery"),
-        "response": (
-            "answer",
-            "output",
-            "actual_output",
-            "prediction",
-            "result",
-            "generation",
-            "statement",
-            "hypothesis",
-            "passage_llm",
-        ),
-        "context": (
-            "contexts",
-            "documents",
-            "docs",
-            "source_documents",
-            "retrieved_contexts",
-            "retrieval_context",
-            "retrievedDocuments",
-            "source",
-            "premise",
-        ),
-        "reference": ("ground_truth", "expected_output", "expected", "reference_answer", "passage_gt"),
-        "conversation": ("history", "messages", "turns"),
-        "profile": (),
-        "agent_name": (),
-        "answers": ("real_answers",),
-    }
+    {name: tuple(others.split()) for name, others in _ALIASES.items()}
 )
 """The fields that a prompt can show, each with the other names under which a mapping may hold it."""
 
@@ -73,8 +41,10 @@ SIDES = ("inputs", "outputs", "reference_outputs")
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
 
-OTHER_KEYS = frozenset({"messages", "id", "case_id", "metadata"})
-"""Keys of a mapping that are read in a way of their own."""
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {**FOLDED, **{name: name for name in ("messages", "id", "case_id", "metadata")}}
+)
+"""What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
 DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
 """The keys under which the outputs of a retriever can contain the documents."""
@@ -91,6 +61,9 @@ FieldPaths: TypeAlias = Mapping[str, str]
 FieldsGiven: TypeAlias = Callable[..., Any] | FieldPaths | None
 """What `fields=` can be: None, if all fields have their usual names; a mapping of field to dotted path; or a
 function to the case."""
+
+
+T = TypeVar("T")
 
 
 def field_of(name: object) -> str | None:
@@ -130,7 +103,9 @@ class Fields:
         """Check what was passed as `fields=` before there is any data.
 
         Args:
-            given: what was passed.
+            given: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
+                "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
+                fields; or None. Fields that the mapping does not contain are found under their usual names.
             inputs: the names of the judge's inputs, those of its prompt's own among them. None: not known, so
                 that a name that resembles no field can be one of them.
             roots: what a path can begin with; None: the keys of the rows, which are not known yet.
@@ -150,10 +125,10 @@ class Fields:
         for name, path in given.items():
             hint = did_you_mean(name, [*known, *FIELD_NAMED])
             own = name if name in known else field_of(name)
-            if own is None and (inputs is not None or hint or not name):
+            own = own or (name if inputs is None and not hint else "")
+            if not own:
                 message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
                 raise CaseError("unknown_field", message, name)
-            own = own or name
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
             root = str(path).partition(".")[0]
@@ -182,15 +157,14 @@ class Fields:
         """
         if not is_mapping(row):
             if not self.paths or roots is None:
-                message = f"a case must be a mapping from field names to values, not {shape_of(row)}"
+                message = f"a case must be a mapping from field names to values, not {shapes.shape_of(row)}"
                 raise CaseError("unreadable_row", message)
-            return _found((), self._values(roots))
-        values = self._values(row if roots is None else roots)
+            row = {}
+        roots = row if roots is None else roots
         if not {"inputs", "outputs"} <= row.keys():
-            return _found(row.items(), values)
+            return self._found(row.items(), roots)
         rest = {key: row[key] for key in row if key not in SIDES}
-        exchange, _ = _exchange([row.get(side) for side in SIDES])
-        return _found([*exchange.items(), *rest.items()], values)
+        return self.in_exchange(*map(row.get, SIDES), roots=roots, more=rest)
 
     def in_exchange(  # noqa: PLR0913  what frameworks hand over
         self,
@@ -224,54 +198,70 @@ class Fields:
             CaseError: as for `in_row`.
         """
         sides = dict(zip(SIDES, (inputs, outputs, reference_outputs), strict=True))
-        values = self._values({**sides, **(roots or {})})
-        has_path = not is_absent(values.get("context"))
-        exchange, documents = _exchange([*sides.values()], None if has_path else retrieved)
-        if documents is not None:
-            values.pop("context", None)
-        return _found([*exchange.items(), *(more or {}).items()], values, documents)
+        asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
+        before, after = asked.pop("messages", None), answered.get("messages")
+        if before is not None and after is None:
+            tools = _in_thread(before, {"response": None}).get("context")
+            earlier: Found = {"conversation" if "query" in asked else "query": before, "context": tools}
+            asked = {**earlier, **asked}
+        elif before is not None and "user" not in map(role_of, messages_in(after)):
+            answered["messages"] = [*messages_in(before), *messages_in(after)]
+        ids = [side["id"] for side in (asked, answered, expected) if "id" in side]
+        metadata: Found = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
+        exchange: Found = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
+        return self._found(
+            [*exchange.items(), *(more or {}).items()],
+            {**sides, **(roots or {})},
+            None if "context" in answered else retrieved,
+        )
+
+    def _found(
+        self,
+        pairs: Iterable[tuple[str, Any]],
+        roots: Mapping[str, object],
+        retrieved: Callable[[], Sequence[Document] | None] | None = None,
+    ) -> Found:
+        """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
+        found = _named(pairs)
+        placed = _named((name, value_at(roots, path)) for name, path in self.paths.items())
+        metadata = {**found.pop("metadata"), **placed.pop("metadata")}
+        found = {**found, **dict.fromkeys(self.paths.keys() & ALIASES.keys()), **placed}
+        spoken = _in_thread(found.pop("messages", None), found, metadata)
+        if retrieved and "context" not in placed:
+            found |= _with_retrieved(retrieved, spoken.get("context"))
+        return {**spoken, **found, "metadata": metadata}
 
     def in_flat_row(self, row: Mapping[str, Any]) -> Found:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
         found = self.in_row(row)
         return {**found.pop("metadata"), **found}
 
-    def _values(self, roots: Mapping[str, object]) -> Found:
-        return {name: value_at(roots, path) for name, path in self.paths.items()}
 
+def until_found(
+    rows: Iterable[Mapping[str, Any] | CaseError], paths: FieldPaths, source: str
+) -> Iterator[Mapping[str, Any] | CaseError]:
+    """The rows of a file up to the one by which each path was found, so that a misspelt path is an error.
 
-class PathSearch:
-    """Looks in the rows of a file for the paths of fields, so that a misspelt path is an error.
-
-    Attributes:
-        missing: the fields whose paths no row had so far, not even with a null.
+    Raises:
+        CaseError: `bad_path`, after the last row, if no row had one of the paths, not even with a null; the
+            message gives the nearest path. A file without rows has no wrong path.
     """
-
-    def __init__(self, fields: Fields, source: str) -> None:
-        self.missing: FieldPaths = fields.paths
-        self._source = source
-        self._known: tuple[str, ...] = ()
-
-    def rows(self, rows: Iterable[Mapping[str, Any] | CaseError]) -> Iterator[Mapping[str, Any] | CaseError]:
-        """The rows unchanged.
-
-        Raises:
-            CaseError: `bad_path`, after the last row, if no row had one of the paths; the message gives the
-                nearest path. A file without rows has no wrong path.
-        """
-        for row in rows:
-            if self.missing and not isinstance(row, CaseError):
-                self._known = self._known or tuple(islice(_paths_in(row), MAX_SHOWN))
-                self.missing = {
-                    name: path for name, path in self.missing.items() if not _values_at(row, path)
-                }
-            yield row
-        for name, path in self.missing.items() if self._known else ():
-            message = (
-                f"no row of {self._source} has {path}, where `fields` looks for {name}"
-                f"{did_you_mean(path, self._known) or '.'} The first row has {', '.join(self._known)}"
-            )
-            raise CaseError("bad_path", message, path)
+    missing, known = paths, list[str]()
+    for row in rows:
+        if not isinstance(row, CaseError):
+            known = known or [*islice(_paths_in(row), MAX_SHOWN)]
+            missing = {
+                name: path for name, path in missing.items() if not [*_values_at(row, path.split("."))]
+            }
+        yield row
+        if not missing:
+            return
+    for name, path in missing.items() if known else ():
+        message = (
+            f"no row of {source} has {path}, where `fields` looks for {name}"
+            f"{did_you_mean(path, known) or '.'} The first row has {', '.join(known)}"
+        )
+        raise CaseError("bad_path", message, path)
 
 
 def retrieved_documents(outputs: object) -> tuple[Document, ...]:
@@ -280,57 +270,59 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    found = outputs
+    found: Any = outputs
     if is_mapping(outputs):
         found = next((outputs[key] for key in DOCUMENT_LISTS if key in outputs), outputs)
     documents: tuple[Document, ...] = read("context", found or ())
     return documents
 
 
+def traced_documents(
+    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
+) -> tuple[Document, ...] | None:
+    """The documents that retrievers and tools among traced runs returned; None if no run is one.
+
+    Only the outermost retrievers and tools count: the application saw what they returned, not the runs inside
+    them.
+
+    Args:
+        runs: the runs, in the order in which they started.
+        children: the runs inside a run, in that order too.
+        source: a run's kind ("retriever", "tool" or another one), its name and its outputs.
+
+    Raises:
+        CaseError: `context_unreadable` if something that was retrieved has no text.
+    """
+    sources = list(_outermost(runs, children, source))
+    return tuple(document for found in sources for document in _returned(*found)) if sources else None
+
+
+def _outermost(
+    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
+) -> Iterator[tuple[str, str, object]]:
+    for run in runs:
+        kind, name, outputs = source(run)
+        if kind in {"retriever", "tool"}:
+            yield kind, name, outputs
+        else:
+            yield from _outermost(children(run), children, source)
+
+
+def _returned(kind: str, name: str, outputs: object) -> tuple[Document, ...]:
+    return retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
+
+
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
-    result = _without_envelope(outputs) if is_mapping(outputs) else outputs
-    if result is None:
+    result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
+    if not is_mapping(result) or "tool_call_id" in result:  # a message of LangChain's around the result
+        result = shapes.get(result, "content", result)
+    if result is None or result == {}:
         return ()
-    return (Document(content=content_text(result), title=f"Tool Result: {name}", kind="tool"),)
-
-
-def _without_envelope(outputs: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever a tool returns
-    """A tool's result without what a trace puts around it: a key, or a LangChain message."""
-    match outputs:
-        case {"output": {"tool_call_id": _, "content": result}} | {"tool_call_id": _, "content": result}:
-            return result
-        case {"output": result, **others} if not others:
-            return getattr(result, "content", result)
-        case _:
-            return outputs or None
+    return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)
 
 
 # --- usual names ------------------------------------------------------------------------------------------
-
-
-def _found(
-    pairs: Iterable[tuple[str, Any]], values: Found, documents: Sequence[Document] | CaseError | None = None
-) -> Found:
-    """The fields by their usual names, by the paths, and in the thread of `messages`.
-
-    Args:
-        pairs: keys and values.
-        values: what the paths lead to, by field; it comes before what the keys give.
-        documents: what was retrieved, if nothing better gives the context.
-    """
-    found = _named(pairs)
-    metadata = found.pop("metadata")
-    given = values.pop("metadata", None)
-    metadata |= given if is_mapping(given) else {}
-    metadata |= {name: value for name, value in values.items() if name not in {*ALIASES, "id", "messages"}}
-    found |= {name: value for name, value in values.items() if name in ALIASES or value is not None}
-    thread = found.pop("messages", None)
-    spoken = {} if thread is None else _in_thread(thread, found, metadata)
-    if documents is not None:
-        found["context"] = _joined(spoken.get("context"), documents)
-    own = {name: value for name, value in found.items() if name in {*ALIASES, "id"}}
-    return {**spoken, **own, "metadata": metadata}
 
 
 def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
@@ -338,52 +330,39 @@ def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
 
     A null is not given; only that of a response is kept, so that nothing else is taken for the response.
     """
-    found: Found = {}
-    keys: dict[str, str] = {}
-    metadata: dict[str, Any] = {}
-    for key, given in pairs:
-        value = None if is_absent(given) else given
-        name = str(key).casefold()
-        field = name if name in OTHER_KEYS else field_of(name)
-        if field == "metadata" and is_mapping(value):
-            metadata = {**value, **metadata}
-        elif field is None or (field == "metadata" and value is not None):
-            metadata[key] = value
-        elif found.get(field) is None:
-            if value is not None or field == "response":
-                found[field], keys[field] = value, key
-        elif value is not None and field in ALIASES and not isinstance(found[field], CaseError):
-            found[field] = _agreed(field, (keys[field], found[field]), (key, value))
-    case_id = found.pop("case_id", None)
-    return {"id": case_id, **found, "metadata": metadata}
+    given: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    held, others = dict[str, Any](), dict[str, Any]()
+    for key, value in pairs:
+        name, is_null = MEANINGS.get(str(key).casefold()), is_absent(value)
+        if name == "metadata" and is_mapping(value):
+            held = {**value, **held}
+        elif name is None or (name == "metadata" and not is_null):
+            others[key] = None if is_null else value
+        elif not is_null or name == "response":
+            given[name].append((key, None if is_null else value))
+    found = {name: _agreed(name, values) for name, values in given.items()}
+    if "case_id" in found:
+        found.setdefault("id", found.pop("case_id"))
+    return {**found, "metadata": {**held, **others}}
 
 
-def _agreed(field: str, *given: tuple[str, Any]) -> Any:  # noqa: ANN401  any field's value
-    """The value that two keys give to one field; the error if both say something, and not the same."""
-    said = [(key, value) for key, value in given if not is_blank(_readable(field, value))]
-    if len({key for key, _ in said}) > 1 and _readable(field, said[0][1]) != _readable(field, said[1][1]):
-        (one, _), (other, _) = said
-        message = f"{one!r} and {other!r} both give the {field}, and they differ: remove one"
-        return CaseError("alias_conflict", message, field)
-    return (said or given)[0][1]
-
-
-def _readable(field: str, value: object) -> Any:  # noqa: ANN401  any field's value
-    return _attempt(lambda: read(field, value))
-
-
-def _attempt(reading: Callable[[], Any]) -> Any:  # noqa: ANN401  whatever it returns
-    """What a function returns, or the error it raises: reported only if a judge needs the field."""
-    try:
-        return reading()
-    except CaseError as error:
-        return error
+def _agreed(name: str, given: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  any field's value
+    """The value that one or more keys give to a field; the error if two of them do not say the same."""
+    if len(given) == 1 or name not in ALIASES:
+        return given[0][1]
+    said = [(key, value, readable(name, value)) for key, value in given]
+    said = [each for each in said if not shapes.is_blank(each[2])] or said
+    for key, _, text in said:
+        if key != said[0][0] and text != said[0][2]:
+            message = f"{said[0][0]!r} and {key!r} both give the {name}, and they differ: remove one"
+            return CaseError("alias_conflict", message, name)
+    return said[0][1]
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
 
 
-def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Found:
+def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Found:
     """The fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
@@ -396,86 +375,63 @@ def _in_thread(thread: object, found: Found, metadata: Mapping[str, Any]) -> Fou
             messages up to that response, or all.
         metadata: the other keys; where one of them is nearly a name of the context, the context is missing.
     """
-    if isinstance(thread, str):
+    if thread is None or isinstance(thread, str):
         return {"conversation": thread}
     items = messages_in(thread)
-    said = _attempt(lambda: read("conversation", items))
+    said = readable("conversation", items)
     if isinstance(said, CaseError):
         return dict.fromkeys(("query", "response", "context", "conversation"), said)
-    asked = max((index for index, each in enumerate(said) if each.role == "user"), default=-1)
+    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
+    asked = max((number for number, each in enumerate(said) if each.role == "user"), default=-1)
     answers = [
-        index
-        for index, each in enumerate(said)
-        if index > asked and each.role == "assistant" and not each.tool_calls
+        number
+        for number, each in enumerate(said)
+        if number > asked and each.role == "assistant" and not each.tool_calls
+        if found.get("response", each.content) == each.content
     ]
-    if "response" in found:
-        answers = [index for index in answers if said[index].content == found["response"]]
     end = answers[-1] if answers else None
-    results = _tool_results(items[:end])
+    results = [each for each in kept[:end] if role_of(each) == "tool"]
     is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
     return {
-        "query": _plain(items[asked], said[asked]) if asked >= 0 else None,
-        "response": None if end is None else _plain(items[end], said[end]),
+        "query": _said(kept[asked]) if asked >= 0 else None,
+        "response": None if end is None else _said(kept[end]),
         "context": results if results or is_whole else None,
-        "conversation": items[:end],
+        "conversation": kept[:end],
     }
 
 
-def _tool_results(items: Sequence[object]) -> list[Any]:
-    said = _readable("conversation", items)
-    said = () if isinstance(said, CaseError) else said
-    pairs = zip(items, said, strict=False)
-    return [item if holds_media(item) else each for item, each in pairs if each.role == "tool"]
+def _said(item: object) -> object:
+    """The text of a message; a message that was kept as it was given, if the text cannot show all of it."""
+    return item.content if isinstance(item, shapes.Message) else [item]
 
 
-def _plain(item: object, message: Message) -> object:
-    """The text of a message; the message as it was given, if that shows what the text cannot."""
-    return [item] if holds_media(item) else message.content
-
-
-def _joined(results: object, documents: Sequence[Document] | CaseError) -> Sequence[Document] | CaseError:
-    """The tool results of a thread, and what was retrieved besides."""
-    said = _readable("context", results or ())
-    if isinstance(documents, CaseError) or isinstance(said, CaseError):
-        return documents
-    texts = {each.content for each in said}
-    return [*said, *(each for each in documents if each.content not in texts)]
-
-
-def _exchange(
-    sides: Sequence[object], retrieved: Callable[[], Sequence[Document] | None] | None = None
-) -> tuple[Found, Sequence[Document] | CaseError | None]:
-    """The fields of all sides together, and what was retrieved unless the outputs have a context."""
-    asked, answered, expected = map(_side, sides, ("query", "response", "reference"))
-    before, after = asked.pop("messages", None), answered.get("messages")
-    if after is not None and before is not None and "user" not in map(role_of, messages_in(after)):
-        answered["messages"] = [*messages_in(before), *messages_in(after)]
-    elif after is None and before is not None:
-        asked.setdefault("conversation" if "query" in asked else "query", before)
-        tools = _tool_results(messages_in(before))
-        asked |= {"context": tools} if tools and "context" not in asked else {}
-    documents = None
-    if retrieved and "context" not in answered:
-        documents = _attempt(retrieved)
-    if documents is not None:
-        asked.pop("context", None)
-        expected.pop("context", None)
-    ids = [side["id"] for side in (asked, answered, expected) if side.get("id") is not None]
-    metadata = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-    return {**expected, **asked, **answered, "id": ids[0] if ids else None, "metadata": metadata}, documents
+def _with_retrieved(retrieved: Callable[[], Sequence[Document] | None], results: object) -> Found:
+    """The context: the tool results of a thread, and what was retrieved besides; {} without a retriever."""
+    try:
+        documents, said = retrieved(), read("context", results or ())
+    except CaseError as error:  # only judges of a context report it
+        return {"context": error}
+    known = {each.content for each in said}
+    return (
+        {}
+        if documents is None
+        else {"context": [*said, *(each for each in documents if each.content not in known)]}
+    )
 
 
 def _side(side: object, main: str) -> Found:
     """One side of an exchange: its fields, its `messages` and its other keys.
 
     Args:
-        side: a mapping, or the value of the main field itself.
+        side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
         main: the field that a side stands for that is not a mapping.
     """
-    side = _by_field(side)
+    declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
+    if any(map(field_of, declared)):
+        side = {name: getattr(side, name) for name in declared}
     if is_absent(side):
         return {"metadata": {}}
-    if not is_mapping(side) or is_chat(side):
+    if not is_mapping(side) or shapes.is_chat(side):
         side = {main: side}
     found = _named((_key_on(main, key, value), value) for key, value in side.items())
     if main != "response" and found.get("response", main) is None:
@@ -485,50 +441,39 @@ def _side(side: object, main: str) -> Found:
 
 def _key_on(main: str, key: str, value: object) -> str:
     """What a key means on the side of a main field."""
-    field = "messages" if str(key).casefold() == "messages" else field_of(key)
+    name = MEANINGS.get(str(key).casefold())
     if main == "reference":
-        return main if field in {"response", "messages"} else key
-    if main == "response" and field == "messages" and isinstance(value, str):
+        return main if name in {"response", "messages"} else key
+    if main == "response" and name == "messages" and isinstance(value, str):
         return main
-    return "messages" if field == main and is_chat(value) else key
-
-
-def _by_field(value: object) -> object:
-    """A dataclass or pydantic model with a field of a case as a mapping; anything else unchanged."""
-    kind = type(value)
-    declared = kind.model_fields if issubclass(kind, BaseModel) else getattr(kind, "__dataclass_fields__", {})
-    if not any(map(field_of, declared)):
-        return value
-    return {name: getattr(value, name) for name in declared}
+    return "messages" if name == main and shapes.is_chat(value) else key
 
 
 # --- paths ------------------------------------------------------------------------------------------------
 
-
-class Nothing:
-    """What a path leads to that leads nowhere, not even to a null."""
-
-
-def _inside(value: Any, names: Sequence[str]) -> Any:  # noqa: ANN401
-    """What keys, attributes and the numbers of items lead to."""
-    for name in names:
-        if hasattr(value, "get"):
-            value = value[name] if is_mapping(value) and name in value else value.get(name, Nothing)
-        elif is_list(value):
-            value = value[int(name)] if name.isdigit() and int(name) < len(value) else Nothing
-        elif isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
-            return Nothing
-        else:
-            value = getattr(value, name, Nothing)
-    return value
+NOTHING = object()
+"""What a path leads to that leads nowhere, not even to a null."""
 
 
-def _values_at(roots: Mapping[str, object], path: str) -> list[Any]:
+def _held(value: Any, name: str) -> Any:  # noqa: ANN401
+    """What a key, an attribute or the number of an item leads to."""
+    if hasattr(value, "get"):
+        return value.get(name, NOTHING)
+    if shapes.is_list(value):
+        return value[int(name)] if name.isdecimal() and int(name) < len(value) else NOTHING
+    if isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
+        return NOTHING
+    return getattr(value, name, NOTHING)
+
+
+def _values_at(value: object, names: Sequence[str]) -> Iterator[Any]:
     """What a path leads to, in every way that it can be read: a key can contain dots."""
-    names = path.split(".")
-    starts = ((".".join(names[:count]), names[count:]) for count in range(1, len(names) + 1))
-    found = (_inside(roots[key], rest) for key, rest in starts if key in roots)
-    return [value for value in found if value is not Nothing]
+    if not names:
+        yield value
+    for end in range(1, len(names) + 1):
+        held = _held(value, ".".join(names[:end]))
+        if held is not NOTHING:
+            yield from _values_at(held, names[end:])
 
 
 def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
@@ -537,7 +482,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
     Raises:
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
     """
-    values = [value for value in _values_at(roots, path) if value is not None]
+    values = [value for value in _values_at(roots, path.split(".")) if value is not None]
     if any(value != values[0] for value in values):
         message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
         raise CaseError("bad_path", message, path)
@@ -549,7 +494,7 @@ def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
     if is_mapping(value) and value:
         for key, held in value.items():
             yield from _paths_in(held, f"{prefix}.{key}" if prefix else str(key))
-    elif is_list(value) and value and is_mapping(value[0]):
+    elif shapes.is_list(value) and value and is_mapping(value[0]):
         yield from _paths_in(value[0], f"{prefix}.0")
     elif prefix:
         yield prefix

@@ -23,27 +23,31 @@ from groundjudge.verdict import Frozen
 CONTENT_NAMES = ("content", "page_content", "text", "snippet", "context")
 """The keys or attributes under which a document may hold its text."""
 
+DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
+
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins like this is a tool result, unless it has a kind."""
 
 ROLES: Mapping[str, str] = MappingProxyType(
-    {
-        **{role: role for role in ("system", "developer", "user", "assistant", "tool")},
-        "human": "user",
-        "ai": "assistant",
-        "function": "tool",
-    }
+    {role: role for role in ["system", "developer", "user", "assistant", "tool"]}
+    | {"human": "user", "ai": "assistant", "function": "tool"}
 )
 """Names of roles, including LangChain's and older ones -> the role. Other names are kept unchanged."""
 
-ABOUT_A_RESULT = frozenset({"role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"})
+ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
 """The keys of a tool result that say what it is, not what the tool returned."""
 
-TEXT_BLOCK = re.compile(r"text|(?:input|output)_text|refusal")
-REASONING_BLOCK = re.compile(r"(?:redacted_)?thinking|reasoning(?:_content)?")
-CALL_BLOCK = re.compile(r"\w*(?:tool_use|tool_call|function_call)")
-RESULT_BLOCK = re.compile(r"\w*(?:tool_result|function_call_output)")
-MEDIA_BLOCK = re.compile(r"(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?")
+BLOCK = re.compile(
+    r"(?P<text>text|(?:input|output)_text|refusal)"
+    r"|(?P<reasoning>(?:redacted_)?thinking|reasoning(?:_content)?)"
+    r"|(?P<call>\w*(?:tool_use|tool_call|function_call))"
+    r"|(?P<result>\w*(?:tool_result|function_call_output))"
+    r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?)"
+)
+"""The types of content blocks, of every vendor: the name of the group says how a block is read."""
+
+TOOL_KIND = re.compile(r"tool(?:[ _-]result)?", re.IGNORECASE)
+"""The kinds of documents that are tool results."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
@@ -52,16 +56,12 @@ LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]",
 
 def well_formed(text: str) -> str:
     """The text with lone surrogates replaced by U+FFFD, because neither JSON nor UTF-8 can hold them."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value is a mapping; type checkers narrow its type accordingly."""
-    return isinstance(value, Mapping)
+    return isinstance(value, (dict, Mapping))  # a dict is recognised faster
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Any]]:
@@ -71,23 +71,19 @@ def is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
     """Whether a value is None or what tables hold in its place: NaN, NaT, pandas' NA."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    if isinstance(value, str | Mapping | list | tuple):
-        return False
-    try:
-        return bool(value != value)  # noqa: PLR0124  NaN and NaT differ from themselves
-    except Exception:  # noqa: BLE001  an array has no truth value
+    try:  # NaN and NaT differ from themselves; an array has no truth value
+        return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124
+    except Exception:  # noqa: BLE001
         return False
 
 
 def as_json(value: object) -> str:
     """The value as JSON: a pydantic model as a mapping, whatever else JSON cannot hold as a string."""
-    return well_formed(json.dumps(value, ensure_ascii=False, default=_as_mapping))
 
+    def as_mapping(held: object) -> object:
+        return dict(held) if isinstance(held, BaseModel) else str(held)
 
-def _as_mapping(value: object) -> Any:  # noqa: ANN401  JSON data, or what json turns into it
-    return dict(value) if isinstance(value, BaseModel) else str(value)
+    return well_formed(json.dumps(value, ensure_ascii=False, default=as_mapping))
 
 
 def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
@@ -153,15 +149,10 @@ class Document(Frozen):
 
 def is_blank(value: object) -> bool:
     """Whether a field's value is None or holds nothing but white space."""
-    match value:
-        case None:
-            return True
-        case str():
-            return not value.strip()
-        case Message() | Document():
-            return not value.content.strip()
-        case _:
-            return is_list(value) and all(map(is_blank, value))
+    if is_list(value):
+        return all(map(is_blank, value))
+    text = value.content if isinstance(value, Message | Document) else value
+    return text is None or (isinstance(text, str) and not text.strip())
 
 
 def text_of(value: str | tuple[Message, ...] | None, role: str) -> str:
@@ -180,44 +171,68 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
+def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+    """What a mapping or an object has under a name; the default if that is None."""
+    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+    return default if value is None else value
+
+
+def _contents(item: object) -> list[Any]:
+    """What an item has under the names of a content."""
+    return [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
+
+
 def _items(value: object) -> list[Any]:
     """The items of an iterable; a string, a mapping or an object with content is the only item itself."""
-    if isinstance(value, str | Mapping) or any(hasattr(value, name) for name in CONTENT_NAMES):
-        return [value]
-    return list(cast("Any", value)) if isinstance(value, Iterable) else [value]
+    if is_list(value):
+        return [*map(_unwrapped, value)]
+    is_one = isinstance(value, str | Mapping) or any(hasattr(value, name) for name in CONTENT_NAMES)
+    items: list[Any] = [value] if is_one or not isinstance(value, Iterable) else [*cast("Any", value)]
+    return [*map(_unwrapped, items)]
 
 
-def _getter(item: object) -> Callable[[str], Any]:
-    """A function that looks a name up in a mapping, a (role, text) pair, or any object; None if missing."""
+def _unwrapped(item: object) -> object:
+    """An item as one mapping, if it is a (role, text) pair or in a wrapper of LangChain's dumps."""
+    if is_mapping(item):
+        path, dumped, data = item.get("id"), item.get("kwargs"), item.get("data")
+        if path and "lc" in item and is_list(path) and is_mapping(dumped):
+            return {"type": path[-1], **dumped}
+        return {**item, **data} if is_mapping(data) and set(item) == {"type", "data"} else item
     match item:
         case [str(role), str(content)] if role in ROLES:
-            return {"role": role, "content": content}.get
-        case _ if is_mapping(item):
-            return _unwrapped(item).get
+            return {"role": role, "content": content}
         case _:
-            return lambda name: getattr(item, name, None)
-
-
-def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The mapping inside the wrappers that LangChain's dumpd() and messages_to_dict() add."""
-    path, dumped, data = item.get("id"), item.get("kwargs"), item.get("data")
-    if "lc" in item and is_list(path) and is_mapping(dumped):
-        return {"type": path[-1] if path else None, **dumped}
-    if set(item) == {"type", "data"} and is_mapping(data):
-        return {**item, **data}
-    return item
+            return item
 
 
 # --- blocks of content ------------------------------------------------------------------------------------
 
 
 def _kind(block: object) -> str:
-    """The type of a content block, or the only key of a block without one; "" if it has neither."""
-    kind = _getter(block)("type")
+    """The type of a content block, or the only key of a text or medium without one; "" if it has neither."""
+    kind = get(block, "type")
     if kind is None and is_mapping(block) and len(block) == 1:
-        kind = next(iter(block))
-        return kind if TEXT_BLOCK.fullmatch(kind) or MEDIA_BLOCK.fullmatch(kind) else ""
+        (kind,) = block
+        return kind if _sort(kind) in {"text", "media"} else ""
     return kind if isinstance(kind, str) else ""
+
+
+def _sort(kind: str) -> str | None:
+    """How a block of that type is read: as text, reasoning, call, result or media; None if it is data."""
+    found = BLOCK.fullmatch(kind)
+    return found and found.lastgroup
+
+
+def _blocks(content: object, sort: str) -> list[Any]:
+    """The blocks of a content that are read like that."""
+    return [each for each in content if _sort(_kind(each)) == sort] if is_list(content) else []
+
+
+def _text(block: object) -> str | None:
+    """The text of a text block or a refusal; OpenAI's assistants put it one level deeper."""
+    text = get(block, "text", get(block, "refusal"))
+    text = text.get("value") if is_mapping(text) else text
+    return text if isinstance(text, str) else None
 
 
 def content_text(content: object) -> str:
@@ -229,40 +244,24 @@ def content_text(content: object) -> str:
     return as_json(content)
 
 
-def _text(block: object) -> str | None:
-    """The text of a text block or a refusal; OpenAI's assistants put it one level deeper."""
-    get = _getter(block)
-    text = get("refusal") if get("text") is None else get("text")
-    text = text.get("value") if is_mapping(text) else text
-    return text if isinstance(text, str) else None
-
-
 def _block_text(block: object) -> str:
     """A block as text; "" for a tool call, which the message keeps, and for reasoning."""
-    if isinstance(block, str):
-        return block
     kind, text = _kind(block), _text(block)
-    if text is not None and (TEXT_BLOCK.fullmatch(kind) or not is_mapping(block)):
-        return text
-    if CALL_BLOCK.fullmatch(kind) or REASONING_BLOCK.fullmatch(kind):
+    sort = _sort(kind)
+    if sort in {"call", "reasoning"}:
         return ""
-    return f"[{kind}]" if MEDIA_BLOCK.fullmatch(kind) else as_json(block)
+    if text is not None and (sort == "text" or not is_mapping(block)):
+        return text
+    return f"[{kind}]" if sort == "media" else content_text(block)
 
 
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
-    if value is None or isinstance(value, str):
-        return False
+    contents: list[object] = []
     with suppress(Exception):  # what cannot be read is not shown at all, and an error
-        for item in messages_in(value):
-            contents = (
-                []
-                if isinstance(item, str | Message | Document)
-                else [_getter(item)(name) for name in CONTENT_NAMES]
-            )
-            if any(MEDIA_BLOCK.fullmatch(_kind(each)) for held in contents if is_list(held) for each in held):
-                return True
-    return False
+        for item in () if value is None or isinstance(value, str) else messages_in(value):
+            contents += [] if isinstance(item, str | Document) else _contents(item)
+    return any(_blocks(content, "media") for content in contents)
 
 
 # --- messages ---------------------------------------------------------------------------------------------
@@ -270,34 +269,20 @@ def holds_media(value: object) -> bool:
 
 def role_of(item: object) -> str | None:
     """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
-    get = _getter(item)
-    role, kind = get("role"), get("type")
+    role, kind = get(item, "role"), get(item, "type")
     if isinstance(role, str):
         return ROLES.get(role, role)
-    name = kind.removesuffix("Chunk").removesuffix("Message").lower() if isinstance(kind, str) else ""
-    return ROLES.get(name)
+    return ROLES.get(str(kind).removesuffix("Chunk").removesuffix("Message").lower())
 
 
 def is_chat(value: object) -> bool:
     """Whether a value is a message, or a list of nothing but messages."""
-    items = [] if isinstance(value, str) else _items(value)
-    return bool(items) and all(map(_is_message, items))
-
-
-def _is_message(item: object) -> bool:
-    get = _getter(item)
-    return role_of(item) is not None and bool(_contents(get) or _calls(get))
-
-
-def _contents(get: Callable[[str], Any]) -> list[Any]:
-    """What a message says: its content and its refusal, as far as they are given."""
-    more: Mapping[str, Any] = get("additional_kwargs") or {}
-    refusal = get("refusal") or more.get("refusal")
-    return [each for each in (get("content"), refusal) if each is not None]
+    said = readable("conversation", value)
+    return is_list(said) and bool(said)
 
 
 def messages_in(value: object) -> list[Any]:
-    """The messages of a value, as they were given; those that contain tool results are split.
+    """The messages of a value, as they were given; pairs of role and text are mappings.
 
     Anthropic's tool results are blocks in a message of the user's: each becomes a message with role "tool".
     """
@@ -305,74 +290,53 @@ def messages_in(value: object) -> list[Any]:
 
 
 def _split(item: object) -> Iterator[Any]:
-    is_plain = isinstance(item, str | Message | Document)  # most items are, and need no look inside
-    get = _getter(item)
-    blocks = None if is_plain else get("content")
-    if not is_list(blocks) or not any(map(_is_result, blocks)):
+    blocks = get(item, "content")
+    if not _blocks(blocks, "result"):
         yield item
         return
-    for is_result, group in groupby(blocks, _is_result):
-        if is_result:
-            yield from map(_result_message, group)
-        else:
-            yield {"role": role_of(item), "content": list(group), "name": get("name")}
-
-
-def _is_result(block: object) -> bool:
-    return bool(RESULT_BLOCK.fullmatch(_kind(block)))
-
-
-def _result_message(block: object) -> Mapping[str, Any]:
-    get = _getter(block)
-    content = get("output") if get("content") is None else get("content")
-    return {"role": "tool", "name": get("name"), "content": "" if content is None else content}
+    for is_result, group in groupby(blocks, lambda block: _sort(_kind(block)) == "result"):
+        if not is_result:
+            yield {"role": role_of(item), "content": [*group], "name": get(item, "name")}
+            continue
+        for each in group:
+            content = get(each, "content", get(each, "output", ""))
+            yield {"role": "tool", "name": get(each, "name"), "content": content}
 
 
 def _message(field: str, item: object) -> Message:
-    """A message from OpenAI's, Anthropic's or LangChain's mapping or object, or a (role, text) pair."""
+    """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    get, role = _getter(item), role_of(item)
-    contents, calls, name = _contents(get), _calls(get), get("name")
+    role, calls, name = role_of(item), _calls(item), get(item, "name")
+    refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
+    contents = [content for content in (get(item, "content"), refusal) if content is not None]
     if role is None or not (contents or calls):
-        message = f"{field} must be a string or chat messages with role and content, not {shape_of(item)}"
-        raise CaseError("field_unreadable", message, field)
-    texts = [_whole(item) or content_text(contents[0])] if role == "tool" else map(content_text, contents)
+        raise _unreadable(field, "a string or chat messages with role and content", item)
+    whole = _whole(item) if role == "tool" else None
     return Message(
         role=role,
-        content="\n".join(filter(None, texts)),
+        content=whole or "\n".join(filter(None, map(content_text, contents))),
         name=name if isinstance(name, str) else None,
         tool_calls=tuple(map(_tool_call, calls)),
     )
 
 
-def _calls(get: Callable[[str], Any]) -> list[Any]:
+def _calls(item: object) -> list[Any]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
-    more: Mapping[str, Any] = get("additional_kwargs") or {}
-    blocks = get("content")
-    in_content = [each for each in blocks if CALL_BLOCK.fullmatch(_kind(each))] if is_list(blocks) else []
-    listed: list[Any] = [
-        *(get("tool_calls") or ()),
-        *(get("invalid_tool_calls") or ()),
-        *(more.get("tool_calls") or ()),
-        *in_content,
-        get("function_call"),
-        more.get("function_call"),
+    places = (get(item, "additional_kwargs"), item)
+    names = ("tool_calls", "invalid_tool_calls")
+    listed = [
+        *_blocks(get(item, "content"), "call"),
+        *(call for place in places for name in names for call in get(place, name) or ()),
+        *(call for place in places if (call := get(place, "function_call")) is not None),
     ]
-    calls: dict[Any, Any] = {}
-    for number, call in enumerate(listed):
-        if call is not None:
-            calls.setdefault(_getter(call)("id") or number, call)
-    return [*calls.values()]
+    return [*{get(call, "id") or number: call for number, call in enumerate(listed)}.values()]
 
 
 def _tool_call(call: object) -> ToolCall:
-    get = _getter(call)
-    if get("function") is not None:  # OpenAI nests name and arguments in "function"
-        get = _getter(get("function"))
-    given = (get(name) for name in ("arguments", "args", "input"))
-    arguments = next((value for value in given if value is not None), None)
-    return ToolCall(name=str(get("name") or ""), arguments=arguments)
+    call = get(call, "function", call)  # OpenAI nests name and arguments in "function"
+    arguments = get(call, "arguments", get(call, "args", get(call, "input")))
+    return ToolCall(name=str(get(call, "name", "")), arguments=arguments)
 
 
 # --- documents --------------------------------------------------------------------------------------------
@@ -384,37 +348,33 @@ def _document(field: str, item: object) -> Document:
         return item
     if isinstance(item, str):
         return Document(content=item)
-    get = _getter(item)
-    title, metadata, is_tool = get("title"), get("metadata"), _is_tool_result(item)
-    title = title or (is_mapping(metadata) and metadata.get("title")) or (is_tool and get("name")) or ""
-    names = () if is_list(item) else CONTENT_NAMES
-    values = [value for name in names if (value := get(name)) is not None]
+    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _contents(item)
+    titles = (
+        get(item, "title"),
+        is_mapping(metadata) and metadata.get("title"),
+        is_tool and get(item, "name"),
+    )
+    title = next(filter(None, titles), "")
     texts = dict.fromkeys(filter(str.strip, map(content_text, values)))
     content = (is_tool and _whole(item)) or "\n\n".join(texts)
     may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
     if not content and not may_be_blank:
-        code = "context_unreadable" if field == "context" else "field_unreadable"
-        message = (
-            f"{field}: a document must be a string or have its text under one of "
-            f"{', '.join(CONTENT_NAMES)}; this is {shape_of(item)}"
-        )
-        raise CaseError(code, message, field)
+        raise _unreadable(field, DOCUMENTS, item)
     return Document(content=content, title=str(title), kind="tool" if is_tool else "knowledge")
 
 
 def _is_tool_result(item: object) -> bool:
     """Whether a document's kind or, if it has none, its role or a plain mapping's title says so."""
-    get = _getter(item)
-    kind, title = get("kind"), get("title")
+    kind, title = get(item, "kind"), get(item, "title")
     if kind is not None:
-        return str(kind).casefold().replace("_", " ").replace("-", " ") in {"tool", "tool result"}
+        return bool(TOOL_KIND.fullmatch(str(kind)))
     by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or "tool" in {get("role"), get("tool_call_id") and role_of(item)}
+    return by_title or "tool" in {get(item, "role"), get(item, "tool_call_id") and role_of(item)}
 
 
 def _whole(item: object) -> str | None:
     """A tool result as JSON, if it is a mapping with more than a content: that is what it returned."""
-    if not is_mapping(item) or "tool_call_id" in _unwrapped(item):  # other keys of a message are no result
+    if not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
         return None
     returned = {key: item[key] for key in item if key not in ABOUT_A_RESULT and item[key] is not None}
     return as_json(returned) if len(returned) > 1 else None
@@ -423,23 +383,27 @@ def _whole(item: object) -> str | None:
 # --- fields -----------------------------------------------------------------------------------------------
 
 
+def _unreadable(field: str, expected: str, value: object) -> CaseError:
+    code = "context_unreadable" if field == "context" else "field_unreadable"
+    return CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
+
+
 def _string(field: str, value: object) -> str:
     """A string; the profile may be a mapping, which is written as JSON."""
     if isinstance(value, str):
         return value
     if field == "profile" and is_mapping(value):
         return as_json(value)
-    message = f"{field} must be a string, not {shape_of(value)}"
-    raise CaseError("field_unreadable", message, field)
+    raise _unreadable(field, "a string", value)
 
 
 def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    if isinstance(value, str):
-        return value
-    return tuple(_message(field, item) for item in messages_in(value))
+    return value if isinstance(value, str) else tuple(_message(field, item) for item in messages_in(value))
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
+    if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
+        raise _unreadable(field, DOCUMENTS, next(filter(is_list, value)))
     if not isinstance(value, str):
         return tuple(_document(field, item) for item in messages_in(value))
     if field == "context" and LIST_REPR.fullmatch(value.strip()):
@@ -453,12 +417,10 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
 
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
-    if isinstance(value, str):
-        return value
-    items = _items(value)
-    if items and all(map(role_of, items)):
-        return text_of(tuple(_message(field, item) for item in messages_in(items)), "assistant")
-    return "\n\n".join(document.content for document in _documents(field, items))
+    said = readable("conversation", value)
+    if said and not isinstance(said, CaseError):
+        return text_of(said, "assistant")
+    return "\n\n".join(document.content for document in _documents(field, value))
 
 
 def _answers(field: str, value: object) -> tuple[str, ...]:
@@ -468,44 +430,27 @@ def _answers(field: str, value: object) -> tuple[str, ...]:
 def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
     if is_mapping(value):
         return as_data(value)
-    message = f"{field} must be a mapping, not {shape_of(value)}"
-    raise CaseError("field_unreadable", message, field)
+    raise _unreadable(field, "a mapping", value)
+
+
+def _own_text(_: str, value: object) -> str:
+    return value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
 
 
 READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {
-        "query": _string_or_messages,
-        "response": _string_or_messages,
-        "context": _documents,
+        **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
+        **dict.fromkeys(("context", "documents"), _documents),
+        **dict.fromkeys(("profile", "agent_name"), _string),
         "reference": _reference,
-        "conversation": _string_or_messages,
-        "profile": _string,
-        "agent_name": _string,
         "answers": _answers,
         "id": lambda _, value: str(value),
         "metadata": _metadata,
+        "text": _own_text,
+        "list": lambda _, value: tuple(value) if is_list(value) else (value,),
     }
 )
-"""The function that reads each field; reading a value that was read already does not change it."""
-
-
-def _custom_text(_: str, value: object) -> str:
-    return value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
-
-
-def _custom_list(_: str, value: object) -> tuple[Any, ...]:
-    return tuple(value) if is_list(value) else (value,)
-
-
-CUSTOM_READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
-    {
-        "text": _custom_text,
-        "messages": _string_or_messages,
-        "documents": _documents,
-        "list": _custom_list,
-    }
-)
-"""The function that reads an input of a prompt's own, by the input's type."""
+"""The function that reads a field, or an input of that type; what was read already is read unchanged."""
 
 
 def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
@@ -519,13 +464,21 @@ def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: AN
     Raises:
         CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
     """
+    found = readable(field, value, kind)
+    if isinstance(found, CaseError):
+        raise found
+    return found
+
+
+def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  like `read`
+    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
     if isinstance(value, CaseError):
-        raise value
-    reader = CUSTOM_READERS[kind] if kind else READERS[field]
+        return value
     try:
-        return reader(field, value)
-    except CaseError:
-        raise
-    except Exception as error:
-        message = f"{field} cannot be read: {type(error).__name__}: {error}"
-        raise CaseError("field_unreadable", message, field) from error
+        return READERS[kind or field](field, value)
+    except CaseError as error:
+        return error
+    except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
+        return CaseError(
+            "field_unreadable", f"{field} cannot be read: {type(error).__name__}: {error}", field
+        )

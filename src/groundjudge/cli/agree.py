@@ -22,8 +22,7 @@ from groundjudge.cli.screen import open_console, print_text, report_errors
 if TYPE_CHECKING:  # the statistics libraries and rich are loaded when the command runs
     from rich.console import Console
 
-    from groundjudge.analysis.agreement import Agreement
-    from groundjudge.analysis.confusion import LabelAgreement
+    from groundjudge.analysis.agreement import Agreement, LabelAgreement
     from groundjudge.analysis.votes import VoteAgreement
 
 COUNTS = {
@@ -120,7 +119,7 @@ def _cells(one: Agreement, found: Sequence[Agreement]) -> dict[str, str]:
     return {
         "n": str(one.n),
         "groups": str(one.n_groups) if one.n_groups < one.n else "0",
-        **{name: str(getattr(one, count)) for name, count in COUNTS.items()},
+        **{name: str(one.counts[count]) for name, count in COUNTS.items()},
         "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
         "base rate": as_text(one.base_rate),
         "constant guess, accuracy": as_text(one.guess.get("accuracy")),

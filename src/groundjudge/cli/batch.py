@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import uuid4
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, verdicts_in
-from groundjudge.batches.collect import answers_of, download
-from groundjudge.batches.files import request_lines
-from groundjudge.batches.lines import URL, read_result
-from groundjudge.batches.state import PartOfRun, open_state
-from groundjudge.batches.submit import LISTED_WITHIN, plan
+from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines
+from groundjudge.batches.lines import URL
+from groundjudge.batches.provider import Provider
+from groundjudge.batches.replay import verdicts_in, with_all_votes
+from groundjudge.batches.state import PartOfRun, State, StateError, open_state
+from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.mapping import fields_of
+from groundjudge.cli.judging import judges_of
 from groundjudge.cli.outputs import (
     check_cases,
     check_outputs,
@@ -33,16 +34,16 @@ from groundjudge.cli.outputs import (
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, fail_without_rows, report_connection, show_run
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, printable, report_errors
-from groundjudge.cli.submitted import Submitted, batch_judges, line_of, state_folder, submission, submitted
 from groundjudge.errors import CaseError, ModelError
+from groundjudge.judging.load import as_model
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
+from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.file_run import CaseFile, write_verdicts
+from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, is_kept
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
@@ -50,6 +51,16 @@ if TYPE_CHECKING:  # `--help` does not wait for rich
 
 Finish: TypeAlias = Literal["online", "batch"]
 """How to ask again for what failed."""
+
+DIFFERENCES = {
+    "identities": "another judge, model or option, or a prompt file or groundjudge changed since",
+    "endpoints": "at another endpoint: see OPENAI_BASE_URL",
+    "cases": "another file of cases",
+    "format": "another --format",
+    "fields": "another --fields",
+}
+"""What tells two runs apart: the names of settings, each with what differs."""
+
 
 LISTED = options.option(
     "Time within which the provider lists a new batch. Before a batch is created again because no answer "
@@ -163,7 +174,7 @@ def collect(  # noqa: PLR0913  one per option
             has_all = gather()
         judges, rows = [*run.judges], run.rows
         with (
-            closing(answers_of(state, run.providers)) as answers,
+            closing(answers_of(state)) as answers,
             previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
         ):
             totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
@@ -171,11 +182,7 @@ def collect(  # noqa: PLR0913  one per option
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
                 judged = run_judges(
-                    judges,
-                    rows,
-                    **asdict(limits),
-                    previous=previous,
-                    on_outage=progress.show_message,
+                    judges, rows, **asdict(limits), previous=previous, on_outage=progress.show_message
                 )
             else:
                 judged = verdicts_in(answers, judges, rows, previous=previous, is_final=has_all)
@@ -225,7 +232,7 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
 def _plan_again(run: Submitted, out: str) -> bool:
     """Plan batches of what must be asked again; returns whether there is anything."""
     with (
-        closing(answers_of(run.state, run.providers)) as answers,
+        closing(answers_of(run.state)) as answers,
         previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
     ):
         planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
@@ -317,7 +324,7 @@ def read(  # noqa: PLR0913  one per option
         judges = batch_judges(selection)
         rows = _rows(cases, row_options, judges)
         with (
-            closing(CollectedAnswers(read_result)) as answers,
+            closing(CollectedAnswers()) as answers,
             previous_verdicts(out, judges, output) as previous,
         ):
             answers.add(result_lines(results))
@@ -332,6 +339,100 @@ def read(  # noqa: PLR0913  one per option
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
 
 
+@dataclass(frozen=True)
+class Submitted:
+    """A run as it was submitted.
+
+    Attributes:
+        state: its state.
+        judges: its judges; panels ask for all votes.
+        settings: what is kept of it, so that later commands need only the name of its file of verdicts.
+        providers: the provider of each model, by the model's name.
+    """
+
+    state: State
+    judges: tuple[AnyJudge, ...]
+    settings: Mapping[str, Any]
+    providers: Mapping[str, Provider]
+
+    @property
+    def rows(self) -> CaseFile:
+        """The rows of the file of cases."""
+        return _rows_of(self.settings)
+
+
+def _rows_of(settings: Mapping[str, Any]) -> CaseFile:
+    return CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
+
+
+def state_folder(out: str) -> Path:
+    """The folder with the state of the run whose verdicts go to `out`."""
+    return Path(f"{out}.batch")
+
+
+def submission(state: State, selection: options.JudgeSelection, rows: CaseFile) -> Submitted:
+    """The run of a state, or a new one.
+
+    Raises:
+        StateError: `other_run`: the state belongs to another run.
+        PromptError, ModelError: the judges cannot be loaded.
+    """
+    judges = batch_judges(selection)
+    models = models_of(judges)
+    settings = {
+        "run": state.settings.get("run", uuid4().hex[:16]),
+        "cases": str(Path(rows.path).resolve()),
+        "format": rows.file_format,
+        "fields": dict(rows.fields),
+        "selection": {**asdict(selection), "judge": [*map(_absolute, selection.names)]},
+        "identities": {judge.name: judge.identity for judge in judges},
+        "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
+    }
+    for name, difference in DIFFERENCES.items():
+        if state.settings and state.settings[name] != settings[name]:
+            remedy = "go back to what was submitted, or choose another --out"
+            message = f"{state.folder} belongs to another run ({difference}): {remedy}"
+            raise StateError("other_run", message, str(state.folder))
+    from groundjudge.batches.openai import batches_of  # noqa: PLC0415  loaded only if used
+
+    return Submitted(state, judges, settings, {model.name: batches_of(model) for model in models})
+
+
+def submitted(state: State) -> Submitted:
+    """The run of a state.
+
+    Raises:
+        StateError: `no_state`: it was interrupted before it was planned; `other_run`: a prompt file, the
+            library or the endpoint changed since.
+        PromptError, ModelError: the judges cannot be loaded.
+    """
+    settings = state.settings
+    if not settings:
+        message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
+        raise StateError("no_state", message, str(state.folder))
+    return submission(state, options.JudgeSelection(**settings["selection"]), _rows_of(settings))
+
+
+def batch_judges(selection: options.JudgeSelection) -> tuple[AnyJudge, ...]:
+    """The judges that the options ask for; panels ask for all votes at once."""
+    return tuple(map(with_all_votes, judges_of(selection, as_model)))
+
+
+def line_of(part: PartOfRun) -> str:
+    """A part in a line."""
+    batch = part.batch
+    if not batch.id:
+        return f"batch {part.number} ({part.model}): {part.step}, {part.n_requests:,} requests"
+    done = f"{batch.n_done:,} of {part.n_requests:,} done"
+    reason = f" ({batch.message})" if batch.message else ""
+    return f"batch {part.number} {batch.id} ({part.model}): {batch.status}{reason}, {done}"
+
+
+def _absolute(judge: str) -> str:
+    """A judge's name, or the whole path of a prompt file."""
+    return judge if judge in names() else str(Path(judge).resolve())
+
+
 def _check_out(out: str, cases: str, selection: options.JudgeSelection, results: Sequence[str] = ()) -> None:
     """Make sure that the cases can be read, and that --out can be written and is not an input."""
     refuse_table(out)
@@ -341,7 +442,7 @@ def _check_out(out: str, cases: str, selection: options.JudgeSelection, results:
 
 
 def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
-    fields = fields_of(row_options.paths, [rubric for each in judges for rubric in each.rubrics])
+    fields = row_options.fields([rubric for each in judges for rubric in each.rubrics])
     return CaseFile(cases, frozenset(), row_options.file_format, fields)
 
 

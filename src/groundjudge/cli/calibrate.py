@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from groundjudge.analysis.joined import Joined
-from groundjudge.analysis.labels import LabelError
+from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.cli.figures import FIGURE_NAMES, as_text, figures_table, print_notes, with_interval
 from groundjudge.cli.measured import exit_after, join_labels, load_verdicts, mixed_signatures
 from groundjudge.cli.options import JUDGES, LABELS, SEED, VERDICTS, LabelOptions, option
@@ -97,7 +96,7 @@ def _without_choice(joined: Iterable[Joined]) -> list[str]:
     return [
         f"{one.judge}: its scores take only two values, so all thresholds between them give the same verdicts"
         for one in joined
-        if len({row.score for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
+        if len({row.verdict.score for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
     ]
 
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.judging import judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import open_console, print_text, report_errors, table_of
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import Stop
-from groundjudge.models.function import FunctionModel
+from groundjudge.models.wrappers import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
@@ -46,7 +45,7 @@ def estimate(  # noqa: PLR0913  one per option
         if batch:
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
-        fields = fields_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
+        fields = row_options.fields([rubric for judge in judges for rubric in judge.rubrics])
         found = estimates_of(judges, read_rows(cases, row_options.file_format, fields))
     show_estimates(found, prices)
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from groundjudge.analysis.joined import Joined, join
-from groundjudge.analysis.labels import Labels, read_labels
-from groundjudge.analysis.words import words_in
+from groundjudge.analysis.labels import Joined, Labels, join, read_labels, words_in
 from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, fail, print_text
 from groundjudge.errors import CaseError

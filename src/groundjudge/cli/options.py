@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -10,10 +10,12 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from groundjudge.case.fields import FieldPaths, Fields
 from groundjudge.cli.screen import fail
+from groundjudge.errors import CaseError
 from groundjudge.judging.panel import Rule
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
-from groundjudge.rubric.rubric import names
+from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import FileFormat
 
@@ -154,6 +156,27 @@ class RowOptions:
         "--fields",
         metavar="FIELD=PATH",
     )
+
+    def fields(self, rubrics: Iterable[Rubric] | None = None) -> FieldPaths:
+        """The paths of fields that stand elsewhere. Exit if an option is malformed, or names no field.
+
+        Args:
+            rubrics: what will judge the cases: their own inputs are fields too. None: not known, so that a
+                name that resembles no field can be an input of theirs.
+        """
+        inputs = None if rubrics is None else [each.name for rubric in rubrics for each in rubric.inputs]
+        paths: dict[str, str] = {}
+        for given in self.paths or ():
+            name, _, path = (part.strip() for part in given.partition("="))
+            if not path:
+                fail(f"--fields {given}: expected FIELD=PATH, such as --fields query=inputs.question")
+            if name in paths:
+                fail(f"--fields {given}: {name} is already read from {paths[name]}")
+            paths[name] = path
+        try:
+            return Fields.of(paths, inputs).paths
+        except CaseError as error:
+            fail(f"--fields: {error.message}")
 
 
 @dataclass(frozen=True)

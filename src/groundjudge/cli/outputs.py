@@ -12,8 +12,8 @@ from pathlib import Path
 from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import fail
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.runs.resume import PreviousVerdicts, prepare_resume
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.verdict_file import PreviousVerdicts, prepare_resume
 
 
 def check_outputs(

@@ -14,24 +14,21 @@ from groundjudge.case.case import Case
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
 from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
 from groundjudge.cli.probe_figures import show_comparison, show_probe
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
 from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, report_errors
-from groundjudge.probe.compared import compare as compare_cards
-from groundjudge.probe.compared import read_card
-from groundjudge.probe.figures import Card
-from groundjudge.probe.judging import plan_of, result_of
-from groundjudge.probe.plan import asked_twice
+from groundjudge.probe.figures import Card, read_card
+from groundjudge.probe.figures import compare as compare_cards
+from groundjudge.probe.judging import result_of
+from groundjudge.probe.plan import asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.file_run import write_verdicts
+from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.verdict import Verdict
 
 
@@ -84,11 +81,7 @@ def probe(  # noqa: PLR0913  one per option
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
         prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = (
-            read_rows(cases, row_options.file_format, fields_of(row_options.paths, [rubric]))
-            if cases
-            else None
-        )
+        rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
         planned = plan_of(rubric, rows, without or ())
         to_judge = PlannedCases([trial.case for trial in planned.trials])
         if estimate:

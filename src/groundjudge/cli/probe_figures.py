@@ -11,8 +11,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli.figures import as_text, figures_table
 from groundjudge.cli.screen import print_text
-from groundjudge.probe.compared import Compared
-from groundjudge.probe.figures import Card, EditFigures, Judged
+from groundjudge.probe.figures import Card, Compared, EditFigures, Judged
 from groundjudge.probe.judging import Probe
 from groundjudge.probe.plan import FAMILIES, Family
 from groundjudge.shares import Rate

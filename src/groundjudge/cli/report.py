@@ -7,19 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundjudge.analysis.joined import join
-from groundjudge.analysis.labels import LabelError, Labels, labels_for
-from groundjudge.analysis.words import words_of
+from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, words_of
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli.figures import print_notes
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.measured import VerdictFile, exit_after, load_labels, load_verdicts, thresholds_for
 from groundjudge.cli.options import OPTIONAL_LABELS, THRESHOLD, VERDICTS, LabelOptions, RowOptions, option
 from groundjudge.cli.outputs import check_outputs
 from groundjudge.cli.screen import open_console, print_text, report_errors
 from groundjudge.errors import CaseError
-from groundjudge.probe.compared import read_card
+from groundjudge.probe.figures import read_card
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import case_of
 
@@ -59,7 +56,7 @@ def report(  # noqa: PLR0913  one per option
         )
         check_outputs([("--out", str(out))], inputs)
         file = load_verdicts(verdicts)
-        rows = partial(read_rows, cases or "", row_options.file_format, fields_of(row_options.paths))
+        rows = partial(read_rows, cases or "", row_options.file_format, row_options.fields())
         people: Labels | None = None
         label_notes: list[str] = []
         if labels:

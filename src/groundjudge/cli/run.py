@@ -9,18 +9,16 @@ from pathlib import Path
 
 from groundjudge.cli import options
 from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
 from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, report_connection, show_run, show_usage
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.cli.verdict_details import show_case
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import CaseFile, judge_rows
+from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.totals import RunTotals
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -78,20 +76,16 @@ def run(  # noqa: PLR0913  one per option
             refuse_to_append(*inputs[0])
         judges = judges_of(selection, partial(cached_model, cache=cache), stop)
         check_cases(cases)
-        fields = fields_of(row_options.paths, [rubric for judge in judges for rubric in judge.rubrics])
+        fields = row_options.fields([rubric for judge in judges for rubric in judge.rubrics])
         rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, fields)
         with previous_verdicts(lines, judges, output) as previous:
             totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
             progress = ProgressLine(rows, totals, prices, out)
-            judging = partial(
-                run_judges,
-                judges,
-                **asdict(limits),
-                previous=previous,
-                on_outage=progress.show_message,
+            judged = run_judges(
+                judges, rows.source, **asdict(limits), previous=previous, on_outage=progress.show_message
             )
             with report_connection():
-                judge_rows(rows, judging, lines, totals, progress.shown())
+                write_verdicts(judged, lines, totals, progress.shown())
         if out != lines:
             _write_table(out, lines)
         console = open_console(to_stderr=out == STDIO)
@@ -106,7 +100,7 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
     """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
     if not is_table(out):
         return out
-    import_module("groundjudge.runs.parquet")  # if PyArrow is missing, it is missed before anything is judged
+    import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
     if Path(out).is_dir():
         fail(f"--out {out} is a folder: choose another file")
@@ -117,6 +111,6 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
 
 def _write_table(out: str, lines: str) -> None:
     """Write the verdicts in a file of lines as a .parquet file."""
-    from groundjudge.runs.parquet import write_parquet  # noqa: PLC0415  PyArrow is an extra
+    from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
     write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))

@@ -13,10 +13,9 @@ from groundjudge.cli.screen import INCOMPLETE, PIPED_WIDTH, fail, in_options, me
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import CaseFile
+from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.summary import MISSING, Summary
-from groundjudge.runs.totals import MAX_UNREADABLE, RunTotals
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
     from rich.console import Console

@@ -10,7 +10,6 @@ from pathlib import Path
 import typer
 
 from groundjudge.case.case import Case
-from groundjudge.cli.mapping import fields_of
 from groundjudge.cli.options import RowOptions, argument, judge_names, option
 from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
 from groundjudge.errors import CaseError
@@ -80,7 +79,7 @@ def show(
         if cases is None and row_options != RowOptions():
             fail("--format and --fields need --cases FILE, the file that they are about")
         rubric = load_rubric(name)
-        fields = fields_of(row_options.paths, [rubric])
+        fields = row_options.fields([rubric])
         rows = read_rows(cases or "", row_options.file_format, fields)
         shown = EXAMPLE if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
+from typing import TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
 from groundjudge.case.shapes import well_formed
@@ -29,6 +31,9 @@ from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
 log = logging.getLogger("groundjudge")
+
+CaseGiven: TypeAlias = CaseLike | Callable[[], CaseLike]
+"""A case, a mapping with its fields, or a function to one of them."""
 
 OF_THE_CONVERSATION = ("attempts", "retries", "usage", "latency_s", "key", "model")
 """What a verdict has of all requests together, not of the reply that was read."""
@@ -155,18 +160,24 @@ class Judging(ABC):
             error.verdict = _with_error(conversation.spent, error.code, error.message, latency)
             raise
 
-    def evaluate(self, case: CaseLike, around: Around = untraced) -> Verdict:
-        """Judge a case and never raise: whatever goes wrong is a verdict with status "error"."""
+    def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
+        """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
+
+        Args:
+            case: as for `judge`; or a function without arguments to the case, so that what goes wrong in
+                making the case is the verdict's error too.
+            around: as for `judge`.
+        """
         return without_waiting(self.aevaluate(case, around, call_and_block))
 
-    async def aevaluate(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
+    async def aevaluate(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
         try:
-            return await self.ajudge(case, around, ask)
+            return await self.ajudge(case() if callable(case) else case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
             return self.failed(error, case)
 
-    def failed(self, error: BaseException, case: CaseLike | None = None) -> Verdict:
+    def failed(self, error: BaseException, case: CaseGiven | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
         return error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
 
@@ -186,9 +197,16 @@ class Judging(ABC):
         """The names of the scores that each verdict has: the headline, and one for each named part."""
         return tuple(score_names(self.name, self.part_names).values())
 
-    def scores(self, verdict: Verdict) -> tuple[NamedScore, ...]:
-        """A verdict's scores in the order of `score_names`, each with its explanation."""
-        return named_scores(verdict, self.part_names)
+    def scores(self, verdict: Verdict, name: str | None = None) -> tuple[NamedScore, ...]:
+        """A verdict's scores in the order of `score_names`, each with its explanation.
+
+        Args:
+            verdict: the verdict.
+            name: the name of the headline, by default the judge's; the names of the other scores follow it
+                (passage_quality, passage_recall, passage_precision; with name="mine": mine, mine_recall,
+                mine_precision).
+        """
+        return named_scores(verdict, self.part_names, name)
 
 
 @dataclass(frozen=True)

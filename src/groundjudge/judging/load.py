@@ -18,6 +18,10 @@ JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """A judge, or what names one."""
 
 
+JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
+"""What names a judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file."""
+
+
 class JudgeOptions(RubricOptions, total=False):
     """The options of a rubric, and how often the model is asked again after an unreadable reply."""
 

@@ -7,10 +7,9 @@ import json
 import logging
 import sqlite3
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -21,7 +20,6 @@ from pydantic import BaseModel, ValidationError
 
 from groundjudge.errors import ModelError
 from groundjudge.models.lookup import ModelLike, model_of
-from groundjudge.models.model_error import model_error
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
@@ -37,7 +35,7 @@ FIND = "SELECT reply FROM replies WHERE key = ?"
 STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
-Call: TypeAlias = tuple[asyncio.AbstractEventLoop, Future[Reply]]
+Call: TypeAlias = asyncio.Task[Reply]
 
 KEPT = 256
 """How many calls a shared model keeps for the other one to ask for; the oldest is dropped first."""
@@ -145,30 +143,25 @@ class CachedModel:
         try:
             with self._lock:
                 found: tuple[str | bytes] | None = self._file.execute(statement, values).fetchone()
+                return found
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be used: %s", self.path, error)
             return None
-        else:
-            return found
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    end = time.monotonic() + PATIENCE
-    while True:
-        file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        try:
-            # Readers do not block the writer. A killed process loses nothing that was committed.
+    file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    try:
+        # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
+        # mode does not wait: it fails if another process has the file, and then that one changes it.
+        with suppress(sqlite3.OperationalError):
             file.execute("PRAGMA journal_mode = WAL")
-            file.execute("PRAGMA synchronous = NORMAL")
-            file.execute(TABLE)
-        except sqlite3.Error as error:
-            file.close()
-            # Changing the mode ignores the timeout, so processes that create the file together must retry.
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.05)
-        else:
-            return file
+        file.execute("PRAGMA synchronous = NORMAL")
+        file.execute(TABLE)
+    except sqlite3.Error:
+        file.close()
+        raise
+    return file
 
 
 class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):
@@ -210,8 +203,7 @@ class SharedModel:
 
     Attributes:
         model: the underlying model.
-        own: the calls that this one made and the other has not asked for: by the request, the event loop and
-            what will be the reply.
+        own: the calls that this one made and the other has not asked for, by the request.
         theirs: those that the other one made.
     """
 
@@ -227,24 +219,24 @@ class SharedModel:
     async def acomplete(self, request: Request) -> Reply:
         """Answer with the reply to the other model's call for this request, or make the call.
 
+        A call continues when the one who made it is cancelled: the other may wait for it.
+
         Raises:
-            ModelError: as for the underlying model; `failed` if the other model's call was cancelled.
+            ModelError: as for the underlying model.
         """
-        loop = asyncio.get_running_loop()
         key = repr((request.messages, request.parameters, request.repeat))
-        made_in, future = self.theirs.pop(key, (None, None))
-        # A call in another loop may wait for this one: a synchronous judge blocks the loop of its caller.
-        if future and (future.done() or made_in is loop):
-            reply = await asyncio.shield(asyncio.wrap_future(future))
+        call = self.theirs.pop(key, None)
+        if call and _can_be_awaited(call):
+            reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        _, own = self.own[key] = loop, Future[Reply]()
-        while len(self.own) > KEPT:
+        call = self.own[key] = asyncio.create_task(self.model.acomplete(request))
+        if len(self.own) > KEPT:
             self.own.pop(next(iter(self.own)), None)
-        try:
-            own.set_result(await self.model.acomplete(request))
-        except BaseException as error:
-            self.own.pop(key, None)
-            cancelled = model_error("failed", f"the call was cancelled: {error!r}", self.name)
-            own.set_exception(error if isinstance(error, Exception) else cancelled)
-            raise
-        return own.result()
+        return await asyncio.shield(call)
+
+
+def _can_be_awaited(call: Call) -> bool:
+    """Whether a call has its reply, or waits in this loop: a synchronous judge blocks its caller's loop."""
+    if not call.done():
+        return call.get_loop() is asyncio.get_running_loop()
+    return not call.cancelled() and not call.exception()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, TypeAlias, cast
 
-from groundjudge.errors import ModelError
-from groundjudge.models.chat_model import ChatModel, LangChainModel
-from groundjudge.models.deepeval_llm import DeepEvalLLM, DeepEvalModel
-from groundjudge.models.function import Answer, FunctionModel
 from groundjudge.models.model_error import model_error
+from groundjudge.models.wrappers import (
+    Answer,
+    ChatModel,
+    DeepEvalLLM,
+    DeepEvalModel,
+    FunctionModel,
+    LangChainModel,
+)
 from groundjudge.rubric.model import Model
 
 CHOICES = (
@@ -25,26 +28,26 @@ CHOICES = (
     "or a function from the request to its reply"
 )
 
-PROVIDERS = frozenset(
+PROVIDERS = MappingProxyType(
     {
-        *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
-        *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
-        *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
-    }
-)
-"""Providers by LangChain's names. None is the name of a model at Ollama, as in "mistral:7b"."""
-
-OTHER_NAMES: Mapping[str, str] = MappingProxyType(
-    {
+        **{
+            name: name
+            for name in (
+                *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere"),
+                *("deepseek", "fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm"),
+                *("mistralai", "nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+            )
+        },
         "azure": "azure_openai",
-        "gemini": "google_genai",
-        "google": "google_genai",
         "together_ai": "together",
-        "vertex_ai": "google_vertexai",
-        "vertexai": "google_vertexai",
+        **dict.fromkeys(("gemini", "google"), "google_genai"),
+        **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
     }
 )
-"""What other libraries call some of them -> LangChain's name."""
+"""Providers by LangChain's names and by those of other libraries -> LangChain's name.
+
+None is the name of a model at Ollama, as in "mistral:7b".
+"""
 
 LANGCHAIN = "langchain:"
 
@@ -67,19 +70,23 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
     if _has_methods(model, "generate", "a_generate", "get_model_name"):
         return DeepEvalModel(cast("DeepEvalLLM", model))
     if _has_methods(model, "complete"):
-        synchronous: Any = model
-        return FunctionModel(synchronous.complete, synchronous.name)
+        return FunctionModel(cast("Any", model).complete, cast("Any", model).name)
     if callable(model):
         return FunctionModel(model)
     match model:
+        case (client, str(name)):
+            return _at_endpoint(name, client=client)
         case None:
             raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
-        case (client, str(name)):
-            from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415
-
-            return OpenAIModel(name, client=client)
         case _:  # code without a type checker can pass anything
-            raise _unknown(model)
+            message = f"{type(model).__name__} cannot be used as a model: a model is {CHOICES}"
+            raise model_error("unknown_model", message, type(model).__name__)
+
+
+def _at_endpoint(name: str, client: object = None) -> Model:
+    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
+
+    return OpenAIModel(name, client=client)
 
 
 def _named(name: str) -> Model:
@@ -93,9 +100,7 @@ def _named(name: str) -> Model:
     if name.startswith(LANGCHAIN):
         return _from_langchain(name.removeprefix(LANGCHAIN))
     _refuse_other_provider(name)
-    from groundjudge.models.openai import OpenAIModel  # noqa: PLC0415  importing the client takes a second
-
-    return OpenAIModel(deployment)
+    return _at_endpoint(deployment)
 
 
 def _from_langchain(name: str) -> LangChainModel:
@@ -107,16 +112,10 @@ def _from_langchain(name: str) -> LangChainModel:
     """
     try:
         make = import_module("langchain.chat_models").init_chat_model
-    except ImportError as error:
-        message = (
-            f"langchain:{name} needs LangChain and the package of its provider: "
-            "pip install langchain langchain-anthropic (or another provider's package)"
-        )
-        raise model_error("unknown_model", message, name) from error
-    try:
         return LangChainModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
-        message = f"LangChain cannot make the model {name!r}: {error}"
+        remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
+        message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
         raise model_error("unknown_model", message, name) from error
 
 
@@ -131,10 +130,9 @@ def _refuse_other_provider(name: str) -> None:
     """
     separator = "/" if "/" in name.partition(":")[0] else ":"
     prefix, _, model = name.partition(separator)
-    plain = prefix.casefold().replace("-", "_")
-    provider = OTHER_NAMES.get(plain, plain)
+    provider = PROVIDERS.get(prefix.casefold().replace("-", "_"))
     is_at_gateway = separator == "/" and os.environ.get("OPENAI_BASE_URL")
-    if not model or provider not in PROVIDERS or is_at_gateway:
+    if not model or not provider or is_at_gateway:
         return
     at_gateway = name if separator == "/" else f"openai:{model}"
     message = (
@@ -148,8 +146,3 @@ def _refuse_other_provider(name: str) -> None:
 def _has_methods(model: object, *names: str) -> bool:
     """Whether the model's class has all these methods: instances of some runnables have any attribute."""
     return all(hasattr(type(model), name) for name in names)
-
-
-def _unknown(model: object) -> ModelError:
-    message = f"{type(model).__name__} cannot be used as a model: a model is {CHOICES}"
-    return model_error("unknown_model", message, type(model).__name__)

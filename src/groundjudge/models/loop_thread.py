@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import inspect
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Lock, Thread, current_thread
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -108,13 +109,8 @@ def shared_loop() -> LoopThread:
     process = os.getpid()
     if process not in _SHARED:
         kept = _SHARED.setdefault(process, LoopThread("groundjudge loop"))
-        atexit.register(_close_shared, process, kept)
+        atexit.register(kept.close, LONGEST_END)  # does nothing in a fork, which has no such thread
     return _SHARED[process]
-
-
-def _close_shared(process: int, thread: LoopThread) -> None:
-    if os.getpid() == process:
-        thread.close(LONGEST_END)
 
 
 def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -137,6 +133,17 @@ def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) 
 
     Thread(target=copy_context().run, args=(work,), daemon=True).start()
     return future
+
+
+async def called(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
+    """What a function returns: an async one is awaited, a sync one runs in a thread."""
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  an object with an async __call__
+    ):
+        answer = function(*args, **kwargs)
+    else:
+        answer = await asyncio.wrap_future(in_a_thread(function, *args, **kwargs))
+    return await answer if inspect.isawaitable(answer) else answer
 
 
 class ThreadPerCall(ThreadPoolExecutor):

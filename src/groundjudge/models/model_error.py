@@ -1,11 +1,18 @@
-"""How every error of a model is made: without the keys and passwords that an endpoint may repeat."""
+"""How every error of a model is made: its code, and its message without the keys and passwords in it."""
 
 from __future__ import annotations
 
+import contextlib
+import email.utils
+import json
+import math
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from groundjudge.errors import ModelError
+from groundjudge.errors import ModelError, code_of_status
+from groundjudge.models.completion import message_of
 
 REDACTED = "[redacted]"
 
@@ -28,16 +35,19 @@ SECRETS = (
 )
 """What looks like a secret, and what is left of it."""
 
+KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
+"""Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
 
-def model_error(  # noqa: PLR0913  what an error says
-    code: str,
-    message: str,
-    model: str,
-    *,
-    secrets: Iterable[object] = (),
-    retry_after: float | None = None,
-    retries: int = 0,
-) -> ModelError:
+QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""OpenAI's error codes and types for an account without money, which come with status 429."""
+
+FIRST_ERROR_STATUS = 400
+FORBIDDEN = 403
+MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
+"""The words of a 403 that rejects the content of the request, not the key."""
+
+
+def model_error(code: str, message: str, model: str, *, secrets: Iterable[object] = ()) -> ModelError:
     """The error of a model.
 
     Args:
@@ -45,12 +55,8 @@ def model_error(  # noqa: PLR0913  what an error says
         message: what went wrong; keys and passwords in it are replaced.
         model: the model's name.
         secrets: the keys and passwords that the model uses, if it knows them.
-        retry_after: the seconds that the endpoint asks to wait; None if it does not ask.
-        retries: how often the request was sent again.
     """
-    error = ModelError(code, redacted(message, secrets), model)
-    error.retry_after, error.retries = retry_after, retries
-    return error
+    return ModelError(code, redacted(message, secrets), model)
 
 
 def redacted(text: str, secrets: Iterable[object] = ()) -> str:
@@ -63,16 +69,87 @@ def redacted(text: str, secrets: Iterable[object] = ()) -> str:
     return text
 
 
-def error_of_call(error: Exception, name: str, said: str) -> ModelError:
-    """What a function or a client of the caller's raised, as a ModelError.
+def error_of(
+    error: Exception,
+    model: str,
+    who: str,
+    *,
+    remedies: Mapping[str, str] | None = None,
+    secrets: Iterable[object] = (),
+) -> ModelError:
+    """What a function or any client raised, as a ModelError; a ModelError is returned unchanged.
+
+    Clients are known by what their exceptions have in common: `status_code`, `code`, `body`, `response`, and
+    the names of their classes. So no client needs to be imported.
 
     Args:
-        error: the exception; a ModelError is returned unchanged.
-        name: the model's name.
-        said: how the message begins.
+        error: the exception.
+        model: the model's name.
+        who: how the message begins.
+        remedies: what the user can do about it, by the error's code.
+        secrets: as for `model_error`.
     """
     if isinstance(error, ModelError):
         return error
-    kinds = {TimeoutError: "timeout", ConnectionError: "connection"}
-    code = next((code for kind, code in kinds.items() if isinstance(error, kind)), "failed")
-    return model_error(code, f"{said} {type(error).__name__}: {error}", name)
+    code = code_of(error)
+    remedy = f" ({remedies[code]})" if remedies and code in remedies else ""
+    found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
+    found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None))
+    found.retries = _retries(error)
+    return found
+
+
+def code_of(error: Exception) -> str:
+    """The code of a ModelError for an exception: by its HTTP status, or else by the names of its classes."""
+    own = getattr(error, "code", None)
+    status = getattr(error, "status_code", own)
+    if own in QUOTA or getattr(error, "type", None) in QUOTA:
+        return "quota"
+    if status == FORBIDDEN and MODERATED.search(message_in(error)):
+        return "bad_request"  # this row is rejected, not the key
+    if isinstance(status, int) and status >= FIRST_ERROR_STATUS:
+        return code_of_status(status)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+        return "server"  # the client could not read what the endpoint sent
+    # The openai client calls every error of its transport a timeout; the first cause is what happened.
+    kinds = [*filter(None, map(_kind, _causes(error)))]
+    return kinds[-1] if _kind(error) else "failed"
+
+
+def message_in(error: BaseException) -> str:
+    """What an exception says: the endpoint's own words, or else those of the first cause."""
+    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+    if isinstance(status, int) and hasattr(error, "body"):
+        return f"{status}: {message_of(body)}"
+    cause = [*_causes(error)][-1] if _kind(error) else error
+    return f"{type(cause).__name__}: {cause}".removesuffix(": ")
+
+
+def _kind(error: BaseException) -> str | None:
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    return next((code for part, code in KINDS.items() if part in names), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The exception, and what it was raised from, down to the first."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _retries(error: Exception) -> int:
+    """How often the openai client itself sent the request again, by the header in which it counts."""
+    sent: Any = getattr(getattr(error, "request", None), "headers", {})
+    return int(sent.get("x-stainless-retry-count") or 0)
+
+
+def _retry_after(headers: Mapping[str, str] | None) -> float | None:
+    """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
+    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            seconds = float((headers or {})[header]) * unit
+            return max(seconds, 0.0) if math.isfinite(seconds) else None
+    with contextlib.suppress(KeyError, ValueError, TypeError):
+        date = email.utils.parsedate_to_datetime((headers or {})["retry-after"])
+        return max(date.timestamp() - time.time(), 0.0)
+    return None

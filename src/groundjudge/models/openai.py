@@ -6,48 +6,33 @@ The only file of the library that uses the network.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import email.utils
 import inspect
-import json
-import math
 import os
 import re
-import time
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-import aiohttp
 import openai
 from openai.resources.chat import Completions
 
-from groundjudge.errors import code_of_status
-from groundjudge.models.completion import (
-    NO_COMPLETION,
-    message_of,
-    parsed,
-    reply_in,
-    reply_without_choices,
-)
-from groundjudge.models.function import called
-from groundjudge.models.loop_thread import shared_loop
-from groundjudge.models.model_error import model_error, redacted
+from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in, reply_without_choices
+from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
+from groundjudge.models.loop_thread import called, shared_loop
+from groundjudge.models.model_error import error_of, model_error, redacted
 from groundjudge.models.pacing import TRANSIENT, wait_before
-from groundjudge.models.per_loop import PerLoop
-from groundjudge.models.pickled import IN_THE_ENVIRONMENT, not_pickled, same
+from groundjudge.models.per_loop import PerLoop, wrapped_alike
 from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
-from groundjudge.models.wrapped import wrapped_alike
-from groundjudge.replies.reply import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from typing_extensions import TypeIs
 
     from groundjudge.errors import ModelError
+    from groundjudge.replies.reply import Reply
     from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
@@ -65,14 +50,6 @@ PATH = "/chat/completions"
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
-
-QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-"""OpenAI's error codes and types for an account without money, which come with status 429."""
-
-FORBIDDEN = 403
-MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
-"""The words of a 403 that rejects the content of the request, not the key."""
-
 
 REMEDIES = {
     "timeout": "raise the timeout of the model if the endpoint needs longer",
@@ -153,14 +130,14 @@ class OpenAIModel:
         Raises:
             PicklingError: there is a client, a key, or a URL with a password.
         """
+        password = urlsplit(self._base_url or "").password
         secrets = {
             "a client": self._given,
             "an api_key": self._api_key,
-            "a password in its base_url": "@" in urlsplit(self._base_url or "").netloc,
+            "a password in its base_url": password,
         }
-        for what, given in secrets.items():
-            if given:
-                raise not_pickled(self.name, what, IN_THE_ENVIRONMENT)
+        for what in filter(secrets.get, secrets):
+            raise not_pickled(self.name, what, IN_THE_ENVIRONMENT)
         return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property
@@ -169,7 +146,7 @@ class OpenAIModel:
         if self._given is None:
             return self._url() or OPENAI
         url = str(getattr(self._given, "base_url", ""))
-        return url if re.match(r"\w+://", url) else _type_name(self._given)
+        return url if re.match(r"\w+://", url) else class_of(self._given)
 
     @property
     def identity(self) -> str:
@@ -190,17 +167,18 @@ class OpenAIModel:
             body = {**negotiation.parameters(), "model": self.name, "messages": messages}
             try:
                 answer = await send(body)
-            except Exception as error:
-                failure = _failure(error)
-                if negotiation.is_refusal(failure.code, failure.message, failure.param):
+            except Exception as raised:
+                error = self.error_of(raised)
+                if negotiation.is_refusal(error.code, raised):
                     continue
-                wait = self._wait_after(failure, retries, is_paced=request.paced)
+                wait = self._wait_after(error, retries, is_paced=request.paced)
                 if wait is None:
-                    raise self._error(failure, retries) from error
+                    error.retries += retries
+                    raise error from raised
                 await asyncio.sleep(wait)
                 retries += 1
             else:
-                reply = self._reply(answer, retries)
+                reply = replace(self._reply(answer), retries=retries)
                 negotiation.succeeded(reply)
                 return reply
 
@@ -218,37 +196,33 @@ class OpenAIModel:
         raise model_error("no_batches", message, self.name)
 
     def error_of(self, error: Exception) -> ModelError:
-        """What an exception of the client means, with the codes of an endpoint."""
-        return self._error(_failure(error), 0)
+        """What an exception of the client means, with the codes of an endpoint and what the user can do."""
+        return error_of(error, self.name, self._who(), remedies=REMEDIES, secrets=self._secrets())
 
-    def _wait_after(self, failure: _Failure, retries: int, *, is_paced: bool) -> float | None:
+    def _who(self) -> str:
+        """How the message of an error begins."""
+        return f"{self.name} at {_host(self.endpoint)}: "
+
+    def _secrets(self) -> tuple[object, ...]:
+        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
+
+    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
         """The seconds to wait before the request is sent again; None if it is not."""
         # A client retries by itself; who paces many requests does so after a rate limit.
         own = isinstance(getattr(self._given, "max_retries", None), int)
         is_left = not own and retries < self._options["max_retries"]
-        is_mine = failure.code in TRANSIENT and not (is_paced and failure.code == "rate_limited")
-        return wait_before(retries, failure.retry_after) if is_left and is_mine else None
+        is_mine = error.code in TRANSIENT and not (is_paced and error.code == "rate_limited")
+        return wait_before(retries, error.retry_after) if is_left and is_mine else None
 
-    def _reply(self, answer: object, retries: int) -> Reply:
+    def _reply(self, answer: object) -> Reply:
         completion = parsed(answer)
         # OpenAI's clients return a text for what is not JSON, others for a reply.
         is_page = isinstance(answer, bytes) or (_is_openai(self._given) and isinstance(answer, str))
         reply = reply_in(completion) or (None if is_page else reply_without_choices(completion))
         if reply is None:
-            raise self._error(_Failure("server", f"{NO_COMPLETION}: {message_of(completion)}"), retries)
-        return replace(reply, retries=retries)
-
-    def _error(self, failure: _Failure, retries: int) -> ModelError:
-        """The error to raise, with what the user can do about it."""
-        remedy = f" ({REMEDIES[failure.code]})" if failure.code in REMEDIES else ""
-        return model_error(
-            failure.code,
-            f"{self.name} at {_host(self.endpoint)}: {failure.message}{remedy}",
-            self.name,
-            secrets=(self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password),
-            retry_after=failure.retry_after,
-            retries=retries + failure.retries,
-        )
+            message = f"{self._who()}{NO_COMPLETION}: {message_of(completion)} ({REMEDIES['server']})"
+            raise model_error("server", message, self.name, secrets=self._secrets())
+        return reply
 
     def _refusals(self) -> dict[str, str]:
         """What the endpoint is known to refuse: shared by all models of one endpoint and name."""
@@ -317,11 +291,7 @@ def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the 
 def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
     if client is None:
         return None
-    try:
-        can_create = callable(client.chat.completions.create)
-    except Exception as error:
-        raise model_error("unknown_model", f"{NO_CLIENT} {_described(error)}", name) from error
-    if not can_create:
+    if not callable(getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)):
         raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
     if endpoint:
         message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"
@@ -348,98 +318,3 @@ def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
 def _host(url: str) -> str:
     """The host and the port, without the user and the password that a URL may hold."""
     return (urlsplit(url).netloc or url).rpartition("@")[2]
-
-
-def _type_name(client: object) -> str:
-    return f"{type(client).__module__}.{type(client).__qualname__}"
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """What an exception of a client says about an attempt.
-
-    Attributes:
-        code: one of the codes of ModelError.
-        message: the endpoint's or the client's own words.
-        param: the name of the parameter that the endpoint rejects, or "" if it names none.
-        retry_after: the seconds that the endpoint asks to wait, or None if it does not ask.
-        retries: how often the client itself sent the request again before it failed.
-    """
-
-    code: str
-    message: str
-    param: str = ""
-    retry_after: float | None = None
-    retries: int = 0
-
-
-def _failure(error: Exception) -> _Failure:
-    return replace(_described_failure(error), retries=_retries(error))
-
-
-def _retries(error: Exception) -> int:
-    """How often the openai client itself sent the request again, by the header in which it counts."""
-    count = error.request.headers.get("x-stainless-retry-count") if isinstance(error, openai.APIError) else 0
-    return int(count or 0)
-
-
-def _described_failure(error: Exception) -> _Failure:
-    match error:
-        case openai.APIStatusError():
-            return _status_error(error)
-        case openai.APIConnectionError():
-            return _connection_error(error)
-        case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
-            return _Failure("server", f"{NO_COMPLETION}: {_described(error)}")
-        case TimeoutError() | ConnectionError():
-            code = "timeout" if isinstance(error, TimeoutError) else "connection"
-            return _Failure(code, _described(error))
-        case _:
-            return _Failure("failed", _described(error))
-
-
-def _connection_error(error: openai.APIConnectionError) -> _Failure:
-    """What an error without a response says."""
-    if isinstance(error, openai.APITimeoutError) and not any(map(_is_cut, _causes(error))):
-        return _Failure("timeout", "no response in time")
-    return _Failure("connection", _described([*_causes(error)][-1]))
-
-
-def _status_error(error: openai.APIStatusError) -> _Failure:
-    """What a response with an error status says."""
-    status = error.status_code
-    code = code_of_status(status)
-    message = f"{status}: {message_of(error.body)}"
-    if error.code in QUOTA or error.type in QUOTA:
-        code = "quota"
-    if status == FORBIDDEN and MODERATED.search(message):
-        code = "bad_request"  # this row is rejected, not the key
-    return _Failure(code, message, str(error.param or ""), _retry_after(error.response.headers))
-
-
-def _is_cut(cause: BaseException) -> bool:
-    """Whether aiohttp's connection was refused or cut, which the openai client also reports as a timeout."""
-    return isinstance(cause, aiohttp.ClientConnectionError) and not isinstance(cause, TimeoutError)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception, and what it was raised from, down to the first."""
-    while error is not None:
-        yield error
-        error = error.__cause__
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
-    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        with contextlib.suppress(KeyError, ValueError):
-            seconds = float(headers[header]) * unit
-            return max(seconds, 0.0) if math.isfinite(seconds) else None
-    with contextlib.suppress(KeyError, ValueError):
-        date = email.utils.parsedate_to_datetime(headers["retry-after"])
-        return max(date.timestamp() - time.time(), 0.0)
-    return None

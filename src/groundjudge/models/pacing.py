@@ -11,8 +11,8 @@ import logging
 import random
 import re
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -150,28 +150,23 @@ class Pace:
             while True:
                 n_answers = endpoint.answers
                 try:
-                    async with self._place():
-                        reply = await model.acomplete(paced)
+                    reply = await self._send(model, paced)
                 except ModelError as error:
                     endpoint.note_error(error)
                     attempts.failures += error.code == "connection" and endpoint.answers > n_answers
                     await _wait(endpoint, model.name, error, attempts)
                     attempts.retries += error.retries + 1
                 else:
-                    endpoint.note_reply(reply)
-                    return (
-                        replace(reply, retries=reply.retries + attempts.retries)
-                        if attempts.retries
-                        else reply
-                    )
+                    if not reply.cached:
+                        endpoint.note_answer()
+                    return replace(reply, retries=reply.retries + attempts.retries)
 
-    @asynccontextmanager
-    async def _place(self) -> AsyncGenerator[None]:
-        """Occupy a place; it is removed after a rate limit, and another one restored after some replies."""
+    async def _send(self, model: Model, request: Request) -> Reply:
+        """Send a request in a place; it is removed after a rate limit, another restored after replies."""
         await self._places.acquire()
         freed = 1
         try:
-            yield
+            reply = await model.acomplete(request)
             freed += self._restored()
         except ModelError as error:
             if error.code == "rate_limited" and self._removed < self._removable:
@@ -181,13 +176,13 @@ class Pace:
         finally:
             for _ in range(freed):
                 self._places.release()
+        return reply
 
     def _restored(self) -> int:
         """Count a reply, and restore a place if it is the fourth. Returns how many it restored."""
-        if not self._removed:
-            return 0
-        self._replies = (self._replies + 1) % REPLIES_PER_PLACE
-        restored = 0 if self._replies else 1
+        self._replies += bool(self._removed)
+        restored = self._replies // REPLIES_PER_PLACE
+        self._replies %= REPLIES_PER_PLACE
         self._removed -= restored
         return restored
 
@@ -242,15 +237,17 @@ class Endpoint:
     def note_error(self, error: ModelError) -> None:
         """Note whether an error is an answer of the endpoint."""
         if error.code in ANSWERS:
-            self._note_answer()
+            self.note_answer()
         elif error.code == "connection" and self.silent_since is None:
             self.silent_since = asyncio.get_running_loop().time()
             self._news.clear()
 
-    def note_reply(self, reply: Reply) -> None:
-        """Note a reply, which is an answer unless it comes from a cache."""
-        if not reply.cached:
-            self._note_answer()
+    def note_answer(self) -> None:
+        """Note that the endpoint answered: nothing is silent any more."""
+        self.answers += 1
+        self.silent_since = None
+        self._news.set()
+        self._announce("")
 
     async def wait(self, name: str, error: ModelError, attempts: Attempts) -> None:
         """Wait, after a connection failed, until another attempt makes sense.
@@ -263,22 +260,21 @@ class Endpoint:
         if not self.answers:
             await asyncio.sleep(SETTLING)
         with self.counted("waiting"):
-            if not self.answers:
-                await self._first_answer(attempts.error(error))
-            elif self.silent_since is not None:
+            if self.answers:
                 await self._pause(name, error, attempts)
-
-    async def _first_answer(self, error: ModelError) -> None:
-        """Wait until any request is answered, or until all have failed."""
-        self._last_error = error
-        self._end_if_all_failed()
-        await self._news.wait()
-        if self.dead:
-            raise self.dead
+                return
+            # Any answer ends the waiting, and so does the last failure of those in flight.
+            self._last_error = attempts.error(error)
+            self._end_if_all_failed()
+            await self._news.wait()
+            if self.dead:
+                raise self.dead
 
     async def _pause(self, name: str, error: ModelError, attempts: Attempts) -> None:
         """Wait for an answer to another request, at most for the pause that is due."""
-        silence = asyncio.get_running_loop().time() - (self.silent_since or 0)
+        if self.silent_since is None:
+            return
+        silence = asyncio.get_running_loop().time() - self.silent_since
         if silence >= LONGEST_OUTAGE:
             self._announce("")
             raise attempts.error(error)
@@ -290,21 +286,13 @@ class Endpoint:
             async with asyncio.timeout(pause):
                 await self._news.wait()
 
-    def _note_answer(self) -> None:
-        self.answers += 1
-        self.silent_since = None
-        self._news.set()
-        self._announce("")
-
     def _announce(self, message: str) -> None:
         """Report that requests wait, or ("") that the waiting is over; the log gets one line for each."""
-        if not message and not self._announced:
-            return
         if bool(message) != self._announced:
             log.warning("%s", message or "the endpoint answers again, or the waiting was given up")
-        self._announced = bool(message)
-        if self.on_outage:
+        if self.on_outage and (message or self._announced):
             self.on_outage(message)
+        self._announced = bool(message)
 
     def _end_if_all_failed(self) -> None:
         if not self.answers and self.waiting and self.waiting == self.in_flight:

@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from groundjudge.case.shapes import is_mapping
+from groundjudge.models.model_error import message_in
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -86,9 +88,15 @@ class Negotiation:
         self.sent = {name: found[name] for name in found if possible is None or name in possible}
         return self.sent
 
-    def is_refusal(self, code: str, message: str, param: str = "") -> bool:
-        """Whether an error refuses a parameter, so that another attempt without it may succeed."""
-        found = refused(code, message, param, self.sent)
+    def is_refusal(self, code: str, error: Exception) -> bool:
+        """Whether an error refuses a parameter, so that another attempt without it may succeed.
+
+        Args:
+            code: the code of the ModelError that the error means.
+            error: what the client raised.
+        """
+        param = getattr(error, "param", None)
+        found = refused(code, message_in(error), param if isinstance(param, str) else "", self.sent)
         self.refused |= found
         return bool(found)
 
@@ -97,23 +105,23 @@ class Negotiation:
 
         The user's own parameters are sent as they are, ignored or not.
         """
-        self._share(self.refused, "does not take")
+        self._share(self.refused, "refuses parameters")
         ignored: dict[str, str] = {}
         if "logprobs" in self.sent and reply.text and reply.tokens is None:
             ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
         if "response_format" in self.sent and _cannot_be_json(reply):
             ignored["response_format"] = looser_format(self.sent)
-        added = self.request.added if ignored else ()
-        self._share({name: new for name, new in ignored.items() if name in added}, "ignores")
+        self._share(
+            {name: new for name, new in ignored.items() if name in self.request.added}, "ignores parameters"
+        )
 
     def _share(self, refusals: Mapping[str, str], what: str) -> None:
         """Add to what is known, and log it; what is left out stays so."""
         news = {name: new for name, new in refusals.items() if self.known.get(name) not in (new, LEFT_OUT)}
         self.known.update(news)
-        for new in dict.fromkeys(news.values()):
-            names = [name for name in news if news[name] == new]
-            change = f"{'it is' if len(names) == 1 else 'they are'} {f'sent as {new}' if new else 'left out'}"
-            log.warning("%s %s %s: %s from now on", self.who, what, " and ".join(names), change)
+        changes = [f"{name} is {f'sent as {new}' if new else 'left out'}" for name, new in news.items()]
+        if changes:
+            log.warning("%s %s: from now on %s", self.who, what, ", ".join(changes))
 
 
 def _cannot_be_json(reply: Reply) -> bool:
@@ -131,41 +139,38 @@ def refused(code: str, message: str, param: str, sent: Mapping[str, Any]) -> dic
         param: the parameter that the endpoint names in a field of its own, or "".
         sent: the parameters that were sent.
     """
-    names = list(sent) if code in REFUSING else []
+    names = sent if code in REFUSING else ()
     mentioned = [name for name in names if _mentions(param, name)] or [
         name for name in names if _mentions(message, name)
     ]
     if any(name in LOGPROBS for name in mentioned):
         return dict.fromkeys(LOGPROBS, LEFT_OUT)
-    if code == "auth":  # what else is forbidden is no matter of parameters
+    if code == "auth" or not mentioned:  # what else is forbidden is no matter of parameters
         return {}
     if "response_format" in mentioned:
         return {"response_format": looser_format(sent)}
+    if not REFUSAL.search(message):
+        return {}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
-    for name in reversed(mentioned):
-        if REFUSAL.search(message):
-            new = RENAMED.get(name, LEFT_OUT)
-            return {name: new if _mentions(message, new) else LEFT_OUT}
-    return {}
+    name = mentioned[-1]
+    new = RENAMED.get(name, LEFT_OUT)
+    return {name: new if _mentions(message, new) else LEFT_OUT}
 
 
 def looser_format(sent: Mapping[str, Any]) -> str:
     """What becomes of a response format that was refused or ignored: JSON without a schema, then none."""
-    match sent["response_format"]:
-        case {"type": "json_schema"}:
-            return JSON_OBJECT
-        case _:
-            return LEFT_OUT
+    asked = sent["response_format"]
+    return JSON_OBJECT if is_mapping(asked) and asked.get("type") == "json_schema" else LEFT_OUT
 
 
 def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
     """The parameters as the endpoint accepts them: renamed, replaced or left out as `refusals` says."""
     sent: dict[str, Any] = {}
-    if refusals.get("response_format") == JSON_OBJECT and "response_format" in parameters:
-        parameters = {**parameters, "response_format": {"type": JSON_OBJECT}}
-        refusals = {name: new for name, new in refusals.items() if name != "response_format"}
     for parameter, value in parameters.items():
         name = parameter
+        if refusals.get(name) == JSON_OBJECT:
+            sent[name] = {"type": JSON_OBJECT}
+            continue
         while name in refusals:
             name = refusals[name]
         if name != LEFT_OUT:

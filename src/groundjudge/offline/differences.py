@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -10,12 +10,15 @@ from typing import NamedTuple
 from rapidfuzz.distance import Levenshtein
 
 from groundjudge.offline.readings import Reading, Token
+from groundjudge.text.negations import negated_at
 from groundjudge.text.words import ARTICLES, is_unspaced
 
-JOINING = frozenset(("and", "or", "nor", "und", "oder", *"和与與及或跟"))
+JOINING = frozenset(("and", "or", "nor", "but", "und", "oder", "aber", *"和与與及或跟但"))
 """Words between items of a list, whose order does not matter."""
-PASSIVE = frozenset(("by", "被"))
-"""Words that exchange who acts and who is acted on."""
+RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把给給从從向"))
+"""Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first."""
+SCOPE = 6
+"""A negation denies one of the next two content words, in so many words of which it is the first."""
 LONGEST_NAMED = 60
 
 
@@ -35,13 +38,17 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
     others = [each for each in found if not any(each in pair for pair in turned)]
     pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
-    told = [f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(said, given), *pairs]]
+    told = [
+        f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(tokens, theirs), *pairs]
+    ]
+    if any(_is_turned_round(*pair) for pair in combinations(found, 2)):
+        told.append("two things are related the other way round")
     if _is_exchanged(turned, tokens):
         told.append(" and ".join(_named(each.mine) for each in turned[0]) + " in each other's place")
     changed = [token for each in found for token in (*each.mine, *each.theirs)]
-    if any(token.key in PASSIVE for token in changed) and not any(token.is_content for token in changed):
-        told.append("who acts and who is acted on are exchanged")
-    if _denials(said, given) != _denials(given, said):
+    if any(token.key in RELATING for token in changed) and not any(token.is_content for token in changed):
+        told.append("two things are related the other way round")
+    if _denials(said, tokens, theirs) != _denials(given, theirs, tokens):
         told.append("one denies what the other says")
     return tuple(told)
 
@@ -49,11 +56,9 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
 def _on_topic(given: Reading, said: Reading) -> list[Token]:
     """The clauses of a passage a third of whose content the sentence has."""
     known = {token.key for token in said.tokens}
-    shared: defaultdict[int, list[bool]] = defaultdict(list)
-    for token in given.tokens:
-        if token.is_content:
-            shared[token.clause].append(token.key in known)
-    return [token for token in given.tokens if 3 * sum(shared[token.clause]) >= len(shared[token.clause])]
+    every = Counter(token.clause for token in given.tokens if token.is_content)
+    shared = Counter(token.clause for token in given.tokens if token.is_content and token.key in known)
+    return [token for token in given.tokens if 3 * shared[token.clause] >= every[token.clause]]
 
 
 def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Difference]:
@@ -65,17 +70,18 @@ def _differences(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Diff
         at, there = block.a + block.size, block.b + block.size
 
 
-def _numbers(said: Reading, given: Reading) -> Iterator[Sequence[Sequence[Token]]]:
+def _numbers(said: Sequence[Token], given: Sequence[Token]) -> Iterator[Sequence[Sequence[Token]]]:
     """Each number that the passage lacks, and the most similar of its own that are as long."""
-    others = [token for token in given.tokens if token.is_number and token.key not in said.keys]
-    for token in said.tokens:
+    mine, theirs = _keys(said), _keys(given)
+    others = [token for token in given if token.is_number and token.key not in mine]
+    for token in said:
         alike = [other for other in others if len(other.key) == len(token.key)]
-        if token.is_number and token.key not in given.keys and alike:
+        if token.is_number and token.key not in theirs and alike:
             yield [token], [min(alike, key=lambda other: Levenshtein.distance(token.key, other.key))]
 
 
 def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Token]) -> bool:
-    """Whether it is another unit, behind the same number or a sign such as $, or another name."""
+    """Whether it is another unit, behind a number or a sign such as $, another name or a word from nearby."""
     mine, theirs = ([token for token in side if token.is_content] for side in (change.mine, change.theirs))
     both = [*mine, *theirs]
     if not (mine and theirs) or any(token.is_number for token in both):
@@ -83,10 +89,10 @@ def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Toke
     is_counted = change.start > 0 and said[change.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    is_moved = set(_keys(mine)) <= set(_keys(given)) and set(_keys(theirs)) <= set(_keys(said))
-    if len(mine) != len(theirs) or is_moved:
-        return False
-    return all(token.text[0].isupper() for token in both)
+    is_new = set(_keys(theirs)).isdisjoint(_keys(said))
+    is_known = set(_keys(mine)) <= set(_keys(given))
+    is_named = all(token.text[0].isupper() for token in both)
+    return len(mine) == len(theirs) and (is_new if is_known else is_named)
 
 
 def _is_turned(one: Difference, other: Difference) -> bool:
@@ -96,25 +102,38 @@ def _is_turned(one: Difference, other: Difference) -> bool:
     return bool(mine and others) and is_theirs and mine != others
 
 
+def _is_turned_round(one: Difference, other: Difference) -> bool:
+    """Whether a phrase moved and has its words in another order: from A to B, from B to A."""
+    moves = ((_keys(one.mine), _keys(other.theirs)), (_keys(other.mine), _keys(one.theirs)))
+    related = [pair for pair in moves if not RELATING.isdisjoint(pair[0])]
+    return any(mine != theirs and sorted(mine) == sorted(theirs) for mine, theirs in related)
+
+
 def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Sequence[Token]) -> bool:
     """Whether things that changed places make a difference: items of a list, phrases and clauses do not."""
     if not turned:
         return False
     one, other = turned[0]
-    between = _keys(tokens[one.start + len(one.mine) : other.start])
-    beside = JOINING.union(_keys(tokens[max(0, one.start - 1) : one.start]))
-    items = [key for key in between if key not in beside]
     first, last = one.mine[0], other.mine[0]
-    if len(items) < len(between) - len(items) + last.clause - first.clause:
-        return False
-    is_one_clause = first.clause == last.clause and JOINING.isdisjoint(between)
+    between = _keys(tokens[one.start + len(one.mine) : other.start])
+    if JOINING.isdisjoint(between) and first.clause == last.clause:
+        return True
+    before = _keys(tokens[: one.start])[-1:]
+    items = [key for key in between if key not in JOINING.union(before)]
     pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
-    return is_one_clause or (len(pairs) == 1 and first.is_content and last.is_content)
+    is_single = len(pairs) == 1 and first.is_content and last.is_content
+    return is_single and len(items) > last.clause - first.clause
 
 
-def _denials(one: Reading, other: Reading) -> int:
+def _denials(text: Reading, tokens: Sequence[Token], others: Sequence[Token]) -> int:
     """How many negations of a text deny what the other text speaks of."""
-    return sum(not denied.isdisjoint(other.keys) for denied in one.denials)
+    places, known = set(negated_at(text.text)), set(_keys(others))
+    behind = [tokens[at : at + SCOPE] for at, token in enumerate(tokens) if token.start in places]
+    denied = [
+        [each.key for each in some[1:] if each.is_content and each.clause == some[0].clause]
+        for some in behind
+    ]
+    return sum(not known.isdisjoint(keys[:2]) for keys in denied)
 
 
 def _keys(tokens: Sequence[Token]) -> list[str]:

@@ -86,7 +86,8 @@ def _value(rubric: Rubric, stated: Sequence[Claim]) -> float | None:
     if stated:
         # What contradicts a document is not made good by what agrees with it.
         wrong = (claim.support.score for claim in stated if claim.support.contradictions)
-        return _on(rubric, min(_score(stated), *wrong, 1.0))
+        whole = _score_in_role(stated) if "profile" in _shown(rubric) else _score(stated)
+        return _on(rubric, min(whole, *wrong, 1.0))
     if rubric.not_applicable:
         return rubric.not_applicable[0]
     return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
@@ -108,6 +109,12 @@ def _score(stated: Sequence[Claim]) -> float:
     """The geometric mean by length: many claims that hold cannot quite outweigh one that does not."""
     logarithms = math.fsum(claim.length * math.log(claim.support.score) for claim in stated)
     return math.exp(logarithms / sum(claim.length for claim in stated))
+
+
+def _score_in_role(stated: Sequence[Claim]) -> float:
+    """The quadratic mean by length: moods and manners need no backing, so what is backed counts most."""
+    squares = math.fsum(claim.length * claim.support.score**2 for claim in stated)
+    return math.sqrt(squares / sum(claim.length for claim in stated))
 
 
 def _sentence(rubric: Rubric, claim: Claim) -> PartReading:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from groundjudge.text.negations import negated_at
 from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import FUNCTION_SIGNS, Word, is_unspaced, spelled, without_numbers, words
 
@@ -17,9 +16,6 @@ CLAUSE = re.compile(r"[,:](?!\d)|[;–—，、；：。]|\bbut\b")
 """What separates the clauses of a sentence."""
 MEASURE = re.compile("[€$£¥￥%％‰℃℉]")
 """Signs of units, which are beside a number."""
-SCOPE = 5
-"""A negation denies one of the next content words, at most so many words behind it."""
-
 NUMBER_WEIGHT = 0.5
 """Less than a word's: a passage is chosen by what it speaks of, and contradicts by its numbers."""
 
@@ -61,16 +57,6 @@ class Reading:
     def tokens(self) -> Sequence[Token]:
         """All that it consists of, in order."""
         return sorted(self._tokens(), key=lambda token: token.start)
-
-    @cached_property
-    def denials(self) -> Sequence[frozenset[str]]:
-        """What each negation may deny: the keys of the next two content words of its clause."""
-        return [frozenset(self._denied(offset)) for offset in negated_at(self.text)]
-
-    def _denied(self, offset: int) -> list[str]:
-        behind = [word for word in self.words if word.start > offset][:SCOPE]
-        in_clause = [word for word in behind if not CLAUSE.search(self.text, offset, word.start)]
-        return [word.stem for word in in_clause if word.weight == 1][:2]
 
     def _tokens(self) -> Iterator[Token]:
         ends = [end.start() for end in CLAUSE.finditer(self.text)]

@@ -115,9 +115,9 @@ def support(sentence: str, sources: Sources) -> Support:
     return Support(score(signals), passage, quote, tuple(missing), found, signals)
 
 
-def score(signals: Signals, fitted: Mapping[str, float] | None = None) -> float:
+def score(signals: Signals) -> float:
     """The support that signals amount to, 0..1."""
-    fitted = fitted or coefficients()
+    fitted = coefficients()
     weighed = sum(fitted[name] * value for name, value in signals._asdict().items())
     return 1 / (1 + math.exp(-fitted["intercept"] - weighed))
 

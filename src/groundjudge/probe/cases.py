@@ -53,6 +53,18 @@ class ProbeCase:
         return str(self.case.id)
 
 
+def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
+    """The labelled cases that a judge is probed with: those in the rows, or without any the library's own.
+
+    Raises:
+        ProbeError: the judge cannot be probed with these cases.
+    """
+    check_source(rubric)
+    found = built_in_cases(rubric) if rows is None else labelled(rows)
+    check_labels(found)
+    return found
+
+
 def built_in_cases(rubric: Rubric) -> list[ProbeCase]:
     """The library's own cases for a judge: those of its name, or the first set that has all its inputs.
 

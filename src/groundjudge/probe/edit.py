@@ -54,7 +54,8 @@ def suiting(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
 
 @cache
 def _texts(language: str) -> Mapping[str, Sequence[str]]:
-    return json.loads(TEXTS.read_text(encoding="utf-8"))[language]
+    found: Mapping[str, Sequence[str]] = json.loads(TEXTS.read_text(encoding="utf-8"))[language]
+    return found
 
 
 def texts_of(name: str, case: Case) -> Sequence[str]:

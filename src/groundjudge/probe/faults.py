@@ -9,36 +9,24 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
-from types import MappingProxyType
 
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
-from groundjudge.probe import facts, names
-from groundjudge.probe.edit import (
-    Edit,
-    appended,
-    backing,
-    everything,
-    stated_share,
-    text_in_language,
-    unrelated,
-    with_response,
-)
+from groundjudge.probe import edit, facts, names
+from groundjudge.probe.edit import Edit, with_response
 from groundjudge.text.negations import negations
 from groundjudge.text.sentences import Span, sentences
 
 LEAST_STATED = 0.5
 """The share of a sentence's words that must be backed before it is taken for a statement of fact."""
 
-HEDGES: Mapping[str, str] = MappingProxyType(
-    {
-        r"\b(?<!for )(?:[Ss]ome|(?<!the )[Mm]ost)(?! (?:times|days|hours|weeks|months|years|about|is)\b)"
-        r"(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))": "all",
-        r"\b(?:usually|sometimes|often|mostly|normally)\b": "always",
-        "大多数|大部分|(?<![大一几])部分(?!时间)|有些": "所有",
-        "有时候?|通常|往往|经常": "总是",
-    }
-)
+HEDGES: Mapping[str, str] = {
+    r"\b(?<!for )(?:[Ss]ome|(?<!the )[Mm]ost)(?! (?:times|days|hours|weeks|months|years|about|is)\b)"
+    r"(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))": "all",
+    r"\b(?:usually|sometimes|often|mostly|normally)\b": "always",
+    "大多数|大部分|(?<![大一几])部分(?!时间)|有些": "所有",
+    "有时候?|通常|往往|经常": "总是",
+}
 """Words of quantity or frequency, each with one that claims more."""
 _ALL = re.compile(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
@@ -59,15 +47,13 @@ _VERB = re.compile(
 _DENIABLE = "is|are|was|were|does|do|did|has|have|should|must"
 _NOT_THESE = "only|yet|just|all|every|always|necessarily|hesitate|worry|mind|know|sure"
 """What a denial may be about, so that the sentence without it would mean little."""
-_DENIALS: Mapping[str, str] = MappingProxyType(
-    {
-        rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
-        rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
-        r"\bcan(?:not|['’]t)(?= )": "can",
-        "不(?=可以|需要|允许|提供|包括|包含|接受|属于|开放|收取)|不(?=能|会)(?!不?[能会]不)": "",
-        "不得|不可(?!以)": "可以",
-    }
-)
+_DENIALS: Mapping[str, str] = {
+    rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
+    rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
+    r"\bcan(?:not|['’]t)(?= )": "can",
+    "不(?=可以|需要|允许|提供|包括|包含|接受|属于|开放|收取)|不(?=能|会)(?!不?[能会]不)": "",
+    "不得|不可(?!以)": "可以",
+}
 """Denials, each with what is left of them."""
 
 _DENIES = re.compile(
@@ -88,14 +74,14 @@ _DEED = re.compile(
 
 def exchanged(exchange: facts.Exchange, case: Case) -> Case | None:
     """A fact of the response exchanged."""
-    return with_response(case, exchange(case.response_text, backing(case), everything(case)))
+    return with_response(case, exchange(case.response_text, edit.backing(case), edit.everything(case)))
 
 
 def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
     """The first sentence edited that states something backed and can be."""
-    response, source = case.response_text, backing(case)
+    response, source = case.response_text, edit.backing(case)
     for span in sentences(response):
-        new = exchange(span.text, source, everything(case)) if _states(span, source) else None
+        new = exchange(span.text, source, edit.everything(case)) if _states(span, source) else None
         if new and new != span.text:
             return with_response(case, response[: span.start] + new + response[span.end :])
     return None
@@ -140,32 +126,32 @@ def tool_result_contradicted(case: Case) -> Case | None:
     """A number or time that only tool results have, exchanged in the response."""
     documents = case.context or ()
     kinds = ([each for each in documents if (each.kind == "tool") is is_tool] for is_tool in (True, False))
-    tools, others = (backing(case.model_copy(update={"context": tuple(kind)})) for kind in kinds)
+    tools, others = (edit.backing(case.model_copy(update={"context": tuple(kind)})) for kind in kinds)
     for exchange in (facts.number, facts.date, facts.unit):
-        new = exchange(case.response_text, tools, everything(case))
-        if new and new != exchange(case.response_text, others, everything(case)):
+        new = exchange(case.response_text, tools, edit.everything(case))
+        if new and new != exchange(case.response_text, others, edit.everything(case)):
             return with_response(case, new)
     return None
 
 
 def another_answer(case: Case) -> Case | None:
     """The answer to another question in place of the response."""
-    return with_response(case, unrelated("elsewhere", case))
+    return with_response(case, edit.unrelated("elsewhere", case))
 
 
 def premise_followed(case: Case) -> Case | None:
     """Agreement in place of a response that sets a false premise right."""
     is_asked = re.search(r"[?？]", text_of(case.conversation, "user"))
     denies = _DENIES.match(case.response_text)
-    return with_response(case, text_in_language("agreement", case)) if denies and is_asked else None
+    return with_response(case, edit.text_in_language("agreement", case)) if denies and is_asked else None
 
 
 def profile_changed(case: Case) -> Case | None:
     """A fact of the profile exchanged, so that the response contradicts it."""
-    profile, elsewhere = case.profile or "", backing(case.model_copy(update={"profile": None}))
+    profile, elsewhere = case.profile or "", edit.backing(case.model_copy(update={"profile": None}))
     for exchange in (facts.number, facts.date, facts.unit, names.name):
-        new = exchange(profile, case.response_text, everything(case))
-        if new and not exchange(profile, elsewhere, everything(case)):
+        new = exchange(profile, case.response_text, edit.everything(case))
+        if new and not exchange(profile, elsewhere, edit.everything(case)):
             return case.model_copy(update={"profile": new})
     return None
 
@@ -173,40 +159,38 @@ def profile_changed(case: Case) -> Case | None:
 def needed_sentence_removed(case: Case) -> Case | None:
     """The sentence of the passage that has most of the query and of the reference left out."""
     response, spans = case.response_text, sentences(case.response_text)
-    needed = [span for span in spans if stated_share(span.text, case.reference or "") >= LEAST_STATED]
+    needed = [span for span in spans if edit.stated_share(span.text, case.reference or "") >= LEAST_STATED]
     if len(spans) < 2 or not needed:  # noqa: PLR2004  a passage must be left
         return None
-    most = max(needed, key=lambda span: (stated_share(case.query_text, span.text), len(span.text)))
+    most = max(needed, key=lambda span: (edit.stated_share(case.query_text, span.text), len(span.text)))
     kept = response[: most.start].rstrip(), response[most.end :].lstrip()
-    return with_response(case, text_in_language("between_sentences", case).join(kept).strip())
+    return with_response(case, edit.text_in_language("between_sentences", case).join(kept).strip())
 
 
-EDITS: Mapping[str, Edit] = MappingProxyType(
-    {
-        **{name: Edit(partial(exchanged, getattr(facts, name))) for name in ("number", "unit", "date")},
-        "name": Edit(partial(exchanged, names.name)),
-        "negation_added": Edit(partial(sentence_edited, negation_added)),
-        "negation_removed": Edit(partial(sentence_edited, negation_removed)),
-        "some_made_all": Edit(partial(sentence_edited, some_made_all)),
-        "roles_exchanged": Edit(partial(sentence_edited, roles_exchanged)),
-        "sentence_invented": Edit(partial(appended, "invented"), unless="profile reference"),
-        "tool_result_contradicted": Edit(tool_result_contradicted, needs="context"),
-        "another_answer": Edit(another_answer, unless="profile"),
-        "invented_in_role": Edit(partial(appended, "invented_in_role"), needs="profile"),
-        "premise_followed": Edit(premise_followed, needs="profile conversation"),
-        "profile_changed": Edit(profile_changed, needs="profile"),
-        "needed_sentence_removed": Edit(needed_sentence_removed, needs="query reference", unless="context"),
-        "irrelevant_sentence_added": Edit(
-            partial(appended, "elsewhere"), needs="reference", unless="context"
-        ),
-    }
-)
+EDITS: Mapping[str, Edit] = {
+    **{name: Edit(partial(exchanged, getattr(facts, name))) for name in ("number", "unit", "date")},
+    "name": Edit(partial(exchanged, names.name)),
+    "negation_added": Edit(partial(sentence_edited, negation_added)),
+    "negation_removed": Edit(partial(sentence_edited, negation_removed)),
+    "some_made_all": Edit(partial(sentence_edited, some_made_all)),
+    "roles_exchanged": Edit(partial(sentence_edited, roles_exchanged)),
+    "sentence_invented": Edit(partial(edit.appended, "invented"), unless="profile reference"),
+    "tool_result_contradicted": Edit(tool_result_contradicted, needs="context"),
+    "another_answer": Edit(another_answer, unless="profile"),
+    "invented_in_role": Edit(partial(edit.appended, "invented_in_role"), needs="profile"),
+    "premise_followed": Edit(premise_followed, needs="profile conversation"),
+    "profile_changed": Edit(profile_changed, needs="profile"),
+    "needed_sentence_removed": Edit(needed_sentence_removed, needs="query reference", unless="context"),
+    "irrelevant_sentence_added": Edit(
+        partial(edit.appended, "elsewhere"), needs="reference", unless="context"
+    ),
+}
 """The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`."""
 
 
 def _states(span: Span, source: str) -> bool:
     """Whether a sentence states something that the source has."""
-    return not span.text.endswith(("?", "？")) and stated_share(span.text, source) >= LEAST_STATED
+    return not span.text.endswith(("?", "？")) and edit.stated_share(span.text, source) >= LEAST_STATED
 
 
 def _negated(verb: str) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a probe: pure functions from a plan and its verdicts to a card."""
+"""The figures of a probe, from a plan and its verdicts to a card, and two cards compared, edit by edit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.cases import ProbeError, digest
@@ -107,7 +110,26 @@ class Card(Frozen):
 
     def family(self, name: Family) -> EditFigures:
         """The figures of a family."""
-        return next(each for each in self.families if each.family == name)
+        return self.by_edit()[name, ""]
+
+    def by_edit(self) -> dict[tuple[Family, str], EditFigures]:
+        """The figures of the families, each under "", and of the edits, by family and edit."""
+        return {(each.family, each.edit): each for each in (*self.families, *self.edits)}
+
+
+class Compared(Frozen):
+    """One edit, or a family, in two probes.
+
+    Attributes:
+        first: its figures in the first probe.
+        second: those in the second one.
+        p: of the exact McNemar test over the cases that count in both; None for a family, and where the
+            probes used different cases.
+    """
+
+    first: EditFigures
+    second: EditFigures
+    p: Score | None = None
 
 
 @dataclass(frozen=True)
@@ -205,6 +227,37 @@ def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) 
     )
 
 
+def read_card(path: str | Path) -> Card:
+    """Read a card that `groundjudge probe --card` wrote.
+
+    Raises:
+        ProbeError: `bad_card`.
+        OSError: the file cannot be read.
+    """
+    try:
+        return Card.model_validate_json(Path(path).read_bytes())
+    except ValidationError as error:
+        message = f"{path} is not a card written by `groundjudge probe --card`: {error.errors()[0]}"
+        raise ProbeError("bad_card", message, str(path)) from error
+
+
+def compare(first: Card, second: Card) -> list[Compared]:
+    """Compare what two probes have in common: the families, then the edits.
+
+    Raises:
+        ProbeError: `other_judge`: the probes have no edit in common.
+    """
+    mine, theirs = first.by_edit(), second.by_edit()
+    pairs = [(mine[name], theirs[name]) for name in mine if name in theirs]
+    if not any(one.edit for one, _ in pairs):
+        message = f"the probes of {first.judge} and {second.judge} have no edit in common"
+        raise ProbeError("other_judge", message, second.judge)
+    is_paired = first.cases == second.cases
+    return [
+        Compared(first=one, second=other, p=_p(one, other) if is_paired else None) for one, other in pairs
+    ]
+
+
 def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
     errors = [verdict.error for verdict in verdicts if verdict.error]
     if len(errors) == len(verdicts):
@@ -260,3 +313,8 @@ def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
         canaries_wrong=rate_of([not any(found) for is_right, found in canaries if not is_right]),
         no_verdict=_no_verdict(verdict for two in given for verdict in two if verdict),
     )
+
+
+def _p(first: EditFigures, second: EditFigures) -> float | None:
+    common = first.events.keys() & second.events.keys()
+    return mcnemar((first.events[name], second.events[name]) for name in common)

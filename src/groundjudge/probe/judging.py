@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 from typing import Unpack
 
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.probe.cases import built_in_cases, check_labels, check_source, labelled
 from groundjudge.probe.figures import Card, Judged, card, judged
-from groundjudge.probe.plan import FAMILIES, Family, Plan, asked_twice, plan
-from groundjudge.rubric.rubric import Rubric
+from groundjudge.probe.plan import FAMILIES, Family, Plan, asked_twice, plan_of
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.verdict import Verdict
 
@@ -58,7 +56,7 @@ def probe(
 ) -> Probe:
     """Probe a judge: which faults does it miss, what moves its verdicts, and what fools it?
 
-    Each case is judged twice unchanged, and once for each edit that applies to it; see `plan`.
+    Each case is judged twice unchanged, and once for each edit that applies to it; see `plan_of`.
 
     Args:
         judge: a judge or a panel.
@@ -74,18 +72,6 @@ def probe(
     planned = plan_of(judge.rubrics[0], cases, without)
     verdicts = list(run(asked_twice(judge), [trial.case for trial in planned.trials], **options))
     return result_of(planned, verdicts, judge)
-
-
-def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collection[str] = ()) -> Plan:
-    """The plan of a probe; see `probe`.
-
-    Raises:
-        ProbeError: the judge cannot be probed with these cases.
-    """
-    check_source(rubric)
-    listed = built_in_cases(rubric) if cases is None else labelled(cases)
-    check_labels(listed)
-    return plan(rubric, listed, without)
 
 
 def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Probe:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from groundjudge.case.case import Case, Document
 from groundjudge.probe.edit import Edit, text_in_language, unrelated, with_response
@@ -65,17 +64,15 @@ def query_translated(case: Case) -> Case | None:
     return case.model_copy(update={"query": translated}) if is_text else None
 
 
-EDITS: Mapping[str, Edit] = MappingProxyType(
-    {
-        "documents_reversed": Edit(documents_reversed, needs="context"),
-        "unrelated_document": Edit(unrelated_document, needs="context"),
-        "markdown": Edit(markdown),
-        "capitals": Edit(capitals),
-        "white_space": Edit(white_space),
-        # One that rates sentences gives a sentence without a claim the lowest score; to one that compares
-        # passages it is noise.
-        "polite_sentence": Edit(polite_sentence, unless="sentences reference"),
-        "query_translated": Edit(query_translated, needs="query"),
-    }
-)
+EDITS: Mapping[str, Edit] = {
+    "documents_reversed": Edit(documents_reversed, needs="context"),
+    "unrelated_document": Edit(unrelated_document, needs="context"),
+    "markdown": Edit(markdown),
+    "capitals": Edit(capitals),
+    "white_space": Edit(white_space),
+    # One that rates sentences gives a sentence without a claim the lowest score; to one that compares
+    # passages it is noise.
+    "polite_sentence": Edit(polite_sentence, unless="sentences reference"),
+    "query_translated": Edit(query_translated, needs="query"),
+}
 """The edits by name."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.probe import attacks, faults, neutral_edits
-from groundjudge.probe.cases import ProbeCase, ProbeError
+from groundjudge.probe.cases import ProbeCase, ProbeError, cases_for
 from groundjudge.probe.edit import Edit, suiting
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.runs.run import Row
 
 Family: TypeAlias = Literal["faults", "neutral_edits", "attacks"]
 FAMILIES: tuple[Family, ...] = ("faults", "neutral_edits", "attacks")
@@ -56,27 +57,30 @@ class Plan:
     skipped: Mapping[tuple[Family, str], int]
 
 
-def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = ()) -> Plan:
+def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collection[str] = ()) -> Plan:
     """Plan the probe of a judge.
 
     Args:
         rubric: the judge's rubric; nothing is asked.
-        cases: right responses are edited by `faults` and `neutral_edits`, wrong ones by `attacks`.
+        cases: rows with a label; right responses are edited by `faults` and `neutral_edits`, wrong ones by
+            `attacks`. By default those that come with the library.
         without: names of edits to leave out, because the judge's prompt rates them differently.
 
     Raises:
-        ProbeError: `no_edit`: there is no edit of a name in `without`.
+        ProbeError: the judge cannot be probed with these cases; `no_edit`: there is no edit of a name in
+            `without`.
     """
+    listed = cases_for(rubric, cases)
     tables: Mapping[Family, Mapping[str, Edit]] = {
         "faults": faults.EDITS,
         "neutral_edits": neutral_edits.EDITS,
         "attacks": attacks.edits(rubric),
     }
     _check_names(without, {name for table in tables.values() for name in table})
-    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in cases]
+    trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in listed]
     skipped = dict[tuple[Family, str], int]()
     for family, table in tables.items():
-        fitting = [each for each in cases if each.is_right is (family != "attacks")]
+        fitting = [each for each in listed if each.is_right is (family != "attacks")]
         chosen = ((name, edit) for name, edit in suiting(table, rubric).items() if name not in without)
         for name, edit in chosen:
             edited = [(each, edit(each.case)) for each in fitting]
@@ -85,7 +89,7 @@ def plan(rubric: Rubric, cases: Sequence[ProbeCase], without: Collection[str] = 
             ]
             skipped[family, name] = len(fitting) - len(applied)
             trials += applied
-    return Plan(cases, trials, skipped)
+    return Plan(listed, trials, skipped)
 
 
 def _check_names(without: Collection[str], known: Collection[str]) -> None:
@@ -107,25 +111,23 @@ def _trial(original: ProbeCase, case: Case, edit: str, family: Family | None = N
 
 def asked_twice(judge: AnyJudge) -> AnyJudge:
     """The judge, with a call of its own for the second judging of each unchanged case."""
-    (changed,) = with_models([judge], AskedTwice)
+    (changed,) = with_models([judge], lambda model: AskedTwice(model, model.name, identity_of(model)))
     return changed
 
 
 @dataclass(frozen=True)
 class AskedTwice:
-    """A model that tells the second request about an unchanged case from the first one."""
+    """A model that tells the second request about an unchanged case from the first one.
+
+    Attributes:
+        model: the underlying model.
+        name: its name.
+        identity: its identity, so that a cache knows its replies.
+    """
 
     model: Model
-
-    @property
-    def name(self) -> str:
-        """The name of the underlying model."""
-        return self.model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the underlying model."""
-        return identity_of(self.model)
+    name: str
+    identity: str
 
     async def acomplete(self, request: Request) -> Reply:
         """Ask the model.

@@ -169,9 +169,9 @@ function agreements() {
 // The rows that the figures are computed from, and what counts as positive and as passed.
 function basis(agreement) {
   const excluded = [
-    [agreement.n_unlabelled, "without a label"], [agreement.n_label_not_applicable, "labelled not applicable"], [agreement.n_error, "with an error"],
-    [agreement.n_not_applicable, "with nothing to judge"], [agreement.n_missing, "with a missing input"],
-    [agreement.n_unjudged, "labelled but not judged"],
+    [agreement.counts.n_unlabelled, "without a label"], [agreement.counts.n_label_not_applicable, "labelled not applicable"], [agreement.counts.n_error, "with an error"],
+    [agreement.counts.n_not_applicable, "with nothing to judge"], [agreement.counts.n_missing, "with a missing input"],
+    [agreement.counts.n_unjudged, "labelled but not judged"],
   ].filter(([n]) => n).map(([n, what]) => `${whole(n)} ${what}`);
   const groups = agreement.n_groups < agreement.n ? ` in ${plural(agreement.n_groups, "group")}` : "";
   const rows = `${plural(agreement.n, "row")}${groups} with a score and a label${excluded.length ? `; excluded: ${excluded.join(", ")}` : ""}.`;

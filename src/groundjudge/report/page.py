@@ -12,9 +12,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
-from groundjudge.analysis.joined import by_judge
-from groundjudge.analysis.labels import Labels, labels_for
-from groundjudge.analysis.words import words_of
+from groundjudge.analysis.labels import Labels, by_judge, labels_for, words_of
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.shapes import is_list, well_formed
 from groundjudge.errors import explained

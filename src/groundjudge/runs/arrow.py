@@ -1,7 +1,9 @@
-"""Judge Arrow record batches: what Spark, Ray, Dask, Polars and pandas exchange with Python.
+"""Arrow record batches, which Spark, Ray, Dask, Polars and pandas exchange with Python, and Parquet files.
 
     for verdicts in judge_batches(table.to_batches(), judge):
         ...
+
+A folder means the Parquet files in it, which is how Spark and Dask write a table.
 
 Needs PyArrow: pip install "groundjudge[arrow]".
 """
@@ -9,11 +11,15 @@ Needs PyArrow: pip install "groundjudge[arrow]".
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case
@@ -21,19 +27,48 @@ from groundjudge.case.fields import FIELD_NAMED, RESERVED
 from groundjudge.errors import CaseError, did_you_mean
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
-from groundjudge.runs.arrow_rows import (
-    VERDICT_COLUMNS,
-    RecordBatch,
-    Schema,
-    pa,
-    rows_of,
-    verdict_arrays,
-    verdict_fields,
-)
+from groundjudge.runs.cells import listed
+from groundjudge.runs.replaced import replaced
 from groundjudge.runs.run import checked, run_numbered
 from groundjudge.verdict import Verdict
 
-__all__ = ["Columns", "judge_batches", "keyed", "schema_of"]
+try:
+    # PyArrow has no type hints: imported by name, it is Any to every type checker.
+    pa: Any = import_module("pyarrow")
+    pq: Any = import_module("pyarrow.parquet")
+except ImportError as error:
+    message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
+    raise ImportError(message) from error
+
+RecordBatch: TypeAlias = Any
+"""A pyarrow.RecordBatch."""
+
+Schema: TypeAlias = Any
+"""A pyarrow.Schema."""
+
+ROWS_AT_ONCE = 64
+"""How many rows are turned into Python values at a time."""
+
+VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = MappingProxyType(
+    {
+        "key": (pa.string(), lambda verdict: verdict.key),
+        "judge": (pa.string(), lambda verdict: verdict.judge),
+        "status": (pa.string(), lambda verdict: verdict.status),
+        "score": (pa.float64(), lambda verdict: verdict.score),
+        "label": (pa.string(), lambda verdict: verdict.label),
+        "passed": (pa.bool_(), lambda verdict: verdict.passed),
+        "reason": (pa.string(), lambda verdict: verdict.explanation if verdict.error else verdict.reason),
+        "signature": (pa.string(), lambda verdict: verdict.signature),
+        "verdict": (pa.string(), Verdict.model_dump_json),
+    }
+)
+"""The columns of a verdict, each with its type and what it holds."""
+
+
+READ_AT_ONCE = 1024
+WRITTEN_AT_ONCE = 10_000
+"""Rows of a row group."""
+
 
 Columns: TypeAlias = Sequence[str] | str | None
 """The columns of the input that come before the verdict's: a list of names, one name, "*" for all, or None
@@ -87,12 +122,12 @@ def judge_batches(
         ModelError: no further row can be judged, as for `run`, after the verdicts that are finished;
             `bad_cache` if the ledger cannot be used.
     """
-    listed: Sequence[AnyJudge] = checked(judges, concurrency)
+    all_judges: Sequence[AnyJudge] = checked(judges, concurrency)
     if ledger is not None:
-        listed = with_models(listed, lambda model: CachedModel(model, ledger))
+        all_judges = with_models(all_judges, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
-    rows = _rows(iter(batches), _names_read(listed), columns, held)
-    return _batches(run_numbered(listed, rows, concurrency=concurrency), held)
+    rows = _rows(iter(batches), _names_read(all_judges), columns, held)
+    return _batches(run_numbered(all_judges, rows, concurrency=concurrency), held)
 
 
 def schema_of(batch: RecordBatch | Schema, columns: Columns = None) -> Schema:
@@ -268,3 +303,149 @@ def _batches(
             raise
     if waiting:
         yield held[0].output(waiting)
+
+
+def verdict_fields() -> list[Any]:
+    """The columns of a verdict as the fields of a schema."""
+    return [pa.field(name, kind) for name, (kind, _) in VERDICT_COLUMNS.items()]
+
+
+def verdict_arrays(verdicts: Sequence[Verdict]) -> list[Any]:
+    """The columns of verdicts, in the order of `verdict_fields`."""
+    return [pa.array(map(read, verdicts), kind) for kind, read in VERDICT_COLUMNS.values()]
+
+
+def rows_of(batch: RecordBatch, first: int = 1) -> Iterator[Mapping[str, Any] | CaseError]:
+    """The rows of a record batch, or of a table.
+
+    Nulls become None, maps become mappings. A text is read as a cell of a CSV file is: a JSON list becomes
+    that list where the column allows one.
+
+    Args:
+        batch: the batch.
+        first: the number of its first row, which errors name.
+
+    Yields:
+        A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold.
+    """
+    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+        yield from _readable(batch.slice(start, ROWS_AT_ONCE), first + start)
+
+
+def _readable(piece: RecordBatch, first: int) -> list[Any]:
+    try:
+        return _plain_rows(piece)
+    except Exception:  # noqa: BLE001  `_row` reports it for the row that has it
+        return [_row(piece.slice(index, 1), first + index) for index in range(piece.num_rows)]
+
+
+def _plain_rows(piece: RecordBatch) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
+    for field, column in zip(piece.schema, piece.columns, strict=True):
+        for row, value in zip(rows, _values(field, column), strict=True):
+            row[field.name] = value
+    return rows
+
+
+def _values(field: Any, column: Any) -> list[Any]:  # noqa: ANN401  a pyarrow.Field and a pyarrow.Array
+    name = FIELD_NAMED.get(field.name, field.name)
+    values = (_plain(value, field.type) for value in column.to_pylist())
+    return [listed(name, value) if isinstance(value, str) else value for value in values]
+
+
+def _row(piece: RecordBatch, number: int) -> Mapping[str, Any] | CaseError:
+    """The only row of a piece, or the error that names the column that cannot be read."""
+    for field, column in zip(piece.schema, piece.columns, strict=True):
+        try:
+            _values(field, column)
+        except Exception as error:  # noqa: BLE001  Arrow raises several kinds, and an error is about one row
+            place = f"row {number}"
+            return CaseError("unreadable_row", f"{place}: the column {field.name!r}: {error}", place)
+    return _plain_rows(piece)[0]
+
+
+def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
+    """A value with its maps as mappings: Arrow gives them as lists of pairs."""
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_map(kind):
+        return {key: _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if hasattr(kind, "value_type"):  # lists of all sizes
+        return [_plain(item, kind.value_type) for item in value]
+    return value
+
+
+def parquet_rows(path: Path) -> Iterator[Mapping[str, Any] | CaseError]:
+    """The rows of a file or a folder: a mapping per row, or a CaseError as for `rows_of`.
+
+    Raises:
+        CaseError: `unreadable_file`, if it is not Parquet.
+        OSError: it cannot be read.
+    """
+    first = 1
+    for batch in _parquet_batches(path):
+        yield from rows_of(batch, first)
+        first += batch.num_rows
+
+
+def verdict_texts(path: Path) -> Iterator[str | None]:
+    """The column `verdict` of a file or a folder.
+
+    Raises:
+        CaseError, OSError: as for `parquet_rows`; `unreadable_file` also if there is no such column.
+    """
+    for batch in _parquet_batches(path, "verdict"):
+        yield from batch.column(0).to_pylist()
+
+
+def count_parquet(path: Path) -> int:
+    """How many rows a file or a folder has.
+
+    Raises:
+        CaseError, OSError: as for `parquet_rows`.
+    """
+    return sum(opened.metadata.num_rows for opened in _opened(path))
+
+
+def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
+    """Write verdicts as a table: the case's `id`, and the columns of `VERDICT_COLUMNS`.
+
+    The file is replaced as a whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    schema = pa.schema([pa.field("id", pa.string()), *verdict_fields()])
+    left = iter(verdicts)
+    with replaced(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
+        while group := list(islice(left, WRITTEN_AT_ONCE)):
+            ids = pa.array((verdict.case_id for verdict in group), pa.string())
+            writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
+
+
+def _parquet_batches(path: Path, column: str | None = None) -> Iterator[Any]:
+    """The record batches of a file or a folder, with all columns or only one."""
+    for opened in _opened(path):
+        if column and column not in opened.schema_arrow.names:
+            raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
+        yield from opened.iter_batches(READ_AT_ONCE, columns=column and [column])
+
+
+def _opened(path: Path) -> Iterator[Any]:
+    """The file itself, or the files in a folder by name, without those that engines hide; each one open.
+
+    What Arrow cannot read, at once or later, is a CaseError.
+    """
+    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
+    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
+    if path.is_dir() and not files:
+        raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
+    for file in files or [path]:
+        try:
+            with pq.ParquetFile(file) as opened:
+                yield opened
+        except pa.ArrowInvalid as error:
+            message = f"{file} is not a Parquet file: {error}"
+            raise CaseError("unreadable_file", message, str(file)) from error

@@ -104,21 +104,16 @@ def _counted(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
 def _estimated(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
     limits = [_limit(rubric) for rubric in judge.rubrics]
     known = [limit for limit in limits if limit is not None]
+    is_brief = isinstance(judge, Panel) and judge.stop == "decided"
     return Estimate(
         judge=judge.name,
         n_calls=counts["n_calls"],
-        calls_per_row=(_fewest(judge), len(limits)),
+        calls_per_row=(FIRST_VOTES if is_brief else len(limits), len(limits)),
         n_free=counts["n_free"],
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],
         completion_tokens=max(known) * counts["n_calls"] if len(known) == len(limits) else None,
     )
-
-
-def _fewest(judge: AnyJudge | Rubric) -> int:
-    """The fewest calls for a case."""
-    is_brief = isinstance(judge, Panel) and judge.stop == "decided"
-    return FIRST_VOTES if is_brief else len(judge.rubrics)
 
 
 def _limit(rubric: Rubric) -> int | None:

@@ -1,4 +1,4 @@
-"""A run from a file of cases to a file of verdicts."""
+"""A run from a file of cases to a file of verdicts, and its totals."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths
 from groundjudge.errors import CaseError, GroundjudgeError, ModelError
-from groundjudge.runs.resume import lock
 from groundjudge.runs.rows import STDIO, FileFormat, FileRow, count_rows, is_kept, read_rows
 from groundjudge.runs.run import Rows, id_of
-from groundjudge.runs.totals import RunTotals
-from groundjudge.verdict import Verdict
+from groundjudge.runs.summary import Tally
+from groundjudge.runs.verdict_file import PreviousVerdicts, lock
+from groundjudge.verdict import Usage, Verdict
 
 MAX_KEYS = 1000
 """Keys that may be the rows' ids are not all remembered."""
 
-Judging: TypeAlias = Callable[[Rows], Generator[Verdict, None, None]]
-"""Makes verdicts of rows: `run` with all its other arguments given."""
+MAX_UNREADABLE = 20
+"""How many messages of unreadable rows are kept."""
 
 Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
 """Entered when there is a first verdict; the function it gives is called after each verdict."""
@@ -66,6 +66,11 @@ class CaseFile:
                     self.kept[case_id] = row
             yield row
 
+    @property
+    def source(self) -> Rows:
+        """The rows for `run`, which judges on while it waits for those of a pipe."""
+        return self if is_kept(self.path) else _as_they_come(self)
+
     def count(self) -> int | None:
         """How many rows the file has; None for what can be read only once."""
         return count_rows(self.path, self.file_format)
@@ -81,26 +86,54 @@ class CaseFile:
         return ()
 
 
-def judge_rows(
-    rows: CaseFile, judging: Judging, out: str, totals: RunTotals, progress: Progress | None = None
-) -> None:
-    """Judge the rows, write each new verdict as it comes, and count all of them.
+@dataclass
+class RunTotals:
+    """The totals of a run. Memory does not grow with the rows.
 
-    Args:
-        rows: the file's rows.
-        judging: makes verdicts of rows; those of `totals.previous` are among them.
-        out: the file to write to, or "-" for stdout. A file is emptied first, unless it holds the previous
-            verdicts.
-        totals: counts the verdicts, and says why the run ended early if it did.
-        progress: shows how far the run is.
-
-    Raises:
-        ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
-            error ends the run and is in `totals.stopped`.
-        OSError: the rows cannot be read, or the verdicts cannot be written.
+    Attributes:
+        tally: the summaries, judge by judge.
+        kept_ids: the ids of the cases whose verdicts are kept.
+        previous: the verdicts of the run that this one continues; None for a run from the start.
+        kept: the verdicts of those cases, by the case's id.
+        first_errors: the first message, by judge and error code.
+        unreadable: messages of rows that could not be read: the first `MAX_UNREADABLE`.
+        n_unreadable: how many rows could not be read.
+        n_new: how many verdicts are not from the previous run.
+        usage: the tokens of the new verdicts; None when the model reported none.
+        stopped: why the run ended early; None when it did not.
     """
-    source = rows if is_kept(rows.path) else _as_they_come(rows)
-    write_verdicts(judging(source), out, totals, progress)
+
+    tally: Tally
+    kept_ids: frozenset[str] = frozenset()
+    previous: PreviousVerdicts | None = None
+    kept: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
+    first_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    unreadable: list[str] = field(default_factory=list[str])
+    n_unreadable: int = 0
+    n_new: int = 0
+    usage: Usage | None = None
+    stopped: GroundjudgeError | None = None
+
+    def is_new(self, verdict: Verdict) -> bool:
+        """Whether a verdict is not from the previous run."""
+        return self.previous is None or verdict.key not in self.previous
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one more verdict."""
+        if self.is_new(verdict):
+            self.n_new += 1
+            if verdict.usage:
+                self.usage = (self.usage or Usage()) + verdict.usage
+        if verdict.case_id in self.kept_ids:
+            self.kept.setdefault(verdict.case_id, []).append(verdict)
+        if verdict.judge:
+            self.tally.add(verdict)
+        if verdict.error and verdict.judge:
+            message = f"{verdict.case_id}: {verdict.error.message}"
+            self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
+        elif verdict.error:
+            self.n_unreadable += 1
+            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
 
 
 def write_verdicts(
@@ -109,16 +142,19 @@ def write_verdicts(
     totals: RunTotals,
     progress: Progress | None = None,
 ) -> None:
-    """Write each new verdict as it comes, and count all of them; see `judge_rows`.
+    """Write each new verdict as it comes, and count all of them.
 
     Args:
-        judged: the verdicts; they are closed at the end.
-        out: the file to write to, "-" for stdout, or None to write nothing.
-        totals: as for `judge_rows`.
-        progress: as for `judge_rows`.
+        judged: the verdicts, those of `totals.previous` among them; they are closed at the end.
+        out: the file to write to, "-" for stdout, or None to write nothing. A file is emptied first, unless
+            it holds the previous verdicts.
+        totals: counts the verdicts, and says why the run ended early if it did.
+        progress: shows how far the run is.
 
     Raises:
-        ModelError, OSError: as for `judge_rows`.
+        ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
+            error ends the run and is in `totals.stopped`.
+        OSError: the rows cannot be read, or the verdicts cannot be written.
     """
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case.fields import FieldPaths, Fields, PathSearch, field_of
+from groundjudge.case.fields import FieldPaths, Fields, field_of, until_found
 from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
@@ -78,11 +78,12 @@ def read_rows(
         ImportError: a Parquet file, and PyArrow is not installed.
     """
     places = Fields.of(fields or {}, None)
-    search = PathSearch(places, _name(path))
     if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
-        with closing(_rows(path, file_format, places)) as rows:
-            next((None for _ in search.rows(rows) if not search.missing), None)
-    for row in search.rows(_rows(path, file_format, places)):
+        with closing(_rows(path, file_format, places)) as first:
+            for _ in until_found(first, places.paths, _name(path)):
+                pass
+    rows = _rows(path, file_format, places)
+    for row in chain(until_found(rows, places.paths, _name(path)), rows):
         yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
 
 
@@ -92,7 +93,7 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         return None
     kind = file_format or format_of(path)
     if kind == "parquet":
-        from groundjudge.runs.parquet import count_parquet  # noqa: PLC0415  PyArrow is an extra
+        from groundjudge.runs.arrow import count_parquet  # noqa: PLC0415  PyArrow is an extra
 
         return count_parquet(Path(path))
     if kind == "jsonl":
@@ -136,7 +137,7 @@ def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
     if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
         message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index is at the end"
         raise CaseError("unreadable_file", message, str(path))
-    from groundjudge.runs.parquet import parquet_rows  # noqa: PLC0415  PyArrow is an extra
+    from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
     yield from parquet_rows(Path(path))
 

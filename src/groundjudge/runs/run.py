@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections import Counter
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
 from groundjudge.case.shapes import well_formed
-from groundjudge.errors import ENDS_RUN, CaseError, ModelError
+from groundjudge.errors import CaseError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
-from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options
-from groundjudge.rubric.rubric import Request, Rubric, names
-from groundjudge.runs.budget import NO_LIMIT, Budget
+from groundjudge.rubric.rubric import Rubric, names
+from groundjudge.runs.limits import NO_LIMIT, EndsRunError, Limits
 from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -48,16 +35,11 @@ T = TypeVar("T")
 Job: TypeAlias = tuple[AnyJudge, Case] | Verdict
 """A judge and the case to judge, or a verdict that is known without asking a model."""
 
-Done: TypeAlias = tuple[int, tuple[int, Verdict]]
-"""The position of a job among all jobs, and its verdict with the position of its row."""
-
 Previous: TypeAlias = Callable[[AnyJudge, Case], Verdict | None]
 """Looks up the verdict of a previous run; returns None if there is none."""
 
 MAX_WAITING = 4
 """How many verdicts, times the concurrency, an ordered run requests ahead before reading pauses."""
-
-log = logging.getLogger("groundjudge")
 
 
 class RunOptions(TypedDict, total=False):
@@ -152,7 +134,7 @@ def _numbered(
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
     check_options(options, RunOptions)
-    concurrency, deadline = options.get("concurrency", 16), options.get("deadline")
+    concurrency = options.get("concurrency", 16)
     listed = checked(judges, concurrency)
     if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
         message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
@@ -160,14 +142,11 @@ def _numbered(
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
-    if deadline is not None and not deadline > 0:
-        message = f"deadline must be more than 0 seconds, not {deadline}"
-        raise ValueError(message)
-    budget = Budget(options.get("max_calls"), options.get("max_tokens"))
-    limits = Limits(Pace(concurrency, options.get("on_outage")), budget, deadline)
-    rows = _rows_at_once(concurrency, listed, budget)
+    pace = Pace(concurrency, options.get("on_outage"))
+    limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
+    rows = _rows_at_once(concurrency, listed, limits)
     jobs = _jobs(listed, cases, options.get("previous"))
-    return _verdicts(jobs, partial(_judged, limits), rows, ordered=options.get("ordered", False))
+    return _verdicts(jobs, limits, rows, ordered=options.get("ordered", False))
 
 
 def run(
@@ -243,15 +222,13 @@ def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
     return next((name for name, count in counts.items() if count > 1), None)
 
 
-def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], budget: Budget) -> int:
+def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
     votes = max(len(judge.rubrics) for judge in judges)
-    limits = [concurrency]
-    if votes > 1:
-        limits.append(budget.max_calls // (2 * votes))
-    if votes > 1 and budget.max_tokens < NO_LIMIT:
-        limits.append(concurrency // votes)
-    return max(1, min(limits))
+    if votes == 1:
+        return concurrency
+    rows = concurrency if limits.max_tokens == NO_LIMIT else concurrency // votes
+    return max(1, min(rows, limits.max_calls // (2 * votes)))
 
 
 async def _jobs(
@@ -259,15 +236,15 @@ async def _jobs(
 ) -> AsyncGenerator[tuple[int, Job], None]:
     """The jobs, each with the position of its row, from 1."""
     number, ids = 0, dict[int, int]()
-    if isinstance(rows, AsyncIterable):
-        async for row in rows:
-            number += 1
-            for job in jobs_of(row, number, judges, previous, ids):
-                yield number, job
-    else:
-        for number, row in enumerate(rows, 1):
-            for job in jobs_of(row, number, judges, previous, ids):
-                yield number, job
+    async for row in rows if isinstance(rows, AsyncIterable) else _without_waiting(rows):
+        number += 1
+        for job in jobs_of(row, number, judges, previous, ids):
+            yield number, job
+
+
+async def _without_waiting(rows: Iterable[Row]) -> AsyncGenerator[Row, None]:
+    for row in rows:
+        yield row
 
 
 def jobs_of(
@@ -287,14 +264,16 @@ def jobs_of(
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
     """
     if not isinstance(row, Case | Mapping):
-        return [_failed("", _unreadable(row), id_of(row, number))]
+        message = f"a row must be a Case or a mapping, not {type(row).__name__}"
+        error = row if isinstance(row, CaseError) else CaseError("unreadable_row", message)
+        return [_failed("", error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
         named = _named(row)
         if named is not None:
             applying = [judge for judge in judges if judge.name in named]
-            misnamed = [_failed(name, error, case_id) for name, error in _misnamed(named, judges)]
+            misnamed = [*_misnamed(named, judges, case_id)]
         case = case_of(row, number)
         if ids is not None and applying:
             _check_id(case, number, applying, ids)
@@ -322,12 +301,6 @@ def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids:
         raise CaseError("duplicate_id", message, "id")
 
 
-def _unreadable(row: object) -> CaseError:
-    if isinstance(row, CaseError):
-        return row
-    return CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
-
-
 def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
     """The names of the judges that apply to the row; None if it names none, so that all apply."""
     data = row.metadata if isinstance(row, Case) else row
@@ -345,123 +318,70 @@ def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
             raise CaseError("field_unreadable", message, "judges")
 
 
-def _misnamed(named: Iterable[str], judges: Sequence[J]) -> Iterator[tuple[str, CaseError]]:
-    """The names that are unknown, each with its error."""
-    unknown = set(named) - {judge.name for judge in judges}
-    if not unknown:
-        return
-    known = sorted({*names(), *(judge.name for judge in judges)})
-    for name in sorted(unknown.difference(known)):
-        message = f"the row names an unknown judge {name!r}; the known judges are {', '.join(known)}"
-        yield name, CaseError("unknown_judge", message, "judges")
+def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterable[Verdict]:
+    """A verdict for each name that is unknown."""
+    ours = {judge.name for judge in judges}
+    if unknown := set(named) - ours:
+        known = ours.union(names())
+        for name in sorted(unknown - known):
+            choices = ", ".join(sorted(known))
+            message = f"the row names an unknown judge {name!r}; the known judges are {choices}"
+            yield _failed(name, CaseError("unknown_judge", message, "judges"), case_id)
 
 
 async def _verdicts(
-    jobs: AsyncGenerator[tuple[int, Job], None],
-    judged: Callable[[AnyJudge, Case], Awaitable[Verdict | EndsRunError]],
-    concurrency: int,
-    *,
-    ordered: bool,
+    jobs: AsyncGenerator[tuple[int, Job], None], limits: Limits, concurrency: int, *, ordered: bool
 ) -> AsyncGenerator[tuple[int, Verdict], None]:
-    """Do the jobs with a fixed number of workers, and yield their verdicts, each with its job's number."""
+    """Do the jobs, some at a time, and yield their verdicts, each with the position of its row."""
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
-    reading = asyncio.Lock()
-    done: asyncio.Queue[Done | None] = asyncio.Queue()
-    stopped: EndsRunError | None = None
-    taken = 0
+    places = asyncio.Semaphore(concurrency)
+    running = set[asyncio.Task[tuple[int, Verdict] | None]]()
+    ended: list[EndsRunError] = []
+    due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
-    async def work() -> None:
-        nonlocal taken, stopped
-        while True:
-            async with reading:
-                await room.acquire()
-                numbered = None if stopped else await anext(jobs, None)
-                if numbered is None:
-                    room.release()  # wakes the next worker, which must see the end as well
-                    return
-                position, taken = taken, taken + 1
-            number, job = numbered
-            outcome = job if isinstance(job, Verdict) else await judged(*job)
-            if isinstance(outcome, EndsRunError):
-                stopped = stopped or outcome
-                room.release()  # no verdict of this row will be taken
-                if getattr(outcome.error, "code", None) != "budget":
-                    _cancel(workers)  # after the last call of a budget, requests in flight are completed
-                return
-            done.put_nowait((position, (number, outcome)))
+    async def work(number: int, job: Job) -> tuple[int, Verdict] | None:
+        async with places:
+            outcome = job if isinstance(job, Verdict) else await _judged(limits, *job)
+        if not isinstance(outcome, EndsRunError):
+            return number, outcome
+        ended.append(outcome)
+        # After the last call of a budget, requests in flight are completed.
+        in_vain = () if getattr(outcome.error, "code", None) == "budget" else running
+        _cancel(reading, *in_vain)
+        return None
 
-    workers = [asyncio.create_task(work()) for _ in range(concurrency)]
-    asyncio.gather(*workers, return_exceptions=True).add_done_callback(lambda _: done.put_nowait(None))
-    waiting: dict[int, tuple[int, Verdict]] = {}
-    n_due = 0
+    async def read() -> None:
+        while await room.acquire() and (numbered := await anext(jobs, None)):
+            task = asyncio.create_task(work(*numbered))
+            running.add(task)
+            task.add_done_callback(running.discard)
+            if ordered:
+                due.put_nowait(task)
+            else:
+                task.add_done_callback(due.put_nowait)
+            await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
+
+    reading = asyncio.create_task(read())
+    reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well
     try:
-        while (finished := await done.get()) is not None:
-            position, verdict = finished
-            waiting[position if ordered else n_due] = verdict
-            while n_due in waiting:
-                yield waiting.pop(n_due)
+        while running or not (reading.done() and due.empty()):
+            task = await due.get()
+            await asyncio.wait([task])
+            if task is not reading and not task.cancelled() and (numbered := task.result()):
+                yield numbered
                 room.release()
-                n_due += 1
-        for position in sorted(waiting):  # some before them were cancelled
-            yield waiting[position]
-        if stopped:
-            raise stopped.error
-        await asyncio.gather(*workers)  # raises what reading the rows raised
+        if ended:
+            raise ended[0].error
+        await reading  # raises what reading the rows raised
     finally:
-        _cancel(workers)
-        await asyncio.gather(*workers, return_exceptions=True)
+        _cancel(reading, *running)
+        await asyncio.gather(reading, *running, return_exceptions=True)
         await jobs.aclose()
 
 
-def _cancel(workers: Iterable[asyncio.Task[None]]) -> None:
-    for worker in workers:
-        worker.cancel()
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What limits the requests of a run. All its judges share them.
-
-    Attributes:
-        pace: how many requests are in flight, and when they are sent again.
-        budget: how many calls and tokens the run may use.
-        deadline: the time limit of one verdict in seconds; None for no limit.
-    """
-
-    pace: Pace
-    budget: Budget
-    deadline: float | None
-
-    async def ask(self, started: float, model: Model, request: Request) -> Reply:
-        """The model's reply, if it comes before the deadline of the row that was started then.
-
-        Raises:
-            EndsRunError: no further row can be judged.
-            ModelError: as for `Pace.ask`; `timeout` after the deadline.
-        """
-        limit = asyncio.timeout_at(None if self.deadline is None else started + self.deadline)
-        try:
-            async with limit, self.budget.call() as used:
-                reply = await self.pace.ask(model, request)
-                used.append(reply)
-                return reply
-        except ModelError as error:
-            if error.code in ENDS_RUN or self.pace.ends_run(error):
-                raise EndsRunError(error) from error
-            raise
-        except TimeoutError as error:
-            if not limit.expired():
-                raise
-            message = f"{model.name}: no verdict within the row's deadline of {self.deadline:g} s"
-            raise ModelError("timeout", message, model.name) from error
-
-
-class EndsRunError(Exception):
-    """Carries an error that ends the run past a panel, for which it would only be a missing vote."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(error)
-        self.error = error
+def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
 
 
 async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:
@@ -499,4 +419,6 @@ def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
             yield cast("T", found)
     finally:
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
+            with suppress(RuntimeError):  # after an interrupt it may still be running
+                thread.run(verdicts.aclose)
             thread.close()

@@ -136,6 +136,7 @@ class _Count:
     def summary(self) -> Summary:
         n = self.n
         n_scorable = n["ok"] + n["error"]
+        lowest, highest = _share(self.total, n_scorable), _share(self.total + n["error"], n_scorable)
         return Summary(
             judge=self.judge,
             mean=_share(self.total, n["ok"]),
@@ -144,7 +145,7 @@ class _Count:
             n_not_applicable=n["not_applicable"],
             n_missing=n["missing"],
             coverage=n["ok"] / n_scorable if n_scorable else 1.0,
-            bounds=self._bounds(n_scorable),
+            bounds=None if lowest is None or highest is None else (lowest, highest),
             pass_rate=_share(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
@@ -153,12 +154,6 @@ class _Count:
             split_rate=_share(n["split"], n["voted"]),
             usage=self.usage,
         )
-
-    def _bounds(self, n_scorable: int) -> tuple[float, float] | None:
-        """The mean if every error were scored 0, and if every error were scored 1."""
-        if not n_scorable:
-            return None
-        return float(self.total / n_scorable), float((self.total + self.n["error"]) / n_scorable)
 
 
 def _share(total: Fraction | int, n: int) -> float | None:

@@ -18,7 +18,7 @@ NEGATIONS = frozenset(_WORDS.split())
 
 _NEGATION_SIGN = re.compile(
     r"""
-    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿]  # not in 不但, 未来, 无论
+    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿禁]  # not in 不但, 未来, 无论
   | (?<![南北东東西是])非(?![常洲])  # 非常 is "very", 非洲 is Africa, 是非 right and wrong
   | 别(?=[再去说動动])
     """,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
-from threading import local
 from typing import Any, NamedTuple
 
 from groundjudge.text.negations import NEGATIONS
@@ -16,15 +15,12 @@ from groundjudge.text.numbers import Number
 snowball: Any = import_module("Stemmer")  # which is not typed
 
 _FUNCTION_WORDS = """
-a about after again against also although an and any are as at be because been before being between but by can
-could did do does down during for from further had has have having he her here him his how however i if in
-into is it its just longer may me meanwhile might must my of off ok okay on once or our out over own please
+a about after again against ah also although an and any are as at be because been before being between but by
+can could did do does down during for from further had has have having he her here him his how however i if
+in into is it its just longer may me meanwhile might must my of off ok okay on once or our out over own please
 same shall she should so such than that the their them then there therefore these they this those though
 through thus to too under until up us very was we well were what when where which while who whom whose why
-will with would yeah yes yet you your aber als auch auf aus bei bis das dass dem den der des die durch ein
-eine einem einen einer eines er es für haben hat hatte ich ihr im ist ja kann können konnte lassen man mit
-muss müssen nach noch nur oder schon sich sie sind soll über um und unter vom von vor waren wenn werden wie
-wir wird wurde wurden zu zum zur
+will with would yeah yes yet you your das dem den der des die ein eine ist sind und von wird wurde zu
 """
 FUNCTION_WORDS = NEGATIONS | frozenset(_FUNCTION_WORDS.split())
 """Words that hardly any text does without, so that they say little about what it states."""
@@ -63,12 +59,10 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003134f"
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_FIRST_UNSPACED = _UNSPACED[0]
 _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 # A negation stands by itself, so that it does not hide the words on its two sides.
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
 _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
-_STEMMERS = local()
 
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905
@@ -89,16 +83,13 @@ class Word(NamedTuple):
 
 def words(text: str) -> list[Word]:
     """The words of a text; in scripts without spaces, every two neighbouring signs."""
-    found: list[Word] = []
-    for match in _WORD.finditer(text):
-        for run in _RUN.finditer(match[0]):
-            found.extend(_run(run[0], match.start() + run.start()))
-    return found
+    runs = (run for match in _WORD.finditer(text) for run in _RUN.finditer(text, *match.span()))
+    return [word for run in runs for word in _run(run[0], run.start())]
 
 
 def is_unspaced(word: str) -> bool:
     """Whether a word comes from a script without spaces."""
-    return word >= _FIRST_UNSPACED and bool(_UNSPACED_SIGN.match(word))  # the comparison only saves time
+    return bool(_UNSPACED_SIGN.match(word))
 
 
 def without_numbers(text: str, found: Iterable[Number]) -> str:
@@ -143,10 +134,9 @@ def _stemmed(word: str) -> str:
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
     """
-    if not hasattr(_STEMMERS, "english"):
-        _STEMMERS.english = snowball.Stemmer("english")  # each thread has its own: they must not be shared
     word = word.removesuffix("'s").removesuffix("’s")
     word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s"), word)
     for british, american in _AMERICAN:
         word = re.sub(british, american, word)
-    return str(_STEMMERS.english.stemWord(word))[:LONGEST_STEM]
+    # a new stemmer for each word that is not kept: threads must not share one
+    return str(snowball.Stemmer("english").stemWord(word))[:LONGEST_STEM]

@@ -1,0 +1,368 @@
+"""One row at every adapter: the same case, options and errors, stated once as a table over the adapters."""
+
+# What LangSmith and MLflow leave without types is no concern of these tests:
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# ruff: noqa: PLC0415  MLflow and Inspect take seconds to import
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from chats import CHAT, LANGCHAIN, OPENAI
+from deepeval.test_case import LLMTestCase
+from fenced import without_codes
+from langsmith.schemas import Example, Run
+from scripted_model import ScriptedModel
+
+from groundjudge import Case, GroundjudgeError, ModelError, Verdict, load
+from groundjudge.adapters.deepeval import JudgeMetric
+from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
+from groundjudge.adapters.langsmith import evaluator
+from groundjudge.adapters.promptfoo import get_assert
+from groundjudge.adapters.pydantic_evals import JudgeEvaluator
+
+GOOD = "<S1>w</S1><S2>5</S2>"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an application was given and returned; `metadata` is what the framework keeps beside it."""
+
+    inputs: Mapping[str, Any]
+    outputs: Any
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
+    made = evaluator(judge, **options)
+    times: Any = {"start_time": "2026-01-01T00:00:00", "end_time": "2026-01-01T00:00:01"}
+    inputs: Any = row.inputs
+    run = Run(
+        id=uuid4(), name="a", run_type="chain", trace_id=uuid4(), inputs=inputs, outputs=row.outputs, **times
+    )
+    made.evaluate_run(run, Example(id=uuid4(), inputs=inputs, metadata={**row.metadata}))
+    (verdict,) = (run.extra or {})["groundjudge"].values()
+    return Verdict.model_validate(verdict)
+
+
+def by_langfuse(judge: Any, row: Row, **options: Any) -> Verdict:
+    made = langfuse_evaluator(judge, **options)
+    scores = asyncio.run(made(input=row.inputs, output=row.outputs, metadata=row.metadata))
+    return Verdict.model_validate(scores[0].metadata)
+
+
+def by_pydantic_evals(judge: Any, row: Row, **options: Any) -> Verdict:
+    made = JudgeEvaluator(judge, **options)
+    context: Any = SimpleNamespace(
+        inputs=row.inputs,
+        output=row.outputs,
+        expected_output=None,
+        metadata=row.metadata,
+        name=None,
+        attributes={},
+    )
+    with suppress(GroundjudgeError):  # pydantic-evals shows it as a failure
+        asyncio.run(made.evaluate(context))
+    return Verdict.model_validate(next(iter(context.attributes["groundjudge"].values())))
+
+
+def by_promptfoo(judge: Any, row: Row, **options: Any) -> Verdict:
+    found = get_assert(row.outputs, {"vars": row.inputs, "config": {"judge": judge, **options}})
+    assert found["reason"]
+    if "groundjudge" not in found["metadata"]:
+        raise ValueError(found["reason"])
+    return Verdict.model_validate(found["metadata"]["groundjudge"])
+
+
+def by_langchain(judge: Any, row: Row, **options: Any) -> Verdict:
+    metadata = {"metadata": row.metadata} if row.metadata else {}
+    given = {**row.inputs, **row.outputs, **metadata}
+    return runnable(judge, on_error="verdict", **options).invoke(given)
+
+
+def by_mlflow(judge: Any, row: Row, **options: Any) -> Verdict:
+    from groundjudge.adapters.mlflow import scorer
+
+    feedback: Any = scorer(judge, **options)(inputs=row.inputs, outputs=row.outputs)
+    assert (feedback.error is None) is (feedback.value is not None)
+    return Verdict.model_validate_json(feedback.metadata["groundjudge"])
+
+
+def by_inspect(judge: Any, row: Row, **options: Any) -> Verdict:
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+
+    from groundjudge.adapters.inspect import judge as scorer
+
+    made = scorer(judge, **options)
+    metadata = {**row.inputs, "context": row.outputs["context"], **row.metadata}
+    query, output = metadata.pop("query"), ModelOutput.from_content("none", row.outputs["response"])
+    name: Any = "none/none"
+    state = TaskState(name, 1, 1, query, [], output=output, metadata=metadata)
+    score: Any = asyncio.run(made(state, Target("")))
+    return Verdict.model_validate(score.metadata["groundjudge"])
+
+
+def by_deepeval(judge: Any, row: Row, **options: Any) -> Verdict:
+    metric = JudgeMetric(judge=judge, **options)
+    case = LLMTestCase(
+        input=row.inputs["query"],
+        actual_output=row.outputs["response"],
+        retrieval_context=row.outputs["context"],
+        metadata={**row.metadata},
+    )
+    with suppress(Exception):  # it is kept with its verdict
+        metric.measure(case)
+    assert metric.verdict
+    assert bool(metric.error) is (metric.score is None)
+    return metric.verdict
+
+
+ENTRIES: Mapping[str, tuple[Callable[..., Verdict], str]] = {
+    # the adapter: (one row of it, what a path to the inputs begins with; "" if it takes no paths)
+    "langsmith": (by_langsmith, "inputs"),
+    "langfuse": (by_langfuse, "input"),
+    "pydantic-evals": (by_pydantic_evals, "inputs"),
+    "promptfoo": (by_promptfoo, "vars"),
+    "langchain": (by_langchain, "input"),
+    "mlflow": (by_mlflow, "inputs"),
+    "inspect": (by_inspect, "metadata"),
+    "deepeval": (by_deepeval, ""),
+}
+
+
+def entries(*without: str) -> Sequence[Any]:
+    """The adapters as parameters, MLflow and Inspect only among the soak tests."""
+    marks = dict.fromkeys(("mlflow", "inspect"), pytest.mark.soak)
+    return [pytest.param(name, marks=marks.get(name, ())) for name in ENTRIES if name not in without]
+
+
+def judged(adapter: str, model: Any, row: Row, judge: Any = "groundedness", **options: Any) -> Verdict:
+    return ENTRIES[adapter][0](load(judge, model=model), row, **options)
+
+
+# --- the same state of an agent is the same case ----------------------------------------------------
+
+ANTHROPIC: list[Any] = [
+    {"role": "user", "content": "Where is it?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "1", "name": "get_order", "input": {"id": 7}}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "In Köln."}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "In Köln."}]},
+]
+NEXT: list[Any] = [("user", "And when does it leave?"), ("assistant", "At 9.")]
+STATES: Mapping[str, Mapping[str, Any]] = {
+    "OpenAI": {"messages": OPENAI},
+    "LangChain": {"messages": LANGCHAIN},
+    "Anthropic": {"messages": ANTHROPIC},
+    "no tool": {"messages": [("user", "Hi!"), ("assistant", "Hello!")]},
+    "a tool in an earlier turn": {"messages": [*CHAT, *NEXT]},
+    "documents beside it": {"messages": [*CHAT, *NEXT], "documents": ["It leaves at 9."]},
+    "an answer beside it": {"messages": OPENAI, "answer": "In Köln."},
+}
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
+@pytest.mark.parametrize("adapter", entries("deepeval", "inspect"))
+def test_state_is_the_same_case(adapter: str, state: Mapping[str, Any]) -> None:
+    model = ScriptedModel(GOOD)
+    judged(adapter, model, Row({}, state))
+    assert [request.case for request in model.asked] == [Case.of(state)]
+
+
+# --- inputs of a prompt's own, fields= --------------------------------------------------------------
+
+FILE = """\
+---
+name: on_topic
+inputs: [{name: topic}, {name: query}, {name: context, type: documents}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+user:
+{{topic}} {{query}} {{context}} {{response}}
+"""
+ASKED: Mapping[str, Any] = {"query": "q"}
+ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "on_topic.prompty"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def in_code(*_: object, **__: object) -> Mapping[str, Any]:
+    return {**ASKED, **ANSWER, "topic": "dogs"}
+
+
+TOPICS: Mapping[str, tuple[Row, Any, Sequence[str]]] = {
+    # where the topic stands: (the row, what `fields` is, the adapters that have no such place)
+    "inputs": (Row({**ASKED, "topic": "dogs"}, ANSWER), None, ["deepeval"]),
+    "metadata": (Row(ASKED, ANSWER, {"topic": "dogs", "split": "x"}), None, ["promptfoo", "mlflow"]),
+    "inputs before metadata": (
+        Row({**ASKED, "topic": "dogs"}, ANSWER, {"topic": "cats"}),
+        None,
+        ["deepeval", "langchain", "inspect"],
+    ),
+    "a path": (Row({**ASKED, "t": {"u": "dogs"}}, ANSWER), "t.u", ["deepeval"]),
+    "a function": (Row(ASKED, ANSWER), in_code, ["deepeval", "promptfoo"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "row", "fields"),
+    [
+        pytest.param(*adapter.values, row, fields, marks=adapter.marks, id=f"{adapter.values[0]}-{place}")
+        for place, (row, fields, without) in TOPICS.items()
+        for adapter in entries(*without)
+    ],
+)
+def test_own_input_is_filled(file: Path, adapter: str, row: Row, fields: Any) -> None:
+    model, root = ScriptedModel(GOOD), ENTRIES[adapter][1]
+    given = {"topic": f"{root}.{fields}"} if isinstance(fields, str) else fields
+    verdict = judged(adapter, model, row, file, **({"fields": given} if given else {}))
+    assert (verdict.error, verdict.score) == (None, 1)
+    assert "<data-topic>\ndogs\n</data-topic>" in without_codes(model.asked[0].messages[0]["content"])
+
+
+@pytest.mark.parametrize("adapter", entries())
+def test_missing_own_input_is_named(file: Path, adapter: str) -> None:
+    verdict = judged(adapter, ScriptedModel(GOOD), Row({**ASKED, "topik": "dogs"}, ANSWER), file)
+    assert verdict.error
+    assert verdict.error.code == "missing_field"
+    assert "needs topic, which is not given" in verdict.error.message
+
+
+@pytest.mark.parametrize("adapter", entries("pydantic-evals"))  # which has fewer options
+def test_options_of_inputs_reach_the_judge(file: Path, adapter: str) -> None:
+    row, options = Row(ASKED, {**ANSWER, "context": []}), {"may_be_empty": ["context"], "optional": ["topic"]}
+    assert judged(adapter, ScriptedModel(GOOD), row, file).error
+    assert judged(adapter, ScriptedModel(GOOD), row, file, **options).score == 1
+
+
+# --- errors are errors, never scores ----------------------------------------------------------------
+
+
+def fails(*_: object, **__: object) -> Any:
+    message = "no such key"
+    raise KeyError(message)
+
+
+ERRORS: Mapping[str, tuple[Any, Row, Any, str]] = {
+    # (the model's reply, the row, what `fields` is, the code)
+    "no verdict": ("fine", Row(ASKED, ANSWER), None, "no_verdict"),
+    "the endpoint": (ModelError("timeout", "no answer"), Row(ASKED, ANSWER), None, "timeout"),
+    "the model's code": (RuntimeError("out of order"), Row(ASKED, ANSWER), None, "unexpected"),
+    "a blank response": (GOOD, Row(ASKED, {**ANSWER, "response": " "}), None, "empty_response"),
+    "a context without text": (
+        GOOD,
+        Row(ASKED, {**ANSWER, "context": [{"n": 1}]}),
+        None,
+        "context_unreadable",
+    ),
+    "the function": (GOOD, Row(ASKED, ANSWER), fails, "unexpected"),
+}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "reply", "row", "fields", "code"),
+    [
+        pytest.param(*adapter.values, *each, marks=adapter.marks, id=f"{adapter.values[0]}-{what}")
+        for what, each in ERRORS.items()
+        for adapter in entries(*(["deepeval", "promptfoo"] if each[2] else []))
+        if (what, adapter.values[0])
+        not in {("a context without text", "deepeval"), ("the model's code", "deepeval")}
+    ],
+)
+def test_error_of_a_row_is_a_verdict_with_its_code(
+    adapter: str, reply: Any, row: Row, fields: Any, code: str
+) -> None:
+    verdict = judged(adapter, ScriptedModel(reply), row, **({"fields": fields} if fields else {}))
+    assert (verdict.status, verdict.score) == ("error", None)
+    assert verdict.error
+    assert verdict.error.code == code
+
+
+# --- wrong arguments --------------------------------------------------------------------------------
+
+WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "a misspelt option": ({"treshold": 0.9}, "unknown option 'treshold', did you mean 'threshold'"),
+    "a threshold out of range": ({"threshold": 7}, "threshold"),
+    "a misspelt field": ({"fields": {"qeury": "{}.q"}}, "unknown field 'qeury', did you mean 'query'"),
+    "a field of no prompt": ({"fields": {"topic": "{}.q"}}, "unknown field 'topic'"),
+    "an unknown root": ({"fields": {"query": "nowhere.q"}}, "begins with 'nowhere', which is none of"),
+    "no mapping": ({"fields": 5}, "fields must be a mapping of field to dotted path, or a function"),
+}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "options", "message"),
+    [
+        pytest.param(*adapter.values, *each, marks=adapter.marks, id=f"{adapter.values[0]}-{what}")
+        for what, each in WRONG.items()
+        for adapter in entries(*(["deepeval"] if "fields" in each[0] else []))
+        if (what, adapter.values[0]) != ("a misspelt option", "pydantic-evals")  # a dataclass refuses it
+    ],
+)
+def test_wrong_argument_is_refused_before_any_row(
+    adapter: str, options: Mapping[str, Any], message: str
+) -> None:
+    fields = options.get("fields")
+    if isinstance(fields, dict):
+        options = {"fields": {name: path.format(ENTRIES[adapter][1]) for name, path in fields.items()}}
+    model = ScriptedModel(GOOD)
+    with pytest.raises((TypeError, ValueError, GroundjudgeError), match=message):
+        judged(adapter, model, Row(ASKED, ANSWER), **options)
+    assert model.asked == []
+
+
+# --- the packages -----------------------------------------------------------------------------------
+
+FRAMEWORKS = {
+    # the adapter: (the package it needs, its extra)
+    "langsmith": ("langsmith", "langsmith"),
+    "langchain": ("langchain_core", "langchain"),
+    "deepeval": ("deepeval", "deepeval"),
+    "inspect": ("inspect_ai", "inspect"),
+    "langfuse": ("langfuse", "langfuse"),
+    "mlflow": ("mlflow", "mlflow"),
+    "opentelemetry": ("opentelemetry", "otel"),
+    "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
+    "spark": ("pyspark", "spark"),
+}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "package", "extra"), [(name, *each) for name, each in FRAMEWORKS.items()], ids=FRAMEWORKS
+)
+def test_missing_framework_is_named_with_its_extra(adapter: str, package: str, extra: str) -> None:
+    code = f"import sys\nsys.modules['{package}'] = None\nimport groundjudge.adapters.{adapter}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert f'pip install "groundjudge[{extra}]"' in done.stderr
+
+
+@pytest.mark.parametrize(
+    "adapter", ["langsmith", "langchain", "promptfoo", "opentelemetry", "pydantic_evals"]
+)
+def test_import_loads_no_other_framework_and_no_client(adapter: str) -> None:
+    package, _ = FRAMEWORKS.get(adapter, ("", ""))
+    others = {each for each, _ in FRAMEWORKS.values()} - {package, "opentelemetry"} | {"openai", "pytest"}
+    others -= {"langsmith"} if adapter == "langchain" else set()  # langchain-core needs it
+    code = f"import sys, groundjudge.adapters.{adapter}\nprint(*sorted({others!r} & {{*sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == []

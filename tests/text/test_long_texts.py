@@ -1,0 +1,39 @@
+"""Long texts, whatever repeats in them, are read to their end without delay."""
+
+from __future__ import annotations
+
+import pytest
+
+from groundjudge.text.negations import negations
+from groundjudge.text.numbers import numbers
+from groundjudge.text.sentences import sentences
+
+PIECES = [
+    "1",
+    "1,",
+    "1.000",
+    "亿",
+    "1亿2",
+    "two hundred and ",
+    "7:00 ",
+    "-",
+    " ",
+    "a'",
+    "三",
+    "ne a ",
+    "n't",
+    "...",
+    '!"',
+    "\n",
+    "2 ",
+    "123 ",
+    "1 000 ",
+]
+LONG = 100_000
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_long_texts_are_read_to_their_end(piece: str) -> None:
+    text = piece * (LONG // len(piece))
+    for read in (negations, numbers, sentences):
+        read(text)
