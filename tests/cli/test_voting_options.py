@@ -158,7 +158,7 @@ OTHER_SCALES = (
     "groundedness 1..5 (whole numbers); confidence_grounding 0..1"
 )
 TOO_MANY_VALUES = (
-    "--weighted needs labels or at most 20 whole numbers from 0, because a token must tell the values apart; "
+    "--weighted needs labels or at most 20 whole numbers from 0, because a token must tell them apart; "
     "the scale is"
 )
 

@@ -15,10 +15,6 @@ from groundjudge.rubric.options import RubricOptions, check_options
 from groundjudge.rubric.rubric import Rubric, load_rubric
 
 JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
-"""A judge, or what names one."""
-
-
-JudgeLike: TypeAlias = str | Path | Rubric | AnyJudge
 """What names a judge: a judge, a panel, a rubric, the name of a judge, or the path of a prompt file."""
 
 
