@@ -159,7 +159,8 @@ class Pace:
                 else:
                     if not reply.cached:
                         endpoint.note_answer()
-                    return replace(reply, retries=reply.retries + attempts.retries)
+                    retries = reply.retries + attempts.retries
+                    return replace(reply, retries=retries) if attempts.retries else reply
 
     async def _send(self, model: Model, request: Request) -> Reply:
         """Send a request in a place; it is removed after a rate limit, another restored after replies."""
