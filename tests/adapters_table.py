@@ -13,16 +13,8 @@ from typing import Any, TypeAlias
 import formatter
 from any_options import load_any
 
-from groundjudge import (
-    AnyJudge,
-    Choices,
-    GroundjudgeError,
-    ModelError,
-    Reply,
-    Request,
-    Verdict,
-    names,
-)
+from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Verdict, names
+from groundjudge.types import AnyJudge, Request
 
 RAG: Mapping[str, Any] = {
     "query": "When does the library open?",

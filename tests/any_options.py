@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groundjudge import AnyJudge, Judge, as_judge, load
+from groundjudge import as_judge, load
+from groundjudge.types import AnyJudge, Judge
 
 load_any: Callable[..., AnyJudge] = load
 load_one: Callable[..., Judge] = load

@@ -26,8 +26,9 @@ from inspect_ai.scorer import Score, Scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from groundjudge import AnyJudge, Verdict
+from groundjudge import Verdict
 from groundjudge.adapters.inspect import judge
+from groundjudge.types import AnyJudge
 
 
 @solver

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from groundjudge import Failure, PromptId, Verdict
+from groundjudge import Verdict
 from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.types import Failure, PromptId
 from groundjudge.verdict import Vote
 
 PROMPT = PromptId(name="one", version="1.0.0", sha256="a" * 64)

@@ -7,20 +7,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from groundjudge import (
-    Case,
-    CaseError,
-    Judge,
-    Prompt,
-    Reply,
-    Request,
-    Rubric,
-    Scale,
-    Tags,
-    Verdict,
-)
+from groundjudge import Case, CaseError, Reply, Scale, Verdict
 from groundjudge.judging.load import as_model
 from groundjudge.models.lookup import ModelLike
+from groundjudge.replies import Tags
+from groundjudge.types import Judge, Prompt, Request, Rubric
 
 GOOD = "<S1>fine</S1><S2>7</S2>"
 SOAK_ROWS = int(os.environ.get("GROUNDJUDGE_SOAK_ROWS", "2000"))

@@ -13,8 +13,9 @@ from mlflow.entities import Feedback, SpanType
 from mlflow.genai import evaluate
 from mlflow.genai.evaluation.entities import EvaluationResult
 
-from groundjudge import AnyJudge, Verdict
+from groundjudge import Verdict
 from groundjudge.adapters.mlflow import scorer
+from groundjudge.types import AnyJudge
 
 
 def use(uri: str) -> None:

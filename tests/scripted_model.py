@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import chain, repeat
 
-from groundjudge import Reply, Request
+from groundjudge import Reply
+from groundjudge.types import Request
 
 
 class ScriptedModel:

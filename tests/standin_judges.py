@@ -7,10 +7,12 @@ import random
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from groundjudge import Judge, PartReading, Reading, Reply, Request, load_rubric
+from groundjudge import Reply, load_rubric
 from groundjudge.probe.attacks import PLEAS, best_verdict
 from groundjudge.probe.edit import TEXTS
+from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import label_of
+from groundjudge.types import Judge, Request
 
 SPOKEN = [json.loads(TEXTS.read_text(encoding="utf-8"))[language] for language in ("english", "chinese")]
 ORDERS = [texts[name][0] for texts in SPOKEN for name in ("reason", *PLEAS)]

@@ -33,6 +33,7 @@ ROOMS = (
     "analysis",
     "probe",
     "report",
+    "types",
     "",  # the public face: groundjudge/__init__.py
     "adapters",
     "cli",

@@ -19,8 +19,9 @@ from typing import Annotated, Any
 import typer
 from fit_support import Row, held_out, read, signals
 
-from groundjudge import Judge, load
+from groundjudge import load
 from groundjudge.offline.support import score
+from groundjudge.types import Judge
 
 metrics: Any = import_module("sklearn.metrics")  # which is not typed
 

@@ -40,7 +40,6 @@ from groundjudge import (
     PromptError,
     Reply,
     ReplyError,
-    Request,
     Usage,
     load,
 )
@@ -56,6 +55,7 @@ from groundjudge.adapters.deepeval import (
     StatementGroundednessMetric,
     passage_metrics,
 )
+from groundjudge.types import Request
 
 DEEPEVAL: Any = deepeval
 """DeepEval's public functions, whose types are incomplete."""

@@ -37,11 +37,12 @@ from langsmith import Client, aevaluate
 from langsmith import evaluate as langsmith_evaluate
 from langsmith.schemas import Example
 
-from groundjudge import AnyJudge, Case, GroundjudgeError, Verdict
+from groundjudge import Case, GroundjudgeError, Verdict
 from groundjudge.adapters.deepeval import JudgeMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langsmith import evaluator
 from groundjudge.errors import WHAT_IS_WRONG
+from groundjudge.types import AnyJudge
 
 
 def by_ajudge(name: str) -> list[Fields]:

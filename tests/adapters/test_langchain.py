@@ -33,7 +33,6 @@ from groundjudge import (
     Case,
     CaseError,
     GroundjudgeError,
-    Model,
     ModelError,
     Reply,
     ReplyError,
@@ -46,6 +45,7 @@ from groundjudge import (
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.wrappers import LangChainModel
+from groundjudge.types import Model
 
 ROW: Mapping[str, Any] = {
     "id": "opening",

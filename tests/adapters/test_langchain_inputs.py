@@ -17,19 +17,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from scripted_model import ScriptedModel
 
-from groundjudge import (
-    Case,
-    CaseError,
-    GroundjudgeError,
-    ModelError,
-    Reply,
-    Request,
-    Verdict,
-    load,
-    load_rubric,
-)
+from groundjudge import Case, CaseError, GroundjudgeError, ModelError, Reply, Verdict, load, load_rubric
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.types import Request
 
 GOOD = "<S0>t</S0><S1>The hour is in the source.</S1><S2>5</S2>"
 QUOTING = "Statement Sentence: At 9.\nSupporting Evidence: It opens at 9.\nScore: 10"

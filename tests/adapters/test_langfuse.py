@@ -12,9 +12,10 @@ from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
 from standin_langfuse import Body, StandIn
 
-from groundjudge import AnyJudge, Verdict
+from groundjudge import Verdict
 from groundjudge.adapters.langfuse import evaluator, summary
 from groundjudge.case.shapes import is_mapping
+from groundjudge.types import AnyJudge
 
 BAD = "no verdict"
 ASKED: Mapping[str, Any] = {"query": "When?", "context": ["We open at 9."]}

@@ -32,20 +32,20 @@ from standin_openai import StandIn as Endpoint
 from standin_openai import Text
 
 from groundjudge import (
-    Adjacent,
     CachedModel,
     Case,
     Choices,
     ModelError,
     PromptError,
     Reply,
-    Request,
     Scale,
     Usage,
     load,
     load_rubric,
 )
 from groundjudge.adapters.langsmith import evaluator, summary
+from groundjudge.replies import Adjacent
+from groundjudge.types import Request
 
 with warnings.catch_warnings():  # by another module of the same package
     warnings.simplefilter("ignore", DeprecationWarning)

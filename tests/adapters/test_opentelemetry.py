@@ -15,8 +15,9 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanContext
 
-from groundjudge import AnyJudge, Verdict, __version__
+from groundjudge import Verdict, __version__
 from groundjudge.adapters.opentelemetry import emit
+from groundjudge.types import AnyJudge
 
 GEN_AI = "gen_ai.evaluation."
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from adapters_table import CASES, JUDGES, Fields, expected, fields_of, judge_of, target
 
-from groundjudge import AnyJudge, Verdict
+from groundjudge import Verdict
 from groundjudge.adapters.promptfoo import get_assert
+from groundjudge.types import AnyJudge
 
 FILE = "from groundjudge.adapters.promptfoo import get_assert\n"
 VARS: Mapping[str, Any] = {"query": "When do you open?", "context": "We open at 9."}

@@ -15,8 +15,9 @@ from pydantic_evals.reporting import ReportCase
 from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import AnyJudge, Verdict, load_rubric
+from groundjudge import Verdict, load_rubric
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
+from groundjudge.types import AnyJudge
 
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]

@@ -20,11 +20,12 @@ from scripted_model import ScriptedModel
 from standin_batches import BatchStandIn, LineAnswer, Unanswered
 from standin_openai import Cut, Status, Text
 
-from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric
+from groundjudge import Case, CaseError, ModelError, Reply, Usage, load_rubric
 from groundjudge.batches.anthropic import DEFAULT_MAX_TOKENS, AnthropicBatches, params_of
 from groundjudge.batches.lines import ANTHROPIC_CODES, read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest, replay
+from groundjudge.types import Judge
 
 PARAMS = TypeAdapter(MessageCreateParamsNonStreaming)
 USER = {"role": "user", "content": "u"}

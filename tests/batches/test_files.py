@@ -15,8 +15,9 @@ from scripted_model import ScriptedModel
 from standin_batches import COMPLETIONS, Missing, Script, Unanswered, read_lines, result_line
 from standin_openai import Status, Text
 
-from groundjudge import Judge, load, load_rubric
+from groundjudge import load, load_rubric
 from groundjudge.batches import request_lines, verdicts_of
+from groundjudge.types import Judge
 
 JUDGE = Judge(load_rubric("groundedness"), ScriptedModel(GOOD))
 SCRIPT = by_number(

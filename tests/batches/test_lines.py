@@ -16,11 +16,12 @@ from scripted_model import ScriptedModel
 from standin_batches import COMPLETIONS, LineAnswer, Unanswered, read_lines, result_line
 from standin_openai import Status, Text, logprobs_of
 
-from groundjudge import Case, CaseError, Judge, ModelError, Reply, Usage, load_rubric, names
+from groundjudge import Case, CaseError, ModelError, Reply, Usage, load_rubric, names
 from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.replay import PendingRequest, replay
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 PARAMS = TypeAdapter(CompletionCreateParamsNonStreaming)
 

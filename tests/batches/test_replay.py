@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from standin_batches import LineAnswer, Unanswered, result_line
 from standin_openai import Status, Text
 
-from groundjudge import AnyJudge, Case, Judge, ModelError, Reply, Request, Verdict, load, load_rubric, panel
+from groundjudge import Case, ModelError, Reply, Verdict, load, load_rubric, panel
 from groundjudge.batches.lines import read_result, request_line
 from groundjudge.batches.replay import Answer, PendingRequest, replay, verdicts_in, with_all_votes
+from groundjudge.types import AnyJudge, Judge, Request
 
 rubric_of = cache(load_rubric)
 

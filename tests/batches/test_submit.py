@@ -16,7 +16,7 @@ from scripted_model import ScriptedModel
 from standin_batches import BatchStandIn, Call, Unanswered
 from standin_openai import Cut, Status
 
-from groundjudge import Case, Judge, ModelError, Verdict, load_rubric
+from groundjudge import Case, ModelError, Verdict, load_rubric
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
@@ -24,6 +24,7 @@ from groundjudge.batches.replay import replay, verdicts_in
 from groundjudge.batches.state import State, StateError, open_state
 from groundjudge.batches.submit import Plan, answers_of, download, plan, submit
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 ProviderOf: TypeAlias = Callable[[BatchStandIn, ExitStack], Provider]
 

@@ -28,9 +28,10 @@ import server
 from many_rows import judge_named
 from standin_openai import StandIn
 
-from groundjudge import Judge, Request, load, run
+from groundjudge import load, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.runs.arrow import judge_batches
+from groundjudge.types import Judge, Request
 
 pa: Any = import_module("pyarrow")
 

@@ -28,8 +28,9 @@ import server
 from standin_openai import StandIn
 from varied_cases import rows
 
-from groundjudge import Judge, arun, load
+from groundjudge import arun, load
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 DEVNULL = os.open(os.devnull, os.O_WRONLY)
 ROUNDS = 5

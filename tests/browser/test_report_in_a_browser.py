@@ -25,11 +25,12 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from groundjudge import Case, Evidence, Part, Verdict, load
+from groundjudge import Case, Verdict, load
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
 from groundjudge.probe import probe
 from groundjudge.report.page import report
+from groundjudge.types import Evidence, Part
 
 QUIET = """--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync
     --disable-background-networking --disable-component-update --disable-dev-shm-usage""".split()

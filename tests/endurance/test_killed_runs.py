@@ -19,7 +19,8 @@ from many_rows import SOAK_ROWS
 from scripted_model import ScriptedModel
 from standin_openai import StandIn
 
-from groundjudge import Judge, Reply, Usage, Verdict, load_rubric
+from groundjudge import Reply, Usage, Verdict, load_rubric
+from groundjudge.types import Judge
 
 LATENCY = 0.05
 CODES = {code for _, code in FAULTS.values()}

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Document, Evidence, evidence
+from groundjudge import Document, evidence
 from groundjudge.evidence import Sources, unlisted
 from groundjudge.text.sentences import sentences
+from groundjudge.types import Evidence
 
 
 def find(

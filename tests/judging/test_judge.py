@@ -15,20 +15,19 @@ from scripted_model import ScriptedModel
 from groundjudge import (
     Case,
     CaseError,
-    Failure,
     GroundjudgeError,
-    Judge,
     ModelError,
     Reply,
     Scale,
-    Tags,
     Usage,
     Verdict,
     __version__,
     load,
     names,
 )
+from groundjudge.replies import Tags
 from groundjudge.rubric.model import Model
+from groundjudge.types import Failure, Judge
 from groundjudge.verdict import passes
 
 RAG: Mapping[str, Any] = {

@@ -21,14 +21,11 @@ from groundjudge import (
     Case,
     CaseError,
     Choices,
-    Judge,
     ModelError,
-    Panel,
     PanelError,
     PromptError,
     Reply,
     ReplyError,
-    Request,
     Scale,
     Usage,
     Verdict,
@@ -42,6 +39,7 @@ from groundjudge import (
 )
 from groundjudge.judging.conversation import Step, untraced
 from groundjudge.judging.panel import repeated
+from groundjudge.types import Judge, Panel, Request
 
 CASE = Case(query="q", response="It rains.", context="It rains.")
 DOWN = ModelError("server", "down", "m")

@@ -22,20 +22,10 @@ from command_line import ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
-from groundjudge import (
-    Judge,
-    ModelError,
-    Reply,
-    ReplyError,
-    Usage,
-    Verdict,
-    as_judge,
-    load,
-    load_rubric,
-    run,
-)
+from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, as_judge, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 GOOD = Reply(
     "<S0>t</S0><S1>größer</S1><S2>5</S2>", "stop", Usage(prompt_tokens=9, completion_tokens=3), "m-2024"

@@ -20,11 +20,12 @@ from pydantic import BaseModel
 from standin_langsmith import StandIn as LangSmith
 from standin_openai import Answer, Raw, StandIn, Status, Text, refuses
 
-from groundjudge import Case, Reply, Request, Usage, load_rubric
+from groundjudge import Case, Reply, Usage, load_rubric
 from groundjudge.errors import ModelError
 from groundjudge.judging.load import as_model
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Request
 
 with warnings.catch_warnings():  # by another module of the same package
     warnings.simplefilter("ignore", DeprecationWarning)

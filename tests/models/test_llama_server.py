@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from any_options import load_one
 
-from groundjudge import Choices, Json, Judge
+from groundjudge import Choices
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.replies import Json
+from groundjudge.types import Judge
 
 pytestmark = pytest.mark.soak
 

@@ -19,10 +19,11 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
 
-from groundjudge import Judge, ModelError, Verdict, load
+from groundjudge import ModelError, Verdict, load
 from groundjudge.judging.load import as_model
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 UNKNOWN = "logprobs_unusable"
 PIECES: list[Piece] = ["<S1>", "r", "</S1>", "<S2", {">4": 0.5, ">5": 0.25, ">1": 0.25}, "</S2>"]

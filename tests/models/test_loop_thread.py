@@ -19,10 +19,11 @@ from command_line import GOOD, ROW
 from scripted_model import ScriptedModel
 from standin_openai import StandIn
 
-from groundjudge import Judge, Reply, Request, load, run
+from groundjudge import Reply, load, run
 from groundjudge.judging.conversation import Step
 from groundjudge.models.loop_thread import LoopThread, shared_loop
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge, Request
 
 TRACE = ContextVar("TRACE", default="none")
 

@@ -16,10 +16,11 @@ import openai
 import pytest
 from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
 
-from groundjudge import Reply, Request
+from groundjudge import Reply
 from groundjudge.errors import ModelError
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Request
 from groundjudge.verdict import Usage
 
 PARAMETERS = {"temperature": 0, "top_p": 1, "max_tokens": 100}

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, Judge, ModelError, Reply, Request, Usage, load
+from groundjudge import Case, ModelError, Reply, Usage, load
 from groundjudge.models.cached import KEPT, shared
 from groundjudge.models.loop_thread import shared_loop
+from groundjudge.types import Judge, Request
 
 JUDGE: Judge = load("groundedness", model="offline")
 

@@ -15,25 +15,11 @@ from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
 
-from groundjudge import (
-    Banded,
-    Choices,
-    Json,
-    Judge,
-    PromptError,
-    Reading,
-    Reply,
-    ReplyError,
-    Request,
-    Scale,
-    Tags,
-    Usage,
-    load,
-    load_rubric,
-    run,
-)
+from groundjudge import Choices, PromptError, Reply, ReplyError, Scale, Usage, load, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.unsupported_parameters import Negotiation
+from groundjudge.replies import Banded, Json, Reading, Tags
+from groundjudge.types import Judge, Request
 
 PROSE = "It looks fine to me."
 GOOD = '{"reasoning": "r", "score": 0.5}'

@@ -12,25 +12,13 @@ from any_options import load_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundjudge import (
-    Banded,
-    Case,
-    Choices,
-    Format,
-    Json,
-    Judge,
-    Plain,
-    Scale,
-    Scorecard,
-    Tags,
-    Verdict,
-    load,
-    names,
-)
+from groundjudge import Case, Choices, Scale, Verdict, load, names
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.offline.claims import states_nothing
 from groundjudge.offline.readings import reader
 from groundjudge.offline.support import index, support
+from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
+from groundjudge.types import Judge
 
 JUDGES = {name: load(name, model="offline") for name in names()}
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from groundjudge import Choices, PartReading, Plain, Reading, Reply, ReplyError, Rubric, load_rubric, names
+from groundjudge import Choices, Reply, ReplyError, load_rubric, names
 from groundjudge.probe.attacks import best_verdict, edits
 from groundjudge.probe.cases import ProbeCase, built_in_cases
 from groundjudge.probe.edit import suiting
+from groundjudge.replies import PartReading, Plain, Reading
 from groundjudge.rubric.rubric import label_of
 from groundjudge.text.sentences import sentences
+from groundjudge.types import Rubric
 
 EACH_JUDGE = pytest.mark.parametrize("rubric", [*map(load_rubric, names())], ids=names())
 

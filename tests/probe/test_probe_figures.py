@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from standin_judges import StandIn, judge_of, knows_all, standin
 
-from groundjudge import Case, Judge, ModelError, Reply, Request, load_rubric
+from groundjudge import Case, ModelError, Reply, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
 from groundjudge.probe.figures import card, compare, read_card
 from groundjudge.probe.plan import FIRST, SECOND, plan_of
 from groundjudge.shares import mcnemar, wilson
+from groundjudge.types import Judge, Request
 
 RUBRIC = load_rubric("groundedness")
 DAYS, PRICE = "It is kept for 28 days.", "It costs 12 euros."

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Case, Document, Rubric, load_rubric, names
+from groundjudge import Case, Document, load_rubric, names
 from groundjudge.evidence import Sources, find
 from groundjudge.probe.attacks import edits
 from groundjudge.probe.cases import built_in_cases
 from groundjudge.probe.edit import suiting
 from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.prompt.prompt import Prompt
+from groundjudge.types import Rubric
 
 FIELDS = ("query", "context", "response", "reference", "conversation", "profile", "agent_name", "answers")
 EVERYTHING = Prompt.parse(

@@ -10,13 +10,14 @@ from any_options import as_one, load_one
 from fenced import without_codes
 from scripted_model import ScriptedModel
 
-from groundjudge import JudgeOptions, as_judge, load, load_rubric
+from groundjudge import as_judge, load, load_rubric
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import Fields
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import Tags
 from groundjudge.scale import Scale
+from groundjudge.types import JudgeOptions
 
 
 def file_of(tmp_path: Path, text: str) -> Path:

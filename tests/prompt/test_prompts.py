@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from scripted_model import ScriptedModel
 
-from groundjudge import Rubric, load, load_rubric, names
+from groundjudge import load, load_rubric, names
 from groundjudge.case.fields import ALIASES
 from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies import FORMATS
 from groundjudge.rubric.rubric import PROMPTS
 from groundjudge.scale import Scale
+from groundjudge.types import Rubric
 
 ROOT = Path(__file__).parents[2]
 

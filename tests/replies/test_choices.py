@@ -11,24 +11,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scripted_model import ScriptedModel
 
-from groundjudge import (
-    Adjacent,
-    Banded,
-    Case,
-    Choices,
-    Format,
-    Json,
-    Judge,
-    Plain,
-    PromptError,
-    Reply,
-    ReplyError,
-    Rubric,
-    Scale,
-    Scorecard,
-    Tags,
-    load_rubric,
-)
+from groundjudge import Case, Choices, PromptError, Reply, ReplyError, Scale, load_rubric
+from groundjudge.replies import Adjacent, Banded, Format, Json, Plain, Scorecard, Tags
+from groundjudge.types import Judge, Rubric
 
 FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
 YES = Choices({"yes": 1, "no": 0})

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import Adjacent, Banded, Json, Plain, Reply, ReplyError, Scale, Scorecard, Tags
+from groundjudge import Reply, ReplyError, Scale
 from groundjudge.errors import WHAT_IS_WRONG
-from groundjudge.replies import FORMATS, Format, Reading
+from groundjudge.replies import FORMATS, Adjacent, Banded, Format, Json, Plain, Reading, Scorecard, Tags
 from groundjudge.replies.folded import fold
 
 SCALES = {

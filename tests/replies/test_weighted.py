@@ -12,23 +12,10 @@ from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 from standin_openai import Piece, logprobs_of, text_of
 
-from groundjudge import (
-    Banded,
-    Choices,
-    Format,
-    Json,
-    Plain,
-    PromptError,
-    Reply,
-    Rubric,
-    Scale,
-    Scorecard,
-    Tags,
-    Verdict,
-    load,
-    load_rubric,
-)
+from groundjudge import Choices, PromptError, Reply, Scale, Verdict, load, load_rubric
+from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
 from groundjudge.replies.reply import tokens_of
+from groundjudge.types import Rubric
 
 FIVE = Scale(worst=1, best=5, integer=True)
 TEN = Scale(worst=0, best=10, integer=True)

@@ -8,21 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundjudge import (
+from groundjudge import Choices, Reply, Scale
+from groundjudge.replies import (
+    FORMATS,
     Adjacent,
     Banded,
-    Choices,
     Format,
     Json,
     PartReading,
     Plain,
     Reading,
-    Reply,
-    Scale,
     Scorecard,
     Tags,
 )
-from groundjudge.replies import FORMATS
 
 TO_FIVE = Scale(worst=1, best=5)
 WHOLE = Scale(worst=1, best=5, integer=True)

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from make_verdicts import error, labelled, panel_verdict, verdict, vote
 
-from groundjudge import Case, Evidence, Part
+from groundjudge import Case
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
 from groundjudge.errors import CODES, explained
 from groundjudge.report.page import FOLDER, report
+from groundjudge.types import Evidence, Part
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

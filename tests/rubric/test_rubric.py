@@ -13,21 +13,11 @@ import pytest
 from scripted_model import ScriptedModel
 
 from groundjudge import (
-    Adjacent,
-    Banded,
     CaseError,
-    Format,
-    Json,
-    Judge,
-    PartReading,
     PromptError,
-    Reading,
     Reply,
     ReplyError,
-    Rubric,
-    RubricOptions,
     Scale,
-    Tags,
     as_judge,
     load,
     load_rubric,
@@ -35,6 +25,8 @@ from groundjudge import (
     run,
 )
 from groundjudge.models.cached import CachedModel
+from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Tags
+from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
 GOOD = "<S1>fine</S1><S2>5</S2>"

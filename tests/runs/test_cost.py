@@ -12,8 +12,9 @@ import pytest
 from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 
-from groundjudge import Reply, Request, Usage, as_judge, load, load_rubric, names, run, summarise
+from groundjudge import Reply, Usage, as_judge, load, load_rubric, names, run, summarise
 from groundjudge.runs.cost import Prices, estimate, prompt_tokens
+from groundjudge.types import Request
 
 
 def no_call(_: Request) -> str:

@@ -7,8 +7,9 @@ from hostile_endpoint import DEADLINE, IN_FLIGHT, LATENCY, VALUES, Endpoint, row
 from many_rows import SOAK_ROWS
 from standin_openai import StandIn
 
-from groundjudge import Reply, Request, Verdict, load, run
+from groundjudge import Reply, Verdict, load, run
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Request
 
 
 class Watched:

@@ -20,8 +20,9 @@ from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
 from many_rows import SOAK_ROWS, Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import Judge, ModelError, Reply, Request, Verdict, load, run
+from groundjudge import ModelError, Reply, Verdict, load, run
 from groundjudge.runs.arrow import Columns, judge_batches, keyed, schema_of
+from groundjudge.types import Judge, Request
 
 TEXT = pa.string()
 GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"

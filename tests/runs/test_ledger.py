@@ -12,8 +12,9 @@ from arrow_table import batch_of
 from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import ModelError, Request, Verdict, load, panel
+from groundjudge import ModelError, Verdict, load, panel
 from groundjudge.runs.arrow import judge_batches
+from groundjudge.types import Request
 
 GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
 ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}

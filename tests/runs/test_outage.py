@@ -17,10 +17,11 @@ from many_rows import GOOD, ids, judge_named, rows
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
-from groundjudge import Judge, ModelError, Reply, Request, Verdict, arun, run
+from groundjudge import ModelError, Reply, Verdict, arun, run
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge, Request
 
 SOON = 0.02
 

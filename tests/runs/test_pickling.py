@@ -16,23 +16,12 @@ from any_options import load_any
 from langchain_core.language_models import FakeListChatModel
 from standin_openai import StandIn
 
-from groundjudge import (
-    AnyJudge,
-    CachedModel,
-    Case,
-    Choices,
-    Json,
-    Model,
-    ModelError,
-    Panel,
-    Request,
-    Scale,
-    load,
-    panel,
-)
+from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load, panel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.wrappers import DeepEvalModel, FunctionModel, LangChainModel
+from groundjudge.replies import Json
+from groundjudge.types import AnyJudge, Model, Panel, Request
 
 Dumps = Callable[[Any], bytes]
 DUMPS: dict[str, Dumps] = {

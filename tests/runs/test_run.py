@@ -20,16 +20,9 @@ from any_options import load_any
 from many_rows import GOOD, Echo, Row, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import (
-    Case,
-    CaseError,
-    ModelError,
-    Request,
-    Verdict,
-    arun,
-    run,
-)
+from groundjudge import Case, CaseError, ModelError, Verdict, arun, run
 from groundjudge.case.shapes import well_formed
+from groundjudge.types import Request
 
 REPLACED = well_formed("\ud800")
 FOREVER = 1000

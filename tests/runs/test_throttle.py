@@ -14,10 +14,11 @@ from many_rows import GOOD, ids, judge_named, rows
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Status, Text
 
-from groundjudge import ModelError, Reply, Request, Usage, Verdict, arun, run
+from groundjudge import ModelError, Reply, Usage, Verdict, arun, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.pacing import Pace, wait_before
 from groundjudge.rubric.model import Model
+from groundjudge.types import Request
 
 SOON = 0.02
 FOREVER = 1000

@@ -20,9 +20,10 @@ from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
 from pyspark.sql import DataFrame, SparkSession
 from standin_openai import StandIn, Status
 
-from groundjudge import Judge, Verdict, load
+from groundjudge import Verdict, load
 from groundjudge.adapters.spark import judged, keyed
 from groundjudge.models.openai import OpenAIModel
+from groundjudge.types import Judge
 
 pytest_plugins = ["local_spark"]
 pytestmark = [

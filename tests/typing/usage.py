@@ -21,40 +21,18 @@ from pydantic_evals.evaluators import EvaluatorContext
 from pyspark.sql import DataFrame
 
 from groundjudge import (
-    Adjacent,
-    Banded,
     CachedModel,
     Case,
     CaseError,
     Document,
-    Estimate,
-    Evidence,
-    Failure,
-    Format,
     GroundjudgeError,
-    Json,
-    Judge,
-    JudgeOptions,
     Message,
-    Model,
     ModelError,
-    NamedScore,
-    Part,
-    PartReading,
     Prices,
-    Prompt,
     PromptError,
-    PromptId,
-    Reading,
     Reply,
     ReplyError,
-    Request,
-    Rubric,
-    RubricOptions,
     Scale,
-    Scorecard,
-    Summary,
-    Tags,
     Usage,
     Verdict,
     __version__,
@@ -87,8 +65,25 @@ from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import judged, keyed
 from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
+from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
 from groundjudge.runs.arrow import judge_batches, schema_of
 from groundjudge.runs.arrow import keyed as keyed_batches
+from groundjudge.types import (
+    Estimate,
+    Evidence,
+    Failure,
+    Judge,
+    JudgeOptions,
+    Model,
+    NamedScore,
+    Part,
+    Prompt,
+    PromptId,
+    Request,
+    Rubric,
+    RubricOptions,
+    Summary,
+)
 
 
 def a_model(request: Request) -> str:

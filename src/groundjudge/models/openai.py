@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 import openai
 from openai.resources.chat import Completions
 
+from groundjudge.case.shapes import is_mapping
 from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in, reply_without_choices
 from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
 from groundjudge.models.loop_thread import called, shared_loop
-from groundjudge.models.model_error import error_of, model_error, redacted
+from groundjudge.models.model_error import FIRST_ERROR_STATUS, error_of, model_error, redacted
 from groundjudge.models.pacing import TRANSIENT, wait_before
 from groundjudge.models.per_loop import PerLoop, wrapped_alike
 from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
@@ -232,11 +233,13 @@ class OpenAIModel:
     async def _sender(self) -> Callable[[dict[str, Any]], Awaitable[object]]:
         """What sends a body and returns the response."""
         if self._given is None:
-            post = (await self._per_loop.client(self._new_async_client)).post
-            return lambda body: post(PATH, body=body, cast_to=bytes, options={"max_retries": 0})
+            endpoint: _Endpoint = await self._per_loop.client(lambda: self._build(_Endpoint))
+            return endpoint.post
         given, create = self._given, self._given.chat.completions.create
         if _is_async_openai(given) and not self._in_first_loop():
-            copy = await self._per_loop.client(self._new_async_client)
+            copy = await self._per_loop.client(
+                lambda: given.copy(http_client=openai.DefaultAsyncHttpxClient())
+            )
             create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
 
         async def send(body: dict[str, Any]) -> object:
@@ -244,11 +247,6 @@ class OpenAIModel:
             return await (create(**arguments) if _is_async_openai(given) else called(create, **arguments))
 
         return send
-
-    def _new_async_client(self) -> openai.AsyncOpenAI:
-        if _is_async_openai(self._given):
-            return self._given.copy(http_client=openai.DefaultAsyncHttpxClient())
-        return self._build(_aiohttp_client)
 
     def _url(self) -> str | None:
         return self._base_url or os.environ.get("OPENAI_BASE_URL")
@@ -283,9 +281,33 @@ class OpenAIModel:
         return self._first_loop() is loop
 
 
-def _aiohttp_client(**options: Any) -> openai.AsyncOpenAI:  # noqa: ANN401  the options of AsyncOpenAI
-    """A client on aiohttp, where a call costs two thirds of its time on the default transport."""
-    return openai.AsyncOpenAI(http_client=openai.DefaultAioHttpClient(), **options)
+class _Endpoint:
+    """An endpoint as the openai client is set up for it, asked through the client's transport.
+
+    The client itself takes longer over a call than the transport and the judge together.
+    """
+
+    def __init__(self, *, timeout: float, **options: Any) -> None:  # noqa: ANN401  those of AsyncOpenAI
+        self._transport = openai.DefaultAioHttpClient(timeout=timeout)
+        client = openai.AsyncOpenAI(http_client=self._transport, **options)
+        self._url = f"{str(client.base_url).rstrip('/')}{PATH}"
+        headers = {**client.default_headers, **client.auth_headers}
+        # What the client leaves out has no string as its value.
+        self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
+        self.is_closed, self.close = client.is_closed, client.close
+
+    async def post(self, body: Mapping[str, Any]) -> bytes:
+        """The body of the response.
+
+        Raises:
+            APIStatusError: the response has an error status.
+        """
+        response = await self._transport.post(self._url, json=body, headers=self._headers)
+        if response.status_code >= FIRST_ERROR_STATUS:
+            said = parsed(response.content)
+            error = said.get("error", said) if is_mapping(said) else said
+            raise openai.APIStatusError("", response=response, body=error)
+        return response.content
 
 
 def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
