@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import griffe
 from typer.testing import CliRunner
 
-import groundjudge
 from groundjudge.cli.app import app
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ NAMES = ["DeepEval", "LangChain", "LangSmith", "MLflow", "OpenTelemetry", "promp
 TITLES = {name.lower(): name for name in NAMES}
 """The frameworks whose names are not just capitalised."""
 
-INTERNAL = {"groundjudge.evidence", "groundjudge.replies", "groundjudge.analysis.libraries"}
+INTERNAL = {"groundjudge.case.case", "groundjudge.evidence", "groundjudge.analysis.libraries"}
 """Modules whose `__all__` is for the library itself."""
 
 
@@ -90,9 +90,9 @@ def on_page_content(html: str, **_: object) -> str:
 
 
 def _referenced(name: re.Match[str]) -> str:
-    path = f"groundjudge.{name['name']}"
-    is_public = name["name"] in groundjudge.__all__
-    return f'<autoref identifier="{path}" optional>{name[0]}</autoref>' if is_public else name[0]
+    homes = ("groundjudge", "groundjudge.types", "groundjudge.replies")
+    home = next((home for home in homes if name["name"] in import_module(home).__all__), None)
+    return f'<autoref identifier="{home}.{name["name"]}" optional>{name[0]}</autoref>' if home else name[0]
 
 
 def on_env(env: object, config: Any, **_: object) -> object:  # noqa: ANN401

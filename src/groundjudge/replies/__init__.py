@@ -75,7 +75,6 @@ def _is_string_or_strings(option: object) -> bool:
 
 
 __all__ = [
-    "FORMATS",
     "Adjacent",
     "Banded",
     "Format",
@@ -85,5 +84,4 @@ __all__ = [
     "Reading",
     "Scorecard",
     "Tags",
-    "format_of",
 ]
