@@ -144,8 +144,12 @@ ENTRIES: Mapping[str, tuple[Callable[..., Verdict], str]] = {
 
 def entries(*without: str) -> Sequence[Any]:
     """The adapters as parameters, MLflow and Inspect only among the soak tests."""
-    marks = dict.fromkeys(("mlflow", "inspect"), pytest.mark.soak)
-    return [pytest.param(name, marks=marks.get(name, ())) for name in ENTRIES if name not in without]
+    slow = {"mlflow", "inspect"}
+    return [
+        pytest.param(name, marks=[pytest.mark.soak] if name in slow else [])
+        for name in ENTRIES
+        if name not in without
+    ]
 
 
 def judged(adapter: str, model: Any, row: Row, judge: Any = "groundedness", **options: Any) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
 from groundjudge.replies.reply import Reply
@@ -93,9 +94,9 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
             error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
             return reply_in(body) or error
         case _:
-            reason = found["error"]
-            code = reason.get("code") if isinstance(reason, Mapping) else None
-            return ModelError(CODES.get(str(code), "failed"), where + message_of(reason), model)
+            fault = found["error"]
+            code = fault.get("code") if is_mapping(fault) else None
+            return ModelError(CODES.get(str(code), "failed"), where + message_of(fault), model)
 
 
 def _anthropic_answer(result: Mapping[str, Any]) -> Answer:

@@ -263,9 +263,10 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
     """
-    if not isinstance(row, Case | Mapping):
-        message = f"a row must be a Case or a mapping, not {type(row).__name__}"
-        error = row if isinstance(row, CaseError) else CaseError("unreadable_row", message)
+    if isinstance(row, CaseError):
+        return [_failed("", row, id_of(row, number))]
+    if not isinstance(row, Case | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
+        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
         return [_failed("", error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
