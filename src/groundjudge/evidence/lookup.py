@@ -60,7 +60,7 @@ def _look_up(quote: str, sources: Sources) -> Found:
 
 def _search(quote: str, sources: Sources) -> Found:
     """A quote as a whole or, if no document has it, piece by piece."""
-    if whole := exact(quote, sources):
+    if (whole := exact(quote, sources)) and whole.exact:
         return [whole], []
     if len(quote) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]

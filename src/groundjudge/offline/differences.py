@@ -118,6 +118,11 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     between = _keys(tokens[one.start + len(one.mine) : other.start])
     if JOINING.isdisjoint(between) and first.clause == last.clause:
         return True
+    if all(
+        sum(token.clause == each.mine[0].clause for token in tokens) == len(each.mine)
+        for each in (one, other)
+    ):
+        return False  # whole clauses in another order
     before = _keys(tokens[: one.start])[-1:]
     items = [key for key in between if key not in JOINING.union(before)]
     pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
