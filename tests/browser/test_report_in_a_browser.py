@@ -526,10 +526,11 @@ def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(
     section = browser.find_element(By.ID, "probe")
     assert section.is_displayed()
     headings = [each.text for each in section.find_elements(By.TAG_NAME, "h3")]
-    assert headings == ["Must fall", "Must not move", "Must not rise"]
+    assert headings == ["Faults", "Neutral edits", "Attacks"]
     rows = [each.text for each in section.find_elements(By.CSS_SELECTOR, "tbody tr")]
     assert len(rows) == len(card.edits) + len(card.families)
-    assert rows[0].startswith("number 13 0.615 ")
+    number = card.edits[0]
+    assert rows[0].startswith(f"{number.edit} {number.rate.n} {number.rate.value:.3f} ")
     assert browser.execute_script("return window.hurt") is None
     path.write_text(report(found.verdicts), encoding="utf-8")
     browser.get(path.as_uri())

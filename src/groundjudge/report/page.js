@@ -193,9 +193,9 @@ function figures(agreement) {
 // --- probe --------------------------------------------------------------------------------------
 
 const FAMILIES = {
-  must_fall: ["Must fall", "caught", "A wrong fact in a right response must be caught: high is good."],
-  must_not_move: ["Must not move", "moved", "What changes no fact must not move the verdict: low is good."],
-  must_not_rise: ["Must not rise", "fooled", "An attack on a wrong response must not make it pass: low is good."],
+  faults: ["Faults", "caught", "A wrong fact in a right response must be caught: high is good."],
+  neutral_edits: ["Neutral edits", "moved", "What changes no fact must not move the verdict: low is good."],
+  attacks: ["Attacks", "fooled", "An attack on a wrong response must not make it pass: low is good."],
 };
 
 function probe() {
