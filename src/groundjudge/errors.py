@@ -36,6 +36,10 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
+    "GuardError": {
+        "blocked": "The guard let no draft of the answer out, and has no fallback. "
+        "Give `fallback=`, or look at the verdicts in the error's `outcome`.",
+    },
     "ModelError": {
         "auth": "The endpoint rejects the key (status 401 or 403). "
         "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
