@@ -47,6 +47,7 @@ class Outcome:
 
     Attributes:
         response: what goes out: the last draft as it was given, or the fallback; None if nothing may.
+        replaced: whether the response is the fallback, or None, instead of a draft.
         reason: why it goes out: "passed", the first draft; "regenerated", a later draft that passed;
             "not_applicable", the first draft makes no claim; "fallback", no draft passed; "not_judged", the
             judge failed, and `on_error` decided; "observed", the draft failed and the guard only observes.
@@ -55,6 +56,7 @@ class Outcome:
     """
 
     response: Any
+    replaced: bool
     reason: Reason
     drafts: tuple[Draft, ...]
     seconds: float
@@ -74,6 +76,26 @@ class Outcome:
         """The tokens that judging took; None if the judge's model reported none."""
         counted = [draft.verdict.usage for draft in self.drafts if draft.verdict.usage]
         return reduce(add, counted) if counted else None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The decision as JSON data, without a word of the drafts and of the judge's replies.
+
+        It may be kept where the application's users, or its next model call, see it.
+        """
+        verdict = self.verdict
+        return {
+            "reason": self.reason,
+            "replaced": self.replaced,
+            "status": verdict.status,
+            "passed": verdict.passed,
+            "score": verdict.score,
+            "error": verdict.error.code if verdict.error else None,
+            "drafts": len(self.drafts),
+            "calls": self.calls,
+            "seconds": round(self.seconds, 3),
+            "signature": verdict.signature,
+        }
 
 
 class GuardError(GroundjudgeError):
@@ -199,13 +221,13 @@ class Guard:
         reason = _reason(verdict, len(drafts), self.mode)
         goes_out = verdict.passed or self.mode == "observe" or (verdict.error and self.on_error == "allow")
         if goes_out:
-            return Outcome(response, reason, drafts, seconds)
+            return Outcome(response, False, reason, drafts, seconds)
         if self.fallback is None:
-            outcome = Outcome(None, reason, drafts, seconds)
+            outcome = Outcome(None, True, reason, drafts, seconds)
             message = f"no draft of {len(drafts)} may go out: {verdict.explanation}. Give a `fallback`"
             raise GuardError("blocked", message, outcome)
         text = self.fallback if isinstance(self.fallback, str) else self.fallback(verdict)
-        return Outcome(text, reason, drafts, seconds)
+        return Outcome(text, True, reason, drafts, seconds)
 
 
 def _reason(verdict: Verdict, drafts: int, mode: Mode) -> Reason:
