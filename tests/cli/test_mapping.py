@@ -180,9 +180,24 @@ def test_a_json_file_that_is_no_array_is_refused(invoke: Invoke, tmp_path: Path)
     )
 
 
-def test_format_and_map_of_show_need_cases(invoke: Invoke) -> None:
-    result = invoke("show", "groundedness", "--format", "csv")
-    assert (result.exit_code, "--format and --fields need --cases FILE" in result.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("show groundedness --format csv", "--format: add --cases FILE"),
+        ("report v.jsonl --fields query=q", "--fields: add --cases FILE"),
+        ("report v.jsonl --group topic", "--group: add --labels FILE"),
+        ("probe --judge groundedness --format csv --fields query=q", "--format, --fields: add --cases FILE"),
+        (
+            "compare v.jsonl v.jsonl --label l --label-threshold 1",
+            "--label, --label-threshold: add --labels FILE",
+        ),
+    ],
+)
+def test_options_about_a_file_need_the_file(command: Invoke, arguments: str, message: str) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    result = command(*arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
 
 
 def test_verdicts_are_json_lines_whatever_their_file_is_called(

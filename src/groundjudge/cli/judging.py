@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from groundjudge.cli.options import MODELS, JudgeSelection
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import refuse
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import as_model, load
 from groundjudge.judging.panel import AnyJudge, Stop, panel, repeated
@@ -20,14 +20,12 @@ NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
 
-def cached_model(name: str, cache: str | None) -> Model:
-    """The model of a name, with a file that keeps its replies if one is given."""
-    model = as_model(name)
-    return CachedModel(model, cache) if cache else model
-
-
 def judges_of(
-    selection: JudgeSelection, model_of: Callable[[str], Model], stop: Stop | None = None
+    selection: JudgeSelection,
+    stop: Stop | None = None,
+    *,
+    cache: str | None = None,
+    model_of: Callable[[str], Model] | None = None,
 ) -> list[AnyJudge]:
     """The judges: one for each name, or one panel of several prompts.
 
@@ -35,52 +33,46 @@ def judges_of(
 
     Args:
         selection: what the options ask for.
-        model_of: makes a model of its name.
         stop: when to stop asking for votes; None: the default.
+        cache: a file that keeps the models' replies; None for no such file.
+        model_of: makes a model of its name; None: as `load` does.
 
     Raises:
         PromptError, ModelError: as for `load` and `panel`.
     """
-    contradiction = _contradiction(selection, stop)
-    if contradiction:
-        fail(contradiction)
-    models = [model_of(name) for name in selection.model or ()]
-    if (twice := named_twice(models)) is not None:
-        fail(f"--model: two models have the name {twice!r}: to ask one model several times, use --repeats")
+    has_panel, has_repeats, has_models = (
+        selection.panel,
+        bool(selection.repeats),
+        len(selection.model or ()) > 1,
+    )
+    judges_vote, has_votes = has_panel and not has_models, has_panel or has_repeats
+    refuse(
+        (not all(selection.model or [""]), f"no model given: add --model, which can be {MODELS}"),
+        (has_panel and has_repeats, "--panel and --repeats are two ways to vote: use one of them"),
+        ((selection.rule or stop) and not has_votes, ADD_VOTES),
+        (has_models and not has_panel, ADD_PANEL),
+        (judges_vote and not selection.judge, NAME_JUDGES),
+        (judges_vote and len(selection.names) == 1, USE_REPEATS),
+    )
+    models = [*map(model_of or as_model, selection.model or ())]
+    twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
+    refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
+    models = [CachedModel(model, cache) if cache else model for model in models]
     options = selection.rubric_options
-    by_name = [[load(name, model=each, **options) for each in models] for name in selection.names]
-    judges = _voting(selection, by_name, stop)
-    if (twice := named_twice(judges)) is not None:
-        fail(f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")
+    by_name = [[load(name, model=model, **options) for model in models] for name in selection.names]
+    judges = _voting(selection, [*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
+    twice = named_twice(judges)
+    refuse((twice, f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files"))
     return judges
 
 
 def _voting(
-    selection: JudgeSelection, by_name: Sequence[Sequence[Judge]], stop: Stop | None
+    selection: JudgeSelection, groups: Sequence[Sequence[Judge]], stop: Stop | None
 ) -> list[AnyJudge]:
-    """The judges as they vote; `by_name` has a row for each name, and in it a judge for each model."""
+    """One judge for each group: a panel of it, or its only judge, which may be asked several times."""
     given = (("rule", selection.rule), ("stop", stop))
     votes: dict[str, Any] = {option: choice for option, choice in given if choice is not None}
-    if selection.repeats:
-        return [repeated(judge, selection.repeats, **votes) for (judge,) in by_name]
-    if not selection.panel:
-        return [judge for (judge,) in by_name]
-    if len(selection.model or ()) > 1:
-        return [panel(row, **votes) for row in by_name]
-    return [panel([judge for (judge,) in by_name], **votes)]
-
-
-def _contradiction(selection: JudgeSelection, stop: Stop | None) -> str:
-    """Why the options make no judges; "" if they do."""
-    has_panel, has_repeats = selection.panel, bool(selection.repeats)
-    has_models, is_named = len(selection.model or ()) > 1, bool(selection.judge)
-    asks_one = has_panel and not has_models and len(selection.names) == 1
-    reasons = {
-        f"no model given: add --model, which can be {MODELS}": not all(selection.model or [""]),
-        "--panel and --repeats are two ways to vote: use one of them": has_panel and has_repeats,
-        ADD_VOTES: (selection.rule or stop) and not (has_panel or has_repeats),
-        ADD_PANEL: has_models and not has_panel,
-        NAME_JUDGES: has_panel and not has_models and not is_named,
-        USE_REPEATS: asks_one,
-    }
-    return next((reason for reason, applies in reasons.items() if applies), "")
+    if selection.panel:
+        return [panel(group, **votes) for group in groups]
+    n = selection.repeats
+    return [repeated(judge, n, **votes) if n else judge for (judge,) in groups]

@@ -11,12 +11,13 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from groundjudge.case.fields import FieldPaths, Fields
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import fail, refuse
 from groundjudge.errors import CaseError
-from groundjudge.judging.panel import Rule
+from groundjudge.judging.panel import AnyJudge, Rule
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.rows import FileFormat
 
 MODELS = (
@@ -73,6 +74,11 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
     return [_read(each.name, hints[each.name], each) for each in fields(group)]
 
 
+def _flag(one: Field[Any]) -> str:
+    """What the option of a field is called."""
+    return next(iter(one.metadata["declare"].args), f"--{one.name.replace('_', '-')}")
+
+
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
@@ -82,6 +88,19 @@ def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of 
         hint = Annotated[hint, declare(*flags, **metavar)]
     default = Parameter.empty if default is ... else default
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+
+
+def refuse_without(path: str | None, file: str, group: Any) -> None:  # noqa: ANN401  a dataclass
+    """Exit if options were given that are about a file, but not the file.
+
+    Args:
+        path: the file's path, if it was given.
+        file: the option that gives it.
+        group: the options that are about it.
+    """
+    given = [each for each in fields(group) if getattr(group, each.name) != each.default]
+    flags = [*map(_flag, given)]
+    refuse((path is None and flags, f"{', '.join(flags)}: add {file} FILE, the file that this is about"))
 
 
 def _judge_names(incomplete: str) -> list[str]:
@@ -157,26 +176,36 @@ class RowOptions:
         metavar="FIELD=PATH",
     )
 
-    def fields(self, rubrics: Iterable[Rubric] | None = None) -> FieldPaths:
+    def fields(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
         """The paths of fields that stand elsewhere. Exit if an option is malformed, or names no field.
 
         Args:
-            rubrics: what will judge the cases: their own inputs are fields too. None: not known, so that a
+            judges: who will judge the cases: their own inputs are fields too. None: not known, so that a
                 name that resembles no field can be an input of theirs.
         """
-        inputs = None if rubrics is None else [each.name for rubric in rubrics for each in rubric.inputs]
         paths: dict[str, str] = {}
         for given in self.paths or ():
             name, _, path = (part.strip() for part in given.partition("="))
-            if not path:
-                fail(f"--fields {given}: expected FIELD=PATH, such as --fields query=inputs.question")
-            if name in paths:
-                fail(f"--fields {given}: {name} is already read from {paths[name]}")
+            refuse(
+                (not path, f"--fields {given}: expected FIELD=PATH, such as --fields query=inputs.question"),
+                (
+                    name in paths,
+                    f"--fields {given}: {name} is already read from {paths.get(name)}: leave one out",
+                ),
+            )
             paths[name] = path
+        rubrics = None if judges is None else [rubric for judge in judges for rubric in judge.rubrics]
+        inputs = None if rubrics is None else [each.name for rubric in rubrics for each in rubric.inputs]
         try:
             return Fields.of(paths, inputs).paths
         except CaseError as error:
             fail(f"--fields: {error.message}")
+
+    def case_file(
+        self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
+    ) -> CaseFile:
+        """The file of cases for the judges; the rows with these ids are kept."""
+        return CaseFile(cases, frozenset(kept_ids or ()), self.file_format, self.fields(judges))
 
 
 @dataclass(frozen=True)
@@ -211,11 +240,9 @@ class PriceOptions:
     @property
     def prices(self) -> Prices | None:
         """The prices, or None without them. One price alone is an error."""
-        if self.price_in is not None and self.price_out is not None:
-            return Prices(self.price_in, self.price_out)
-        if self.price_in != self.price_out:
-            fail("--price-in and --price-out belong together")
-        return None
+        given = [price for price in (self.price_in, self.price_out) if price is not None]
+        refuse((len(given) == 1, "--price-in and --price-out belong together: add the other one"))
+        return Prices(*given) if given else None
 
 
 @dataclass(frozen=True)

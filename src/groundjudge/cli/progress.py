@@ -1,25 +1,64 @@
-"""The progress of a run: a bar on a terminal, elsewhere a line now and then, and what the run waits for."""
+"""Judging on the screen: a bar on a terminal, elsewhere a line now and then, and what the run waits for."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cache
 from time import monotonic
-from typing import Any
 
 import typer
 
-from groundjudge.cli.options import RunLimits
-from groundjudge.cli.screen import open_console, printable
+from groundjudge.cli.options import OutputOptions
+from groundjudge.cli.outputs import previous_verdicts
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable
+from groundjudge.errors import ModelError
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import RunTotals
+from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.summary import Tally
+from groundjudge.verdict import Verdict
 
 LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""
+
+
+def judge_rows(  # noqa: PLR0913  independent of each other
+    judged_by: Callable[..., Generator[Verdict, None, None]],
+    judges: Sequence[AnyJudge],
+    out: str | None,
+    output: OutputOptions,
+    prices: Prices | None,
+    *,
+    count: Callable[[], int | None],
+    kept_ids: frozenset[str] = frozenset(),
+) -> RunTotals:
+    """Judge rows and write each verdict as it comes, with the progress on the screen.
+
+    Exit if a file is in the way, or if the endpoint never answered.
+
+    Args:
+        judged_by: makes the verdicts: `run` with all but the options `previous` and `on_outage`.
+        judges: whose verdicts these are.
+        out: the file to write to, "-" for stdout, None to write nothing.
+        output: what becomes of a file that exists.
+        prices: for the cost so far; None if they are not known.
+        count: counts the rows that are to be judged; None if that is not known.
+        kept_ids: the ids of the cases whose verdicts are kept.
+    """
+    with previous_verdicts(out or STDIO, judges, output) as previous:
+        totals = RunTotals(Tally(judge.name for judge in judges), kept_ids, previous)
+        progress = ProgressLine(count, totals, prices, out)
+        judged = judged_by(previous=previous, on_outage=progress.show_message)
+        try:
+            write_verdicts(judged, out, totals, progress.shown())
+        except ModelError as error:
+            if error.code != "connection":
+                raise
+            fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
+    return totals
 
 
 class ProgressLine:
@@ -44,15 +83,11 @@ class ProgressLine:
         out: str | None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._count, self._totals, self._prices, self._clock = count, totals, prices, clock
+        # The rows are counted for the first line: short runs print none.
+        self._count, self._totals, self._prices, self._clock = cache(count), totals, prices, clock
         self._has_bar = sys.stderr.isatty() and not (out == STDIO and sys.stdout.isatty())
-        self._message = ""
+        self._message, self._due = "", clock() + LINE_EVERY
         self._update: Callable[[str], None] | None = None
-
-    def run_options(self, limits: RunLimits) -> dict[str, Any]:
-        """The options of `run` for a run that is shown here."""
-        previous = self._totals.previous
-        return {**asdict(limits), "previous": previous, "on_outage": self.show_message}
 
     def show_message(self, message: str) -> None:
         """Show a message in place of the last one; "" removes it. Can be called from any thread."""
@@ -65,42 +100,9 @@ class ProgressLine:
     @contextmanager
     def shown(self) -> Generator[Callable[[], None], None, None]:
         """Show the bar, or else print lines; yields what is to be called after each verdict."""
-        if self._has_bar:
-            with self._bar() as advance:
-                yield advance
-        elif sys.stderr.isatty():  # the verdicts are on the same terminal, and show how far the run is
-            yield lambda: None
-        else:
-            yield self._lines()
-
-    def _lines(self) -> Callable[[], None]:
-        due = self._clock() + LINE_EVERY
-        total = cache(self._total)  # counted for the first line: short runs print none
-
-        def advance() -> None:
-            nonlocal due
-            if self._clock() >= due:
-                due = self._clock() + LINE_EVERY
-                typer.echo(f"groundjudge: {self._line(total())}", err=True)
-
-        return advance
-
-    def _total(self) -> int | None:
-        """How many verdicts there will be; None if that is not known."""
-        n_rows = self._count()
-        return None if n_rows is None else n_rows * len(self._totals.tally.summaries())
-
-    def _line(self, total: int | None) -> str:
-        """How far the run is."""
-        summaries, n_unreadable = self._totals.tally.summaries(), self._totals.n_unreadable
-        n_verdicts = sum(one.n for one in summaries) + n_unreadable
-        n_errors = sum(one.n_error for one in summaries) + n_unreadable
-        of_all = "" if total is None else f" of {total:,}"
-        line, usage = f"{n_verdicts:,}{of_all} verdicts, {n_errors:,} errors", self._totals.usage
-        return f"{line}, cost so far: {self._prices.of(usage):.4f}" if self._prices and usage else line
-
-    @contextmanager
-    def _bar(self) -> Generator[Callable[[], None], None, None]:
+        if not self._has_bar:
+            yield self._print_line
+            return
         from rich import progress  # noqa: PLC0415
 
         columns = (
@@ -110,8 +112,26 @@ class ProgressLine:
             progress.TimeRemainingColumn(),
             progress.TextColumn("{task.description}", markup=False),
         )
-        with progress.Progress(*columns, console=open_console(to_stderr=True), transient=True) as bar:
+        with progress.Progress(*columns, console=Screen(to_stderr=True).console, transient=True) as bar:
             task = bar.add_task(self._message, total=self._total())
             self._update = lambda message: bar.update(task, description=printable(message))
             yield lambda: bar.advance(task)
             self._update = None
+
+    def _print_line(self) -> None:
+        """Print how far the run is, now and then; a terminal without a bar shows the verdicts themselves."""
+        if self._clock() < self._due or sys.stderr.isatty():
+            return
+        self._due = self._clock() + LINE_EVERY
+        summaries, n_unreadable = self._totals.tally.summaries(), self._totals.n_unreadable
+        n_verdicts = sum(one.n for one in summaries) + n_unreadable
+        n_errors = sum(one.n_error for one in summaries) + n_unreadable
+        total, usage = self._total(), self._totals.usage
+        of_all = "" if total is None else f" of {total:,}"
+        cost = f", cost so far: {self._prices.of(usage):.4f}" if self._prices and usage else ""
+        typer.echo(f"groundjudge: {n_verdicts:,}{of_all} verdicts, {n_errors:,} errors{cost}", err=True)
+
+    def _total(self) -> int | None:
+        """How many verdicts there will be; None if that is not known."""
+        n_rows = self._count()
+        return None if n_rows is None else n_rows * len(self._totals.tally.summaries())

@@ -2,68 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from math import floor
 from typing import NoReturn
 
 import typer
 
 from groundjudge.case.case import Document
-from groundjudge.cli.screen import INCOMPLETE, Console, fail, in_options, print_table, print_text
-from groundjudge.errors import ModelError
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, refuse
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.summary import MISSING, Summary
-from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
+from groundjudge.verdict import Evidence, Failure, Part, Usage, Verdict, Vote
 
 MAX_KEYS = 20
 """How many keys of the rows are listed."""
 
 
-def show_run(console: Console, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
+def show_run(screen: Screen, judges: Sequence[AnyJudge], rows: CaseFile, totals: RunTotals) -> None:
     """Print the totals of a run: the summaries, the errors, what no row has, and what was reused."""
     if rows.n_read:
-        _show_summaries(console, totals.tally.summaries())
-    _show_errors(console, totals)
-    _show_absent(console, judges, totals, rows)
-    show_reused(console, totals)
+        _show_summaries(screen, totals.tally.summaries())
+    screen.text(*_errors(totals), *_absent(judges, totals, rows), *reused_lines(totals))
 
 
-def show_reused(console: Console, totals: RunTotals) -> None:
-    """Print how many verdicts of the previous run were reused, if this one continues it."""
+def reused_lines(totals: RunTotals) -> list[str]:
+    """How many verdicts of the previous run were reused, if this one continues it."""
     previous = totals.previous
     if previous is None:
-        return
-    print_text(console, f"{previous.n_used} verdicts reused, {totals.n_new} new")
-    if previous.n_unused and not totals.stopped:
-        changed = "cases that were removed or changed, in the file or by --fields"
-        kept = "they stay in the file and are not counted"
-        print_text(console, f"{previous.n_unused} previous verdicts are on {changed}: {kept}")
+        return []
+    reused = f"{previous.n_used} verdicts reused, {totals.n_new} new"
+    if totals.stopped or not previous.n_unused:
+        return [reused]
+    changed = "cases that were removed or changed, in the file or by --fields"
+    kept = "they stay in the file and are not counted"
+    return [reused, f"{previous.n_unused} previous verdicts are on {changed}: {kept}"]
 
 
-def show_usage(console: Console, totals: RunTotals, prices: Prices | None) -> None:
-    """Print the tokens of the new verdicts, and their cost if there are prices."""
-    usage = totals.usage
+def usage_lines(
+    usage: Usage | None, prices: Prices | None, place: str = "", n_verdicts: int = 0
+) -> list[str]:
+    """The tokens that were used, and their cost if there are prices; nothing if the model reported none.
+
+    Args:
+        usage: the tokens.
+        prices: of these tokens.
+        place: where they were used, as in " in batches"; "" where that needs no word.
+        n_verdicts: for the tokens a verdict; 0 leaves them out.
+    """
     if usage is None:
-        return
-    tokens = f"tokens: {usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
-    a_verdict = f"{round(usage.total_tokens / totals.n_new):,} a verdict"
-    cost = f", cost: {prices.of(usage):.4f}" if prices else ""
-    print_text(console, f"{tokens}, {a_verdict}{cost}")
-
-
-@contextmanager
-def report_connection() -> Generator[None, None, None]:
-    """Report an endpoint that never answered."""
-    try:
-        yield
-    except ModelError as error:
-        if error.code != "connection":
-            raise
-        fail(f"stopped: {error.message}", status=INCOMPLETE)  # the same command may succeed later
+        return []
+    tokens = f"tokens{place}: {usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
+    a_verdict = f", {round(usage.total_tokens / n_verdicts):,} a verdict" if n_verdicts else ""
+    return [f"{tokens}{a_verdict}{f', cost: {prices.of(usage):.4f}' if prices else ''}"]
 
 
 def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
@@ -76,11 +69,8 @@ def fail_if_stopped(totals: RunTotals, out: str | None) -> None:
 
 def fail_without_rows(rows: CaseFile) -> None:
     """Exit if no row could be read."""
-    if not rows.n_read:
-        fail(
-            f"{rows.path}: no row could be read; the file must hold one JSON object per line, "
-            "or be a .csv, .tsv, .json or .parquet file: see --format"
-        )
+    expected = "the file must hold one JSON object per line, or be a .csv, .tsv, .json or .parquet file"
+    refuse((not rows.n_read, f"{rows.path}: no row could be read; {expected}: see --format"))
 
 
 def exit_after_run(
@@ -96,33 +86,35 @@ def exit_after_run(
         is_complete: whether nothing else is missing.
     """
     fail_without_rows(rows)
-    counts = totals.tally.summaries()
-    if not any(one.n for one in counts):
-        fail(f"{rows.path}: nothing was judged, because every row names other judges under `judges`")
-    if any(one.n_missing for one in counts) and not any(one.n > one.n_missing for one in counts):
-        fail(f"{rows.path}: nothing was judged, because every row lacks a required input: see above")
+    counts, nothing = totals.tally.summaries(), f"{rows.path}: nothing was judged, because every row"
+    is_missing = any(one.n_missing for one in counts) and all(one.n == one.n_missing for one in counts)
+    refuse(
+        (
+            not any(one.n for one in counts),
+            f"{nothing} names other judges under `judges`: choose one of them with --judge",
+        ),
+        (is_missing, f"{nothing} lacks a required input: see above"),
+    )
     fail_if_stopped(totals, out)
     is_covered = all(one.coverage >= min_coverage for one in counts)
     is_complete = is_complete and is_covered and not totals.n_unreadable
     raise typer.Exit(0 if is_complete else INCOMPLETE)
 
 
-def _show_summaries(console: Console, summaries: Sequence[Summary]) -> None:
+def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     """Print a table, and the labels below it."""
     has_votes = any(one.agreement is not None for one in summaries)
-    cells = {one.judge: _cells(one, has_votes=has_votes) for one in summaries}
-    columns = ["judge", *next(iter(cells.values()))]
-    print_table(console, columns, ([judge, *each.values()] for judge, each in cells.items()))
-    for one in summaries:
-        if one.labels:
-            listed = ", ".join(f"{name} {count}" for name, count in one.labels.items())
-            print_text(console, f"{one.judge}: {listed}")
+    cells = [_cells(one, has_votes=has_votes) for one in summaries]
+    screen.table([*cells[0]], ([*each.values()] for each in cells))
+    labels = {one.judge: [f"{name} {count}" for name, count in one.labels.items()] for one in summaries}
+    screen.text(*(f"{judge}: {', '.join(counts)}" for judge, counts in labels.items() if counts))
 
 
 def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
     """A judge's cells by column; more of them where verdicts come from votes."""
     bounds, calls = summary.bounds, summary.calls_per_row
     cells = {
+        "judge": summary.judge,
         "mean": "-" if summary.mean is None else f"{summary.mean:.3f}",
         "ok": str(summary.n_ok),
         "error": str(summary.n_error),
@@ -142,47 +134,39 @@ def _rounded_down(share: float) -> str:
     return f"{floor(share * 1000) / 1000:.3f}"
 
 
-def _show_errors(console: Console, totals: RunTotals) -> None:
-    """Print how often each error occurred, with the first of each, and the rows that could not be read."""
+def _errors(totals: RunTotals) -> Iterator[str]:
+    """How often each error occurred, with the first of each, and the rows that could not be read."""
     for one in totals.tally.summaries():
         for code, count in {**one.errors, MISSING: one.n_missing}.items():
             if count:
                 first = in_options(totals.first_errors[one.judge, code])
-                print_text(console, f"{one.judge}: {code} {count}, the first is {first}")
+                yield f"{one.judge}: {code} {count}, the first is {first}"
     if totals.n_unreadable:
-        print_text(console, f"unreadable rows: {totals.n_unreadable}")
-    for message in totals.unreadable:
-        print_text(console, message, margin=2)
+        yield f"unreadable rows: {totals.n_unreadable}"
+        yield from (f"  {message}" for message in totals.unreadable)
     if totals.n_unreadable > MAX_UNREADABLE:
-        print_text(console, "...", margin=2)
+        yield "  ..."
 
 
-def _show_absent(console: Console, judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> None:
-    """Print which inputs no row has, for each judge that could not judge anything."""
+def _absent(judges: Sequence[AnyJudge], totals: RunTotals, rows: CaseFile) -> Iterator[str]:
+    """Which inputs no row has, for each judge that could not judge anything."""
     idle = {one.judge for one in totals.tally.summaries() if one.n and not one.n_ok}
     shown = ", ".join(sorted(rows.keys)[:MAX_KEYS]) or "nothing"
     for judge in judges:
         absent = [each.field for each in judge.inputs if each.required and rows.lacks(each.field)]
         if absent and judge.name in idle:
             remedy = f"rename what has another name, or use --fields {absent[0]}=PATH"
-            print_text(
-                console, f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: {remedy}"
-            )
+            yield f"{judge.name}: no row has {', '.join(absent)}; the rows have {shown}: {remedy}"
 
 
-def show_case(
-    console: Console, case_id: str, verdicts: Sequence[Verdict], sources: Sequence[Document]
-) -> None:
+def show_case(screen: Screen, case_id: str, verdicts: Sequence[Verdict], sources: Sequence[Document]) -> None:
     """Print a case's verdicts in full, by judge."""
     if not verdicts:
-        print_text(console, f"\nno verdict is on a case with the id {case_id!r}")
+        screen.text(f"\nno verdict is on a case with the id {case_id!r}")
     for verdict in sorted(verdicts, key=lambda verdict: verdict.judge):
-        print_text(console, f"\n{case_id}, {verdict.judge or 'no judge'}", style="bold")
-        for name, value in _fields(verdict).items():
-            if value:
-                print_text(console, f"{name}: {value}", margin=2)
-        for part in verdict.parts:
-            _show_part(console, part, sources)
+        whole = [f"  {name}: {value}" for name, value in _fields(verdict).items() if value]
+        parts = (line for part in verdict.parts for line in _part_lines(part, sources))
+        screen.text(*whole, *parts, heading=f"\n{case_id}, {verdict.judge or 'no judge'}")
 
 
 def _fields(verdict: Verdict) -> dict[str, str]:
@@ -222,18 +206,15 @@ def _error(error: Failure | None) -> str:
     return "" if error is None else f"{error.code}: {in_options(error.message)}"
 
 
-def _show_part(console: Console, part: Part, sources: Sequence[Document]) -> None:
+def _part_lines(part: Part, sources: Sequence[Document]) -> list[str]:
     score = "not applicable" if part.score is None else f"score {part.score:.4g}"
-    print_text(console, f"{part.name}: {score}, value {part.said}", margin=2)
-    if part.reason:
-        print_text(console, f"reason: {part.reason}", margin=4)
-    for found in part.evidence:
-        print_text(console, f"quote: {found.quote}", margin=4)
-        print_text(console, _source_of(found, sources), margin=4)
+    quotes = (line for one in part.evidence for line in (f"    quote: {one.quote}", _source_of(one, sources)))
+    reasons = [f"    reason: {part.reason}"] if part.reason else []
+    return [f"  {part.name}: {score}, value {part.said}", *reasons, *quotes]
 
 
 def _source_of(found: Evidence, sources: Sequence[Document]) -> str:
     """Where a quote was found, and the source's own text there; no text if the source is not at hand."""
     place = f"context[{found.document}][{found.start}:{found.end}]"
     source = "".join(one.content for one in sources[found.document : found.document + 1])
-    return f"{place}, {'exact' if found.exact else 'near'}: {source[found.start : found.end]}"
+    return f"    {place}, {'exact' if found.exact else 'near'}: {source[found.start : found.end]}"
