@@ -13,7 +13,7 @@ from command_line import ROW
 from make_verdicts import error, verdict
 
 from groundjudge import Usage, Verdict
-from groundjudge.cli.progress import LINE_EVERY, ProgressLine
+from groundjudge.cli.running import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import CaseFile, RunTotals
 from groundjudge.runs.summary import Tally

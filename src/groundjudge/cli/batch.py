@@ -23,10 +23,8 @@ from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.judging import judges_of
 from groundjudge.cli.outputs import check_cases, check_files, holds_something, previous_verdicts, refuse_table
-from groundjudge.cli.progress import judge_rows
-from groundjudge.cli.run_summary import exit_after_run, fail_without_rows, show_run, usage_lines
+from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
@@ -386,7 +384,7 @@ def submitted(state: State) -> Submitted:
 
 def batch_judges(selection: options.JudgeSelection) -> list[AnyJudge]:
     """The judges that the options ask for; panels ask for all votes at once."""
-    return [*map(with_all_votes, judges_of(selection))]
+    return [*map(with_all_votes, selection.judges())]
 
 
 def line_of(part: PartOfRun) -> str:

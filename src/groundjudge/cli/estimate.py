@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from groundjudge.batches.replay import with_all_votes
-from groundjudge.cli.judging import judges_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.models.wrappers import FunctionModel
-from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.runs.rows import read_rows
@@ -39,20 +38,14 @@ def estimate(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = pricing.prices
-        judges = judges_of(
-            replace(selection, model=selection.model or ["unnamed"]), stop, model_of=_never_asked
-        )
+        counted = replace(selection, model=selection.model or ["unnamed"])
+        judges = counted.judges(stop, model_of=partial(FunctionModel, str))
         if batch:
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
         fields = row_options.fields(judges)
         found = estimates_of(judges, read_rows(cases, row_options.file_format, fields))
     show_estimates(found, prices)
-
-
-def _never_asked(name: str) -> Model:
-    """A model for judges that are only counted: no client, no key."""
-    return FunctionModel(str, name)
 
 
 def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -13,12 +13,17 @@ import typer
 from groundjudge.case.fields import FieldPaths, Fields
 from groundjudge.cli.screen import fail, refuse
 from groundjudge.errors import CaseError
-from groundjudge.judging.panel import AnyJudge, Rule
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import as_model, load
+from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeated
+from groundjudge.models.cached import CachedModel
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.rows import FileFormat
+from groundjudge.runs.run import named_twice
 
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
@@ -26,6 +31,11 @@ MODELS = (
     '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
     'or "offline" for the lexical baseline (no language model, no key)'
 )
+
+ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
 
 def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401  of any type
@@ -74,11 +84,6 @@ def _options_in(group: Any) -> list[Parameter]:  # noqa: ANN401  a dataclass
     return [_read(each.name, hints[each.name], each) for each in fields(group)]
 
 
-def _flag(one: Field[Any]) -> str:
-    """What the option of a field is called."""
-    return next(iter(one.metadata["declare"].args), f"--{one.name.replace('_', '-')}")
-
-
 def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of any type
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
@@ -98,8 +103,11 @@ def refuse_without(path: str | None, file: str, group: Any) -> None:  # noqa: AN
         file: the option that gives it.
         group: the options that are about it.
     """
-    given = [each for each in fields(group) if getattr(group, each.name) != each.default]
-    flags = [*map(_flag, given)]
+    flags = [
+        next(iter(each.metadata["declare"].args), f"--{each.name.replace('_', '-')}")
+        for each in fields(group)
+        if getattr(group, each.name) != each.default
+    ]
     refuse((path is None and flags, f"{', '.join(flags)}: add {file} FILE, the file that this is about"))
 
 
@@ -161,6 +169,61 @@ class JudgeSelection:
         """The options of every rubric; what was not given is left to the rubric."""
         weighted = self.weighted or None
         return {"weighted": weighted, "structured": self.structured, "empty_response": self.empty_response}
+
+    def judges(
+        self,
+        stop: Stop | None = None,
+        *,
+        cache: str | None = None,
+        model_of: Callable[[str], Model] | None = None,
+    ) -> list[AnyJudge]:
+        """The judges: one for each name, or one panel of several prompts.
+
+        Exit if the options contradict each other, or if it is not clear who is to vote.
+
+        Args:
+            stop: when to stop asking for votes; None: the default.
+            cache: a file that keeps the models' replies; None for no such file.
+            model_of: makes a model of its name; None: as `load` does.
+
+        Raises:
+            PromptError, ModelError: as for `load` and `panel`.
+        """
+        has_panel, has_repeats, has_models = (
+            self.panel,
+            bool(self.repeats),
+            len(self.model or ()) > 1,
+        )
+        judges_vote, has_votes = has_panel and not has_models, has_panel or has_repeats
+        refuse(
+            (not all(self.model or [""]), f"no model given: add --model, which can be {MODELS}"),
+            (has_panel and has_repeats, "--panel and --repeats are two ways to vote: use one of them"),
+            ((self.rule or stop) and not has_votes, ADD_VOTES),
+            (has_models and not has_panel, ADD_PANEL),
+            (judges_vote and not self.judge, NAME_JUDGES),
+            (judges_vote and len(self.names) == 1, USE_REPEATS),
+        )
+        models = [*map(model_of or as_model, self.model or ())]
+        twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
+        refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
+        models = [CachedModel(model, cache) if cache else model for model in models]
+        options = self.rubric_options
+        by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
+        judges = self._voting([*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
+        twice = named_twice(judges)
+        refuse(
+            (twice, f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")
+        )
+        return judges
+
+    def _voting(self, groups: Sequence[Sequence[Judge]], stop: Stop | None) -> list[AnyJudge]:
+        """One judge for each group: a panel of it, or its only judge, which may be asked several times."""
+        given = (("rule", self.rule), ("stop", stop))
+        votes: dict[str, Any] = {option: choice for option, choice in given if choice is not None}
+        if self.panel:
+            return [panel(group, **votes) for group in groups]
+        n = self.repeats
+        return [repeated(judge, n, **votes) if n else judge for (judge,) in groups]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
-from groundjudge.cli.judging import judges_of
 from groundjudge.cli.outputs import check_files, refuse_table
-from groundjudge.cli.progress import judge_rows
-from groundjudge.cli.run_summary import fail_if_stopped, reused_lines, usage_lines
+from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
 from groundjudge.probe import figures
 from groundjudge.probe.figures import Card, EditFigures, Judged
@@ -101,7 +99,7 @@ def probe(  # noqa: PLR0913  one per option
         outputs = [("--out", out), ("--card", card), ("--cache", cache)]
         check_files(outputs, [("the file of cases", cases), *selection.prompt_files])
         refuse_table(out)
-        (loaded,) = judges_of(selection, cache=cache)
+        (loaded,) = selection.judges(cache=cache)
         judged_by = partial(run_judge, asked_twice(loaded), to_judge, **asdict(limits))
         ids = frozenset(case.id or "" for case in to_judge)
         totals = judge_rows(judged_by, [loaded], out, output, prices, count=to_judge.__len__, kept_ids=ids)

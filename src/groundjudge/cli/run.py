@@ -8,10 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from groundjudge.cli import options
-from groundjudge.cli.judging import judges_of
 from groundjudge.cli.outputs import check_cases, check_files, is_table
-from groundjudge.cli.progress import judge_rows
-from groundjudge.cli.run_summary import exit_after_run, show_case, show_run, usage_lines
+from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
 from groundjudge.cli.screen import Screen, refuse, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.runs.rows import STDIO
@@ -67,7 +65,7 @@ def run(  # noqa: PLR0913  one per option
         lines = _lines_of(out, overwrite=output.overwrite)
         inputs = [("the file of cases", cases), *selection.prompt_files]
         check_files([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
-        judges = judges_of(selection, stop, cache=cache)
+        judges = selection.judges(stop, cache=cache)
         check_cases(cases)
         rows = row_options.case_file(cases, judges, full)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
@@ -75,7 +73,9 @@ def run(  # noqa: PLR0913  one per option
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )
         if out != lines:
-            _write_table(out, lines)
+            from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
+
+            write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
@@ -97,10 +97,3 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
         (is_alone and not overwrite, lost),
     )
     return lines
-
-
-def _write_table(out: str, lines: str) -> None:
-    """Write the verdicts in a file of lines as a .parquet file."""
-    from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
-
-    write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))
