@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from groundjudge import Verdict
 from groundjudge.cli.app import app
 
-COMMAND = [sys.executable, "-m", "groundjudge.cli.app"]
+COMMAND = [sys.executable, "-m", "groundjudge"]
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
 ROW = {
     "query": "When does the ferry sail?",

@@ -237,8 +237,7 @@ def write(  # noqa: PLR0913  one per option
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
     answered: list[str] | None = options.option(
-        "Results that are there already: write only what must be asked again; repeatable.",
-        metavar="RESULTS",
+        "Results that are there already: write only what must be asked again; repeatable.", metavar="RESULTS"
     ),
     url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
     overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
@@ -379,12 +378,7 @@ def submitted(state: State) -> Submitted:
         raise StateError("no_state", message, str(state.folder))
     selection = options.JudgeSelection(**settings["selection"])
     rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
-    return submission(state, selection, batch_judges(selection), rows)
-
-
-def batch_judges(selection: options.JudgeSelection) -> list[AnyJudge]:
-    """The judges that the options ask for; panels ask for all votes at once."""
-    return [*map(with_all_votes, selection.judges())]
+    return submission(state, selection, [*map(with_all_votes, selection.judges())], rows)
 
 
 def line_of(part: PartOfRun) -> str:
@@ -409,7 +403,7 @@ def _opened(
     inputs = [("the file of cases", cases), *(("a file of results", path) for path in results)]
     check_files([("--out", out)], [*inputs, *selection.prompt_files])
     check_cases(cases)
-    judges = batch_judges(selection)
+    judges = [*map(with_all_votes, selection.judges())]  # of a panel all votes are asked for at once
     return judges, row_options.case_file(cases, judges)
 
 
@@ -439,8 +433,8 @@ def _show(  # noqa: PLR0913, PLR0917  what there is to show
     in_batches = " in batches", answers.usage, prices and prices.times(BATCH_SHARE)
     for place, usage, price in (in_batches, (" online", online, prices)):
         screen.text(*usage_lines(usage if usage.total_tokens else None, price, place))
-    unreadable = [f"lines that are not results: {answers.n_unreadable:,}"] if answers.n_unreadable else []
-    screen.text(*unreadable)
+    if answers.n_unreadable:
+        screen.text(f"lines that are not results: {answers.n_unreadable:,}")
 
 
 batch = typer.Typer(

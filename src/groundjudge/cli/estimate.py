@@ -13,7 +13,6 @@ from groundjudge.judging.panel import Stop
 from groundjudge.models.wrappers import FunctionModel
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.rows import read_rows
 from groundjudge.verdict import Usage
 
 COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
@@ -43,8 +42,7 @@ def estimate(  # noqa: PLR0913  one per option
         if batch:
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
-        fields = row_options.fields(judges)
-        found = estimates_of(judges, read_rows(cases, row_options.file_format, fields))
+        found = estimates_of(judges, row_options.case_file(cases, judges))
     show_estimates(found, prices)
 
 

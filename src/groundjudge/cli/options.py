@@ -164,12 +164,6 @@ class JudgeSelection:
         """The judges that are prompt files, as inputs for `check_outputs`."""
         return [("the prompt file of a judge", judge) for judge in self.names if judge not in names()]
 
-    @property
-    def rubric_options(self) -> RubricOptions:
-        """The options of every rubric; what was not given is left to the rubric."""
-        weighted = self.weighted or None
-        return {"weighted": weighted, "structured": self.structured, "empty_response": self.empty_response}
-
     def judges(
         self,
         stop: Stop | None = None,
@@ -189,11 +183,7 @@ class JudgeSelection:
         Raises:
             PromptError, ModelError: as for `load` and `panel`.
         """
-        has_panel, has_repeats, has_models = (
-            self.panel,
-            bool(self.repeats),
-            len(self.model or ()) > 1,
-        )
+        has_panel, has_repeats, has_models = (self.panel, bool(self.repeats), len(self.model or ()) > 1)
         judges_vote, has_votes = has_panel and not has_models, has_panel or has_repeats
         refuse(
             (not all(self.model or [""]), f"no model given: add --model, which can be {MODELS}"),
@@ -207,7 +197,11 @@ class JudgeSelection:
         twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
         refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
         models = [CachedModel(model, cache) if cache else model for model in models]
-        options = self.rubric_options
+        options: RubricOptions = {
+            "weighted": self.weighted or None,  # what was not given is left to the rubric
+            "structured": self.structured,
+            "empty_response": self.empty_response,
+        }
         by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
         judges = self._voting([*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
         twice = named_twice(judges)

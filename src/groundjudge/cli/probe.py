@@ -160,8 +160,7 @@ def _show_comparison(screen: Screen, first: Card, second: Card) -> None:
         rows = (_compared(one) for one in sorted(group, key=lambda one: not one.first.edit))
         screen.table(["", "first", "second", "second - first", "p"], rows)
     paired = "p: exact McNemar test over the cases that count in both."
-    same = first.cases == second.cases
-    screen.text(paired if same else "The probes used different cases: no test.")
+    screen.text(paired if first.cases == second.cases else "The probes used different cases: no test.")
 
 
 def _compared(one: figures.Compared) -> list[str]:

@@ -210,11 +210,9 @@ def exit_after_run(
     fail_without_rows(rows)
     counts, nothing = totals.tally.summaries(), f"{rows.path}: nothing was judged, because every row"
     is_missing = any(one.n_missing for one in counts) and all(one.n == one.n_missing for one in counts)
+    others = "names other judges under `judges`: choose one of them with --judge"
     refuse(
-        (
-            not any(one.n for one in counts),
-            f"{nothing} names other judges under `judges`: choose one of them with --judge",
-        ),
+        (not any(one.n for one in counts), f"{nothing} {others}"),
         (is_missing, f"{nothing} lacks a required input: see above"),
     )
     fail_if_stopped(totals, out)
