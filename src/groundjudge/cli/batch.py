@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import typer
@@ -183,7 +183,8 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
         every: seconds between two questions while batches are running; None: ask once.
         listed_within: as for `submit`.
     """
-    show = cache(_show_part)  # each step of a batch is shown once
+    # Each step of a batch is shown once. A part is frozen, and so has a hash, which pyright does not see.
+    show = cast("Callable[[PartOfRun], None]", cache(_show_part))
     while True:
         try:
             create_batches(run.state, run.providers, listed_within=listed_within, show=show)
