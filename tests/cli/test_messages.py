@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import GOOD, ROW, Invoke
+from command_line import GOOD, ROW, FileOf, Invoke
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
 
@@ -79,7 +78,7 @@ Rate {{{{response}}}}
 )
 def test_messages_that_a_user_can_meet_name_no_argument(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke,
-    file_of: Callable[..., Path],
+    file_of: FileOf,
     tmp_path: Path,
     head: str,
     row: dict[str, str],
@@ -98,7 +97,7 @@ def test_messages_that_a_user_can_meet_name_no_argument(  # noqa: PLR0913, PLR09
 
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 def test_messages_about_an_endpoint_name_no_argument(
-    invoke: Invoke, file_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, status: int
+    invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     with StandIn([Status(status)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -109,7 +108,7 @@ def test_messages_about_an_endpoint_name_no_argument(
     assert "api_key" not in result.stderr
 
 
-def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: FileOf) -> None:
     options = ["--judge", "groundedness", "--model", "m", "--max-calls", "1"]
     result = invoke("run", file_of(ROW, ROW), *options, model=ScriptedModel(GOOD))
     assert "stopped: 1 calls were made, and --max-calls allows 1\n" in result.stderr
