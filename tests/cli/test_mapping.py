@@ -85,19 +85,20 @@ def test_an_input_of_a_prompt_of_your_own_comes_from_a_column_or_a_path(
     [
         (
             "quary=inputs.q",
-            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, response",
+            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, resp",
         ),
         ("=inputs.q", "--fields: unknown field ''. The fields are: query, response"),
         ("query", "--fields query: expected FIELD=PATH, such as --fields query=inputs.question"),
         ("query=", "--fields query=: expected FIELD=PATH"),
+        ("query=other", "--fields query=other: query is already read from inputs.q: leave one out"),
         ("question=other", "--fields: query is already read from inputs.q"),
         (
             "response=output.txt",
-            "has output.txt, where `fields` looks for response, did you mean 'output.text'? The first row",
+            "has output.txt, where `fields` looks for response, did you mean 'output.text'",
         ),
         (
             "response=nowhere",
-            "has nowhere, where `fields` looks for response. The first row has meta.key, inputs.q, found.0",
+            "has nowhere, where `fields` looks for response. The first row has meta.key, inp",
         ),
     ],
 )
@@ -161,8 +162,8 @@ def test_cases_in_any_format(invoke: Invoke, tmp_path: Path, file_format: str) -
     for path in (by_suffix, by_option):
         path.write_text(CONTENTS[file_format])
     named = ["--format", file_format]
-    for path, options in ((by_suffix, []), (by_option, named), ("-", named)):
-        given = CONTENTS[file_format] if path == "-" else None
+    for path, options in ((by_suffix, []), (by_option, named), (Path("-"), named)):
+        given = CONTENTS[file_format] if path.name == "-" else None
         result = invoke("run", path, *options, *RUN, model=ScriptedModel(GOOD), given=given)
         assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
         estimate = invoke("estimate", path, *options, "--judge", "groundedness", given=given).stdout

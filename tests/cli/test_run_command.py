@@ -257,7 +257,6 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: FileOf, column
         (". --model m", ".: Is a directory"),
         ("CASES --model m --out CASES", "cases.jsonl is the file of cases: choose another"),
         ("CASES --model m --out no/such/folder.jsonl", "the folder no/such does not exist: create it"),
-        ("CASES --model m --price-in 1", "--price-in and --price-out belong together: add the other one"),
         ("CASES --model m --resume", "--resume needs --out PATH, the file to continue"),
         ("CASES --model m --out o --resume --overwrite", "use one of them"),
         ("CASES --model langchain:nobody:x", "LangChain cannot make the model 'nobody:x': "),
