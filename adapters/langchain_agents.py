@@ -1,101 +1,201 @@
 """LangChain agents and chains: an answer is judged before it goes out.
 
-    agent = create_agent("openai:gpt-4o", tools, middleware=[
-        GroundingMiddleware("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
-    ])
+    grounded = GroundingMiddleware("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
+    agent = create_agent("openai:gpt-4o", tools, middleware=[grounded])
 
-A draft that fails is written again with a note on what is not grounded, and else replaced by the fallback.
-Drafts and notes reach neither the state, nor a checkpoint, nor a stream: tokens are held until the answer is
-judged, so users wait for the whole answer and for the judge.
+An answer that fails is written again with a note on what is not grounded, and else replaced by the fallback.
+Drafts and notes reach neither the state, nor a checkpoint, nor a stream: the answer is held until it is
+judged, so users wait for all of it and for the judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NotRequired, TypedDict, Unpack
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.case import Case
-from groundjudge.guard import Fallback, Guard, Mode, OnError, Outcome
-from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.models.loop_thread import called, shared_loop
-from groundjudge.models.lookup import ModelLike
+from groundjudge.case.fields import Fields, FieldsGiven, field_of
+from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
+from groundjudge.guard import Guard, GuardedOptions, GuardLike, as_guard
+from groundjudge.models.loop_thread import shared_loop
 
 try:
-    from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
-    from langchain_core.messages import AIMessage, HumanMessage
+    from langchain.agents.middleware import AgentMiddleware, AgentState
+    from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+    from langchain_core.runnables import config as configs
+    from langchain_core.runnables.base import coerce_to_runnable
     from langgraph.types import Command
 except ImportError as error:
-    needed = 'groundjudge.adapters.langchain_agents needs langchain: pip install "groundjudge[langchain-agents]"'
+    extra = 'pip install "groundjudge[langchain-agents]"'
+    needed = f"groundjudge.adapters.langchain_agents needs langchain: {extra}"
     raise ImportError(needed) from error
 
-__all__ = ["GroundingMiddleware", "GuardOptions"]
+__all__ = ["GroundingMiddleware", "guarded"]
 
-HELD = "nostream"
-"""The tag of calls whose tokens LangGraph does not stream."""
+Call: TypeAlias = Callable[..., Any]
 
-
-class GuardOptions(TypedDict, total=False):
-    """The settings of a `Guard`, but for its judge."""
-
-    retries: int
-    fallback: Fallback | None
-    on_error: OnError
-    deadline: float | None
-    mode: Mode
+OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
+"""Where LangGraph keeps what graphs inside a node write to."""
 
 
-class GuardedState(AgentState[Any]):
-    """The state of a guarded agent: `verdict` is the summary of the last decision, see `Outcome.summary`."""
+class GroundedState(AgentState[Any]):
+    """The state of an agent with a guard.
+
+    Attributes:
+        verdict: the last decision, see `Outcome.summary`.
+    """
 
     verdict: NotRequired[Mapping[str, Any]]
 
 
-class CallsToolsError(Exception):
-    """The model answered a note by calling a tool: the agent goes on, and nothing goes out yet."""
+class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
+    """Judges the answers of an agent made by `create_agent` before they go out.
 
+    The sources are the results of the tools; messages that call tools are not judged. The decision is under
+    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once.
 
-class GroundingMiddleware(AgentMiddleware[GuardedState, Any, Any]):
-    state_schema = GuardedState
+    Args:
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with a key of the
+            state; a function is called with the state, whose last message is the answer.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`.
 
-    def __init__(self, judge: JudgeLike, *, model: ModelLike | None = None, on_outcome: Callable[[Outcome], object] | None = None, options: PanelOptions | None = None, **guard: Unpack[GuardOptions]) -> None:
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; for `fields`, as for `Fields.of`.
+    """
+
+    state_schema = GroundedState
+
+    def __init__(
+        self, guard: GuardLike, *, fields: FieldsGiven = None, **options: Unpack[GuardedOptions]
+    ) -> None:
         super().__init__()
-        self.guard = Guard(as_judge(judge, model, **(options or {})), **guard)
-        self._on_outcome = on_outcome
+        self.guard = as_guard(guard, **options)
+        self._fields = Fields.of(fields, [each.name for each in self.guard.judge.inputs])
 
-    def wrap_model_call(self, request, handler):
-        return shared_loop().run(self._guarded, request, handler)
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails."""
+        return shared_loop().run(self.awrap_model_call, request, handler)
 
-    async def awrap_model_call(self, request, handler):
-        return await self._guarded(request, handler)
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails, without blocking the event loop."""
+        with _held(self.guard):
+            response, outcome = await self.guard.answer(handler, request, self._case, _retried)
+        if outcome and outcome.replaced:
+            response = ModelResponse[Any]([AIMessage(outcome.response)])
+        update = {"verdict": outcome.summary} if outcome else {}
+        return ExtendedModelResponse(response, Command(update=update))
 
-    async def _guarded(self, request, handler):
-        held = _held(request)
-        drafts = [await called(handler, held)]
-        if _calls_tools(drafts[0]):
-            return drafts[0]
-
-        async def again(note: str, _: object):
-            messages = [*held.messages, *drafts[-1].result, HumanMessage(note)]
-            drafts.append(await called(handler, held.override(messages=messages)))
-            if _calls_tools(drafts[-1]):
-                raise CallsToolsError
-            return [drafts[-1].result[-1]]
-
-        state = {**request.state, "messages": [*request.state["messages"], *drafts[0].result]}
-        try:
-            outcome = await self.guard.arun(Case.of(state), again)
-        except CallsToolsError:
-            return drafts[-1]
-        if self._on_outcome:
-            self._on_outcome(outcome)
-        answer = ModelResponse(result=[AIMessage(outcome.response)]) if outcome.replaced else drafts[-1]
-        return ExtendedModelResponse(answer, Command(update={"verdict": outcome.summary}))
+    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
+        structured: Any = response.structured_response
+        answer = _said(response.result if structured is None else as_json(structured))
+        find = self._fields.function or self._fields.in_row
+        # What the state has under a name of the response, from an earlier turn for instance, does not go out.
+        state = {name: value for name, value in request.state.items() if field_of(name) != "response"}
+        state["messages"] = [*request.state["messages"], answer]
+        return None if getattr(answer, "tool_calls", None) else Case.of(find(state))
 
 
-def _held(request):
-    model = request.model
-    return request.override(model=model.model_copy(update={"tags": [*(model.tags or []), HELD]}))
+def guarded(
+    chain: Runnable[Any, Any] | Call,
+    guard: GuardLike,
+    *,
+    fields: FieldsGiven = None,
+    retry_input: Callable[[Any, Any, str], Any] | None = None,
+    **options: Unpack[GuardedOptions],
+) -> Runnable[Any, Any]:
+    """Judge what a chain, or a node of LangGraph, answers before it goes out.
+
+    The answer is a string, a message, or a mapping with a response or `messages` (a message that calls tools
+    is not judged). It goes out as it is, in one piece; the fallback takes its form.
+
+    Args:
+        chain: a runnable, or a function like one.
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs or
+            outputs; a function is called with the chain's input and output.
+        retry_input: from the chain's input, its output and the note to the input of the next try. By default
+            the answer and the note are added to the messages of the input, or the note to its query.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`.
+
+    Returns:
+        A runnable with the chain's input and output.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; for `fields`, as for `Fields.of`.
+    """
+    own, step = as_guard(guard, **options), coerce_to_runnable(chain)
+    found = Fields.of(fields, [each.name for each in own.judge.inputs], ["inputs", "outputs"])
+
+    def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
+        find = found.function or found.in_exchange
+        return None if getattr(_said(output), "tool_calls", None) else Case.of(find(given, output))
+
+    async def answered(ask: Call, given: Any) -> Any:  # noqa: ANN401
+        with _held(own):
+            output, outcome = await own.answer(ask, given, case_of, retry_input or _with_note)
+        return _in_form(output, outcome.response) if outcome and outcome.replaced else output
+
+    return RunnableLambda(
+        lambda given: shared_loop().run(answered, step.invoke, given),
+        partial(answered, step.ainvoke),
+        name="guarded",
+    )
 
 
-def _calls_tools(response) -> bool:
-    return bool(getattr(response.result[-1], "tool_calls", None)) 
+@contextmanager
+def _held(guard: Guard) -> Generator[None]:
+    """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
+    config = configs.ensure_config()
+    if guard.mode == "enforce":
+        manager = configs.get_callback_manager_for_config(config)
+        for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
+            manager.remove_handler(handler)
+        kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
+        config = RunnableConfig(**{**config, "callbacks": manager, "configurable": kept})
+    token = configs.var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        configs.var_child_runnable_config.reset(token)
+
+
+def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:
+    messages: list[Any] = [*request.messages, *response.result, HumanMessage(note)]
+    return request.override(messages=messages)
+
+
+def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
+    """The same messages with the answer and the note, or the query with the note."""
+    if isinstance(given, str):
+        return f"{given}\n\n{note}"
+    if is_mapping(given):
+        named = [name for name in given if field_of(name) == "query"]
+        name = "messages" if "messages" in given or not named else named[0]
+        return {**given, name: _with_note(given.get(name, ()), output, note)}
+    return [*convert_to_messages(given), _said(output), HumanMessage(note)]
+
+
+def _said(output: Any) -> BaseMessage:  # noqa: ANN401  the chain's
+    """An answer as a message; with all that it holds, if it is not known where in it the text is."""
+    if is_mapping(output) and (places := _places(output)):
+        return _said(output[places[0]])
+    last = output[-1] if is_list(output) and output else output
+    return last if isinstance(last, BaseMessage) else AIMessage(content_text(last))
+
+
+def _in_form(output: Any, text: str) -> Any:  # noqa: ANN401  the chain's
+    """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
+    if is_mapping(output) and (places := _places(output)):
+        return {**output, **{name: _in_form(output[name], text) for name in places}}
+    if is_list(output):
+        return [*output[:-1], AIMessage(text)]
+    return AIMessage(text) if isinstance(output, BaseMessage) else text
+
+
+def _places(output: Mapping[str, Any]) -> list[str]:
+    return [name for name in output if name == "messages" or field_of(name) == "response"]
