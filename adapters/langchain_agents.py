@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.case import Case
-from groundjudge.case.fields import Fields, FieldsGiven, field_of
+from groundjudge.case.fields import field_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
 from groundjudge.guard import Guard, GuardedOptions, GuardLike, as_guard
-from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.loop_thread import called, shared_loop
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -30,13 +30,15 @@ try:
     from langchain_core.runnables.base import coerce_to_runnable
     from langgraph.types import Command
 except ImportError as error:
-    extra = 'pip install "groundjudge[langchain-agents]"'
-    needed = f"groundjudge.adapters.langchain_agents needs langchain: {extra}"
+    needed = 'adapters.langchain_agents needs langchain: pip install "groundjudge[langchain-agents]"'
     raise ImportError(needed) from error
 
 __all__ = ["GroundingMiddleware", "guarded"]
 
 Call: TypeAlias = Callable[..., Any]
+
+OWN = ("groundjudge-draft", "groundjudge-note")
+"""The ids of the messages that ask a chain again."""
 
 OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
@@ -60,22 +62,18 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        fields: where to find fields with other names, as for `Fields.of`. A path begins with a key of the
-            state; a function is called with the state, whose last message is the answer.
-        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            the inputs are the agent's state, and the outputs {"messages": [answer]}.
 
     Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`; for `fields`, as for `Fields.of`.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
 
     state_schema = GroundedState
 
-    def __init__(
-        self, guard: GuardLike, *, fields: FieldsGiven = None, **options: Unpack[GuardedOptions]
-    ) -> None:
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardedOptions]) -> None:
         super().__init__()
         self.guard = as_guard(guard, **options)
-        self._fields = Fields.of(fields, [each.name for each in self.guard.judge.inputs])
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails."""
@@ -91,20 +89,18 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         return ExtendedModelResponse(response, Command(update=update))
 
     def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
-        structured: Any = response.structured_response
-        answer = _said(response.result if structured is None else as_json(structured))
-        find = self._fields.function or self._fields.in_row
-        # What the state has under a name of the response, from an earlier turn for instance, does not go out.
-        state = {name: value for name, value in request.state.items() if field_of(name) != "response"}
-        state["messages"] = [*request.state["messages"], answer]
-        return None if getattr(answer, "tool_calls", None) else Case.of(find(state))
+        answer = _said(response)
+        return (
+            None
+            if getattr(answer, "tool_calls", None)
+            else self.guard.case(request.state, {"messages": [answer]})
+        )
 
 
 def guarded(
     chain: Runnable[Any, Any] | Call,
     guard: GuardLike,
     *,
-    fields: FieldsGiven = None,
     retry_input: Callable[[Any, Any, str], Any] | None = None,
     **options: Unpack[GuardedOptions],
 ) -> Runnable[Any, Any]:
@@ -116,26 +112,26 @@ def guarded(
     Args:
         chain: a runnable, or a function like one.
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        fields: where to find fields with other names, as for `Fields.of`. A path begins with inputs or
-            outputs; a function is called with the chain's input and output.
         retry_input: from the chain's input, its output and the note to the input of the next try. By default
             the answer and the note are added to the messages of the input, or the note to its query.
-        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            inputs and outputs are the chain's.
 
     Returns:
         A runnable with the chain's input and output.
 
     Raises:
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`; for `fields`, as for `Fields.of`.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
     own, step = as_guard(guard, **options), coerce_to_runnable(chain)
-    found = Fields.of(fields, [each.name for each in own.judge.inputs], ["inputs", "outputs"])
 
     def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
-        find = found.function or found.in_exchange
-        return None if getattr(_said(output), "tool_calls", None) else Case.of(find(given, output))
+        return None if getattr(_said(output), "tool_calls", None) else own.case(given, output)
 
-    async def answered(ask: Call, given: Any) -> Any:  # noqa: ANN401
+    async def answered(step: Call, given: Any) -> Any:  # noqa: ANN401
+        async def ask(given: Any) -> Any:  # noqa: ANN401
+            return _without_note(await called(step, given))
+
         with _held(own):
             output, outcome = await own.answer(ask, given, case_of, retry_input or _with_note)
         return _in_form(output, outcome.response) if outcome and outcome.replaced else output
@@ -165,8 +161,7 @@ def _held(guard: Guard) -> Generator[None]:
 
 
 def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:
-    messages: list[Any] = [*request.messages, *response.result, HumanMessage(note)]
-    return request.override(messages=messages)
+    return request.override(messages=_with_note(request.messages, response, note))
 
 
 def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
@@ -177,11 +172,22 @@ def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the 
         named = [name for name in given if field_of(name) == "query"]
         name = "messages" if "messages" in given or not named else named[0]
         return {**given, name: _with_note(given.get(name, ()), output, note)}
-    return [*convert_to_messages(given), _said(output), HumanMessage(note)]
+    answer = _said(output).model_copy(update={"id": OWN[0]})
+    return [*convert_to_messages(given), answer, HumanMessage(note, id=OWN[1])]
+
+
+def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
+    """What a graph that returns all of its messages returns, without those that asked it again."""
+    if not is_mapping(output) or not is_list(messages := output.get("messages")):
+        return output
+    return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
 
 
 def _said(output: Any) -> BaseMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
+    if isinstance(output, ModelResponse):
+        structured: Any = output.structured_response
+        return _said(output.result if structured is None else as_json(structured))
     if is_mapping(output) and (places := _places(output)):
         return _said(output[places[0]])
     last = output[-1] if is_list(output) and output else output

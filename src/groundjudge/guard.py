@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
+from groundjudge.case.fields import Fields, FieldsGiven, field_of
+from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import GroundjudgeError, ModelError
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -137,6 +139,7 @@ class GuardOptions(TypedDict, total=False):
     on_error: OnError
     deadline: float | None
     mode: Mode
+    fields: FieldsGiven
     on_outcome: Callable[[Outcome], object] | None
 
 
@@ -163,10 +166,13 @@ class Guard:
         deadline: the seconds that judging and writing again may take together. A draft that is not judged by
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
+        fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
+            outputs; a function is called with both.
         on_outcome: called with each outcome, before a GuardError too: to count, log or store it.
 
     Raises:
         ValueError: a setting has a value that it cannot have; the message names it.
+        CaseError, TypeError: as for `Fields.of`, for `fields`.
     """
 
     judge: AnyJudge
@@ -175,6 +181,7 @@ class Guard:
     on_error: OnError = "block"
     deadline: float | None = None
     mode: Mode = "enforce"
+    fields: FieldsGiven = None
     on_outcome: Callable[[Outcome], object] | None = None
 
     def __post_init__(self) -> None:
@@ -186,6 +193,23 @@ class Guard:
         if self.retries < 0 or (self.deadline is not None and not self.deadline > 0):
             message = f"`retries` must be 0 or more and `deadline` above 0: {self.retries}, {self.deadline}"
             raise ValueError(message)
+        self._found  # noqa: B018  checked at once
+
+    @cached_property
+    def _found(self) -> Fields:
+        return Fields.of(self.fields, [each.name for each in self.judge.inputs], ["inputs", "outputs"])
+
+    def case(self, inputs: object, outputs: object) -> Case:
+        """The case of what an application was given and what it answered, as `Case.from_exchange` reads them.
+
+        What the inputs have under a name of the response is of an earlier turn, and left out.
+
+        Raises:
+            CaseError: `bad_path`: a path of `fields` leads to two values.
+        """
+        if is_mapping(inputs):
+            inputs = {name: value for name, value in inputs.items() if field_of(name) != "response"}
+        return Case.of((self._found.function or self._found.in_exchange)(inputs, outputs))
 
     async def answer(
         self,
@@ -199,7 +223,7 @@ class Guard:
         Args:
             ask: called with `given`, and later with what `retried` returned; returns an output.
             given: the request, the messages, the input.
-            case_of: from what was asked with and the output to the case; None: there is no answer yet, as in
+            case_of: from `given` and an output to the case; None: there is no answer yet, as in
                 a message that calls tools.
             retried: from `given`, the last output and the note to what is asked with next.
 
@@ -213,7 +237,7 @@ class Guard:
 
         async def draft(asked: Any) -> Case:  # noqa: ANN401
             outputs.append(await called(ask, asked))
-            case = case_of(asked, outputs[-1])
+            case = case_of(given, outputs[-1])
             if case is None:
                 raise _NoAnswerYet
             return case
