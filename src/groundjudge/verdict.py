@@ -70,11 +70,13 @@ class Part(Frozen):
 
     Attributes:
         name: the part's name, or the sentence.
-        value: the number on the judge's own scale; None for a label that means "not applicable".
-        score: 0..1, 1 is best; None for a label that means "not applicable".
+        value: the number on the judge's own scale; None for a label that means "not applicable", and for a
+            sentence that claims nothing.
+        score: 0..1, 1 is best; None where the value is None.
         label: the label that the judge chose, on a scale of labels.
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
+        warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
     """
 
     name: str
@@ -83,11 +85,12 @@ class Part(Frozen):
     label: str | None = None
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
         """The label, or the number on the judge's own scale, as text."""
-        return self.label or f"{0.0 if self.value is None else self.value:g}"
+        return self.label or ("no claim" if self.value is None else f"{self.value:g}")
 
 
 class Failure(Frozen):

@@ -13,7 +13,8 @@ from groundjudge.offline.reasons import SUPPORTED, reason
 from groundjudge.offline.support import Sources, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.rubric import Request, Rubric, label_of
+from groundjudge.replies.value import label_of
+from groundjudge.rubric.rubric import Request, Rubric
 
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")

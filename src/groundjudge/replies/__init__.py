@@ -1,8 +1,8 @@
-"""Reply formats: one file each, all read by the same rules (see `opening` and `score`)."""
+"""Reply formats: one file each, all read by the same grammar (see `value` and `opening`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, cast
@@ -12,16 +12,18 @@ from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Format
 from groundjudge.replies.json_object import Json
+from groundjudge.replies.line import Line
 from groundjudge.replies.plain import Plain
-from groundjudge.replies.reading import PartReading, Reading
+from groundjudge.replies.reading import Asked, PartReading, Reading
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Plain | Scorecard | Tags]] = MappingProxyType(
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = MappingProxyType(
     {
         "adjacent": Adjacent,
         "banded": Banded,
         "json": Json,
+        "line": Line,
         "plain": Plain,
         "scorecard": Scorecard,
         "tags": Tags,
@@ -54,31 +56,32 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
 
 def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]:
     """The options as arguments of the format's class, with tuples in place of lists."""
-    known = [field.name for field in fields(FORMATS[kind]) if field.init]
-    if not options.keys() <= set(known) or not all(map(_is_string_or_strings, options.values())):
-        given = ", ".join(f"{name}: {value!r}" for name, value in options.items())
+    known = {each.name: each.type for each in fields(FORMATS[kind]) if each.init}
+    given = {name: tuple(option) if isinstance(option, list) else option for name, option in options.items()}
+    if not all(_fits(option, str(known.get(name, ""))) for name, option in given.items()):
+        listed = ", ".join(f"{name} ({annotation})" for name, annotation in known.items())
         message = (
-            f"{path}: reply: the format {kind} has the options {', '.join(known) or '(none)'}, "
-            f"each a string or a list of strings, not {given}"
+            f"{path}: reply: the format {kind} has the options {listed or '(none)'}, not {dict(options)}"
         )
         raise PromptError("bad_reply_option", message, path)
-    return {
-        name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
-        for name, value in options.items()
-    }
+    return given
 
 
-def _is_string_or_strings(option: object) -> bool:
-    if isinstance(option, list | tuple):
-        return all(isinstance(item, str) for item in cast("Sequence[object]", option))
-    return isinstance(option, str)
+def _fits(option: object, annotation: str) -> bool:
+    """Whether an option is of a type that its field has."""
+    if isinstance(option, tuple):
+        texts = cast("tuple[object, ...]", option)
+        return "tuple" in annotation and bool(texts) and all(isinstance(text, str) for text in texts)
+    return type(option).__name__ in annotation.split(" | ")
 
 
 __all__ = [
     "Adjacent",
+    "Asked",
     "Banded",
     "Format",
     "Json",
+    "Line",
     "PartReading",
     "Plain",
     "Reading",

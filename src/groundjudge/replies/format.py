@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from groundjudge.replies.reading import Reading
+from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
@@ -26,8 +26,8 @@ class Format(Protocol):
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         ...
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply.
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply to what was asked.
 
         Raises:
             ReplyError: the reply holds no verdict on the scale.

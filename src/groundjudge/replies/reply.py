@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, isnan
 from typing import Any, NamedTuple, cast
 
 from groundjudge.case.shapes import is_list, is_mapping, well_formed
@@ -133,6 +133,8 @@ def _token(entry: Mapping[str, Any]) -> Token:
     # The token itself may be missing from the likeliest ones, or be listed first among them.
     likeliest = entry.get("top_logprobs")
     entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
+    if isnan(entry["logprob"]):  # then nobody knows what the others are worth
+        return Token(_bytes(entry), ())
     probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
     kept = [
         (text, share)
