@@ -73,6 +73,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "ambiguous": "The reply gives more than one score, or more than the score in its place. "
         "Look at the reply; ask for one score in the prompt, or raise `max_reasks=`.",
         "bad_distribution": "The formula's shares must add up to 1. If it is frequent, take another model.",
+        "evidence_not_found": "A quote that a score needs is in none of the documents. The model is asked "
+        "once more; if it still is in none, the score stays, with the warning of that name.",
         "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
         "interrupted": "The model did not finish its reply, for a reason that is no known natural end. "
         "Look at the finish reason that the endpoint gave, and try again with `--resume`.",

@@ -22,7 +22,7 @@ FINAL = ".,;:!。，；：！"
 """Punctuation with which a label may end."""
 
 SPACES = re.compile(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
-"""White space, `_`, and a hyphen between letters. Any other sign is part of a label: `-1` is not `1`, nor `A-` `A`."""
+"""White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
 
 DASHES = str.maketrans("‐‑‒–—―−", "-------")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
@@ -51,28 +53,14 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
     if kind not in FORMATS:
         message = f"{path}: reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
         raise PromptError("unknown_reply_format", message, path)
-    return FORMATS[kind](**_checked(options, kind, path))
-
-
-def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]:
-    """The options as arguments of the format's class, with tuples in place of lists."""
-    known = {each.name: each.type for each in fields(FORMATS[kind]) if each.init}
-    given = {name: tuple(option) if isinstance(option, list) else option for name, option in options.items()}
-    if not all(_fits(option, str(known.get(name, ""))) for name, option in given.items()):
-        listed = ", ".join(f"{name} ({annotation})" for name, annotation in known.items())
-        message = (
-            f"{path}: reply: the format {kind} has the options {listed or '(none)'}, not {dict(options)}"
-        )
-        raise PromptError("bad_reply_option", message, path)
-    return given
-
-
-def _fits(option: object, annotation: str) -> bool:
-    """Whether an option is of a type that its field has."""
-    if isinstance(option, tuple):
-        texts = cast("tuple[object, ...]", option)
-        return "tuple" in annotation and bool(texts) and all(isinstance(text, str) for text in texts)
-    return type(option).__name__ in annotation.split(" | ")
+    known = ", ".join(f"{each.name} ({each.type})" for each in fields(FORMATS[kind])) or "(none)"
+    try:
+        if options.keys() <= {each.name for each in fields(FORMATS[kind])}:
+            return TypeAdapter(FORMATS[kind]).validate_python(options)
+    except ValidationError:
+        pass
+    message = f"{path}: reply: the format {kind} has the options {known}, not {options}"
+    raise PromptError("bad_reply_option", message, path)
 
 
 __all__ = [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from math import floor
 from statistics import harmonic_mean
-from typing import Any
 
 from groundjudge.errors import ReplyError
+from groundjudge.replies.format import no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, PartReading, Reading
@@ -19,11 +19,11 @@ from groundjudge.replies.value import LONGEST, Expected, decimal, written
 from groundjudge.scale import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
+# How far the stated sum may be from the computed one, in points of the scale.
 SUM_TOLERANCE = 0.05
-"""How far the stated sum may be from the computed one, in points of the scale."""
 
+# How far the sum of the shares may be from 1.
 SHARE_TOLERANCE = 0.01
-"""How far the sum of the shares may be from 1."""
 
 _NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 _TERM = rf"\(\s*({_NUMBER})\s*[*×·x]\s*({_NUMBER})\s*(%?)\s*\)"
@@ -44,7 +44,8 @@ class Adjacent:
 
     names: tuple[str, ...] = ("recall", "precision")
 
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    parts_are_sentences = False
+    schema = no_schema
 
     @property
     def part_names(self) -> tuple[str, ...]:
@@ -77,10 +78,6 @@ class Adjacent:
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The harmonic mean of the parts' scores, 0..1: 0 when one of them is 0."""
         return harmonic_mean([scale.score(part.value or 0.0) for part in reading.parts])
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
 
 
 def _part(name: str, text: Folded, found: Sequence[Field], expected: Expected) -> tuple[PartReading, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from groundjudge.replies.format import no_schema, score_of_value
 from groundjudge.replies.labelled import fields, label_pattern, one_line, verdict
 from groundjudge.replies.opening import opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
@@ -19,8 +19,10 @@ LABELS = label_pattern(("Analysis", "Level", "Score"))
 class Banded:
     """Reads the number or the label after `Score:`, and the level that the reply names after `Level:`."""
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.
@@ -45,11 +47,3 @@ class Banded:
             f"Level: {one_line(reading.level)}\n"
             f"Score: {ParsedValue(reading.value, reading.label)}"
         )
-
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None

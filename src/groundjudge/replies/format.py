@@ -47,6 +47,16 @@ class Format(Protocol):
         ...
 
 
+def score_of_value(_: object, reading: Reading, scale: Scale) -> float | None:
+    """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
+    return None if reading.value is None else scale.score(reading.value)
+
+
+def no_schema(_: object, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG001  required by the protocol
+    """None: the reply is not JSON."""
+    return None
+
+
 def missing_members(candidate: object) -> list[str]:
     """The names of the members of `Format` that the candidate lacks."""
     members = ("part_names", "parts_are_sentences", "read", "write", "score", "schema")

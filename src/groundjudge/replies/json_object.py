@@ -1,7 +1,7 @@
 """Verdicts as one JSON object: `{"reasoning": "explanation", "score": 0.8}`.
 
-The score is read where it stands: behind its key, in an outermost object of the raw reply. The json module, or
-json_repair for what is not valid, gives the explanation, and must find the same score.
+The score is read where it stands: behind its key, in an outermost object of the raw reply. The json module
+gives the explanation; where the object is not valid, json_repair does, and must find the same score.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 from groundjudge.case.shapes import is_mapping, well_formed
+from groundjudge.replies.format import score_of_value
 from groundjudge.replies.opening import ends_nothing, fold, opened
-from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading, Span
+from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Expected, ParsedValue, written
-from groundjudge.scale import Scale
+from groundjudge.scale import DIGITS, Scale
 
 OBJECT = re.compile(r"\{")
 OUTSIDE = re.compile(r"[{\[\]]")
@@ -32,47 +32,34 @@ TOKEN = re.compile(
 )
 COMMENT = re.compile(r"//[^\n0-9]*(?:\n|$)|/\*[^0-9*]*\*/")
 QUOTES = " \t\r\n\"'“”"
+# What a repair may cost: characters times quotation marks, 230 of them in 20,000 characters. json_repair
+# takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500 characters, 2.5 s
+# for 10,000. Up to here it takes at most half a second.
 MOST_REPAIR_WORK = 6_000_000
-"""What the repairs of one reply may cost: characters times quotation marks, 230 of them in 20,000 characters.
-
-json_repair takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500
-characters, 2.5 s for 10,000. Up to here it takes at most half a second.
-"""
-
+# A schema lists the values of a scale of whole numbers if they are no more than this.
 MOST_ENUMERATED = 20
-"""A schema lists the values of a scale of whole numbers if they are no more than this."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A member of an object; positions are indexes into the text.
 
     Attributes:
-        start: where it begins.
-        colon: where its colon is; -1 if it has none.
+        key: the key in small letters; None if there is no colon.
+        start: where the value begins.
         end: where it ends, exclusive.
     """
 
+    key: str | None
     start: int
-    colon: int
     end: int
 
 
-@dataclass(frozen=True)
-class Object:
-    """An outermost object that is closed; positions are indexes into the text.
-
-    Attributes:
-        start: where it begins.
-        end: where it ends, exclusive.
-        members: its own members, not those of objects in it.
-        is_inside: whether it stands in a list or in a string.
-    """
+class Object(NamedTuple):
+    """An outermost object that is closed, with its own members; none if it stands in a list or a string."""
 
     start: int
     end: int
     members: Sequence[Member]
-    is_inside: bool
 
 
 @dataclass(frozen=True)
@@ -87,8 +74,9 @@ class Json:
     value: str = "score"
     reason: str = "reasoning"
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose and fences may stand around the object.
@@ -98,33 +86,29 @@ class Json:
                 differ, or more of them outside of the objects (`ambiguous`).
         """
         expected = Expected(reply, scale, asked, (self.value,))
-        text = reply.text[opened(reply, OBJECT, quotes_are_free=True).origins[0] :]
+        opening = opened(reply, OBJECT, has_strings=True)
+        offset = opening.origins[opening.start]
+        text, key = reply.text[offset:], self.value.casefold()
         objects = list(_objects(text))
-        verdicts = [
-            (each, member)
-            for each in objects
-            if not each.is_inside
-            for member in each.members
-            if _key(text, member) == self.value.casefold()
-        ]
+        verdicts = [(each, member) for each in objects for member in each.members if member.key == key]
         index, found = expected.agreed([_place(text, member, expected) for _, member in verdicts])
         first, member = verdicts[index]
-        if self._is_said_outside(text, objects) or any(map(partial(_is_malformed, text), first.members)):
+        if self._is_said_outside(text, objects) or any(each.key is None for each in first.members):
             raise expected.error("ambiguous")
         reason = self._reason(text[first.start : first.end], found, expected)
-        span = _span(text, member, expected, len(reply.text) - len(text))
+        # A value that is written with escapes is not found there, and cannot be weighed.
+        at = text.find(expected.bare(_place(text, member, expected)), member.start, member.end)
+        span = (
+            None if at < 0 or "\\" in text[member.start : member.end] else (offset + at, offset + member.end)
+        )
         return Reading(found.value, reason, label=found.label, span=span)
 
-    def write(self, reading: Reading, scale: Scale) -> str:
-        """Write the object, the explanation first."""
-        value = reading.value or 0.0
-        number = int(value) if scale.integer else value
-        verdict = reading.label or (number if "e" not in str(number) else written(value))
-        return json.dumps({self.reason: reading.reason, self.value: verdict}, ensure_ascii=False)
-
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the object, the explanation first; a number without an exponent."""
+        number = written(round(reading.value or 0.0, DIGITS))
+        verdict = json.dumps(reading.label, ensure_ascii=False) if reading.label else number
+        reason = json.dumps({self.reason: reading.reason}, ensure_ascii=False)
+        return f"{reason[:-1]}, {json.dumps(self.value, ensure_ascii=False)}: {verdict}}}"
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """An object with the explanation first, and the value or label as the scale has it."""
@@ -137,9 +121,10 @@ class Json:
 
     def _is_said_outside(self, text: str, objects: Sequence[Object]) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
-        begins = [*(each.start for each in objects), len(text)]
-        ends = [0, *(each.end for each in objects)]
-        outside = " ".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+        begins, ends = [each.start for each in objects], [each.end for each in objects]
+        outside = " ".join(
+            text[end:begin] for end, begin in zip([0, *ends], [*begins, len(text)], strict=True)
+        )
         key = re.compile(rf"(?<!\w){re.escape(self.value)}[\"'`*_”]{{0,3}}\s*[:=：]", re.IGNORECASE)
         return bool(BRACE.search(outside) or key.search(outside) or ends_nothing(outside, OBJECT))
 
@@ -152,12 +137,12 @@ class Json:
             repaired = [
                 str(value) for key, value in members.items() if key.casefold() == self.value.casefold()
             ]
-            if not repaired or expected.agreed([COMMENT.sub("", each) for each in repaired])[1] != found:
+            if not repaired or expected.agreed(repaired)[1] != found:
                 raise expected.error("ambiguous") from None
-        reasons = [value for key, value in members.items() if key.casefold() == self.reason.casefold()]
-        reason = reasons[-1] if reasons else ""
+        reasons = ["", *(value for key, value in members.items() if key.casefold() == self.reason.casefold())]
+        is_text = isinstance(reasons[-1], str)
         return well_formed(
-            reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False, default=str)
+            reasons[-1] if is_text else json.dumps(reasons[-1], ensure_ascii=False, default=str)
         )
 
 
@@ -179,39 +164,30 @@ def _objects(text: str) -> Iterator[Object]:
         position = match.end()
         lists = max(0, lists + {"[": 1, "]": -1, "{": 0}[match[0]])
         if match[0] == "{":
-            members = list(_members(text, match.start()))
-            if not members or text[members[-1].end] not in "}]":
+            members, position = _members(text, match.start())
+            if position < 0:
                 return
-            position = members[-1].end + 1
-            is_inside = bool(lists) or text[match.start() - 1 : match.start()] in ("'", '"')
-            yield Object(match.start(), position, members, is_inside)
+            is_inside = lists or text[match.start() - 1 : match.start()] in ("'", '"')
+            yield Object(match.start(), position, [] if is_inside else members)
 
 
-def _members(text: str, start: int) -> Iterator[Member]:
-    """The members of the object that begins there; the last one ends at its brace, if it has one."""
-    depth, begin, colon = 0, start, -1
+def _members(text: str, start: int) -> tuple[list[Member], int]:
+    """The members of the object that begins there, and where it ends; -1 if it does not close."""
+    depth, begin, colon = 0, start + 1, -1
+    members: list[Member] = []
     for token in TOKEN.finditer(text, start):
         sign, at = token["sign"] or token["end"], token.start()
         depth += 1 if sign in ("{", "[") else -1 if sign in ("}", "]") else 0
-        if sign == "{" and at == start:
-            begin = at + 1
-        elif sign == ":" and depth == 1 and colon < 0:
+        if sign == ":" and depth == 1 and colon < 0:
             colon = at
         elif (sign == "," and depth == 1) or depth == 0:
-            yield Member(begin, colon, at)
+            key = COMMENT.sub("", text[begin : max(begin, colon)]).strip(QUOTES).casefold()
+            if colon >= 0 or COMMENT.sub("", text[begin:at]).strip():
+                members.append(Member(key if colon >= 0 else None, colon + 1, at))
             begin, colon = at + 1, -1
         if depth == 0:
-            return
-
-
-def _key(text: str, member: Member) -> str:
-    """The key of a member in small letters; "" if it has none."""
-    return COMMENT.sub("", text[member.start : max(member.colon, member.start)]).strip(QUOTES).casefold()
-
-
-def _is_malformed(text: str, member: Member) -> bool:
-    """Whether a member has no key: `0,8` is two members, of which the second has none."""
-    return member.colon < 0 and bool(COMMENT.sub("", text[member.start : member.end]).strip())
+            return members, token.end()
+    return members, -1
 
 
 def _place(text: str, member: Member, expected: Expected) -> str:
@@ -220,7 +196,7 @@ def _place(text: str, member: Member, expected: Expected) -> str:
     Raises:
         ReplyError: `not_a_number` or `unknown_label` for a list and for an object.
     """
-    place = COMMENT.sub("", text[member.colon + 1 : member.end]).strip()
+    place = COMMENT.sub("", text[member.start : member.end]).strip()
     if place[:1] in ("[", "{"):
         raise expected.error("unknown_label" if expected.scale.choices else "not_a_number", place[:80])
     try:
@@ -228,13 +204,6 @@ def _place(text: str, member: Member, expected: Expected) -> str:
     except ValueError:
         value = place
     return fold(str(value)).text
-
-
-def _span(text: str, member: Member, expected: Expected, offset: int) -> Span | None:
-    """Where the value stands in the reply; None if it is written with escapes."""
-    place = text[member.colon + 1 : member.end]
-    at = place.find(expected.bare(_place(text, member, expected)))
-    return None if at < 0 else (offset + member.colon + 1 + at, offset + member.end)
 
 
 def _repaired(text: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from groundjudge.scale import Scale
 
 # The rest of the labelled line or, if that is empty, the next line that is not.
 PLACE = re.compile(r"\s*+([^\n]*)")
-DIGIT_BELOW = re.compile(r"\s*+[0-9]")
+# A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
+GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][^\S\n]*(?:[0-9]|$))", re.MULTILINE)
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
@@ -76,7 +77,7 @@ def verdict(
     for field in given[first:]:
         if field.bracket and not _states(field.bracket, expected.scale):
             raise expected.error("out_of_scale", field.bracket, of)
-        below = DIGIT_BELOW.match(text.text, field.stop, field.end)
+        below = GOES_ON_BELOW.match(text.text, field.stop, field.end)
         if below or (not prose_may_follow and text.says_something(field.stop, field.end)):
             raise expected.error("ambiguous", text.text[field.stop : field.end].strip()[:80], of)
     return given[first], value

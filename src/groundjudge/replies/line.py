@@ -1,10 +1,10 @@
-"""Verdicts on a line of their own, behind prose: `Final verdict: Inconsistent`, `[RESULT] 4`, `Rating: [[5]]`."""
+"""Verdicts on a line below prose: `Final verdict: Inconsistent`, `[RESULT] 4`, `Rating: [[5]]`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
+from groundjudge.replies.format import no_schema, score_of_value
 from groundjudge.replies.labelled import Field, fields, label_pattern, verdict
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
@@ -26,8 +26,10 @@ class Line:
     name: str | tuple[str, ...] = "Verdict"
     brackets: bool = False
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. Prose may follow the verdict.
@@ -44,7 +46,7 @@ class Line:
             lines = [_in_brackets(each, text) for each in lines if "[[" in text.text[each.start : each.stop]]
         line, value = verdict(text, lines, expected, prose_may_follow=True)
         span = expected.found(text, line.start, line.stop)
-        return Reading(value.value, text.slice(0, line.begin), label=value.label, span=span)
+        return Reading(value.value, text.slice(text.start, line.begin), label=value.label, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation, with its labels made harmless, and the labelled line below it."""
@@ -53,14 +55,6 @@ class Line:
         place = f"[[{value}]]" if self.brackets else value
         reason = label_pattern(self._names).sub(lambda match: f"> {match[0]}", reading.reason)
         return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
-
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
 
     @property
     def _names(self) -> tuple[str, ...]:

@@ -3,56 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.reply import Reply
 
-NATURAL_ENDS = frozenset(
-    {
-        *(
-            "stop",
-            "stopped",
-            "stop_sequence",
-            "stop_token",
-            "end",
-            "end_turn",
-            "end_of_turn",
-            "eos",
-            "eos_token",
-        ),
-        *("endoftext", "end_of_text", "complete", "completed", "finish", "finished", "done", "success"),
-    }
-)
-"""Finish reasons of a reply that is whole. Any word that is in none of these sets is `interrupted`."""
-
-CUT_OFF = frozenset(
-    {
-        *(
-            "length",
-            "max_tokens",
-            "max_output_tokens",
-            "max_new_tokens",
-            "max_completion_tokens",
-            "max_length",
-        ),
-        *("model_length", "model_context_window_exceeded", "context_length", "token_limit", "limit"),
-    }
-)
-FILTERED = frozenset(
-    {
-        *("content_filter", "content_filtered", "refusal", "refused", "safety", "prohibited_content"),
-        *("blocklist", "blocked", "recitation", "spii", "guardrail_intervened", "error_toxic"),
-    }
-)
-
+# What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
+FINISH: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("stop", "stop_sequence", "stop_token", "eos", "eos_token", "end", "end_turn", "done"), ""
+    ),
+    **dict.fromkeys(
+        ("endoftext", "end_of_text", "complete", "completed", "finish", "finished", "success"), ""
+    ),
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_length"), "truncated"
+    ),
+    **dict.fromkeys(("model_length", "model_context_window_exceeded", "token_limit", "limit"), "truncated"),
+    **dict.fromkeys(("content_filter", "content_filtered", "refusal", "refused", "safety"), "refused"),
+    **dict.fromkeys(("blocklist", "blocked", "prohibited_content", "recitation", "spii"), "refused"),
+    **dict.fromkeys(("guardrail_intervened", "error_toxic", "image_safety"), "refused"),
+}
+# Full-width forms, the sign for minus, and the line end of old systems.
 WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
     code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)
 }
-"""Full-width forms, the sign for minus, and the line end of old systems."""
-
 # Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
 INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\r(?=\n)|\\\\(?=_)")
 
@@ -63,7 +39,7 @@ def _pair(mark: str) -> str:
 
 
 EMPHASIS = re.compile("|".join(map(_pair, (r"\*", "_", "`"))))
-THINKING = re.compile(r"<(?P<end>/)?think(?:ing)?>", re.IGNORECASE)
+THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -88,8 +64,24 @@ class Folded:
         return self.origins[start], self.origins[end]
 
     def slice(self, start: int, end: int) -> str:
-        """The reply's own text at a span of the folded text, without white space around it."""
-        return self.raw[self.origins[start] : self.origins[end]].strip()
+        """The reply's own text at a span of the folded text, without white space around it.
+
+        Emphasis at its ends is kept if it belongs to the span: not that of `**Score: 8**`.
+        """
+        if start >= end:
+            return ""
+        first, last = self.origins[start], self.origins[end - 1] + 1
+        text = self.raw[first:last]
+        before, after = (
+            self.raw[self.origins[start - 1] + 1 if start else 0 : first],
+            self.raw[last : self.origins[end]],
+        )
+        return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
+
+    @property
+    def start(self) -> int:
+        """Where its first sign stands."""
+        return len(self.text) - len(self.text.lstrip())
 
     def says_something(self, start: int, end: int) -> bool:
         """Whether a letter or a digit stands in a span of the folded text."""
@@ -98,46 +90,55 @@ class Folded:
 
 def fold(raw: str) -> Folded:
     """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
-    marks = (match.span(group) for match in EMPHASIS.finditer(raw) for group in range(1, 7))
-    removed = {index for span in chain(marks, _spans(INVISIBLE, raw)) for index in range(*span)}
+    spans = [match.span() for match in INVISIBLE.finditer(raw)]
+    for match in EMPHASIS.finditer(raw):
+        spans += [match.span(group) for group in range(1, 7)]
+    removed = {index for span in spans for index in range(*span)}
     kept = [index for index in range(len(raw)) if index not in removed]
     return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
 
 
-def opened(reply: Reply, own: re.Pattern[str], *, quotes_are_free: bool = False) -> Folded:
-    """The part of a finished reply that can hold a verdict, folded.
+def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> Folded:
+    """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
 
     Args:
         reply: the reply of the model.
         own: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
-        quotes_are_free: whether tags of reasoning may stand in that part, because the format has strings.
+        has_strings: whether the format has strings, in which the tags of reasoning may stand.
 
     Raises:
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
             reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
     """
     reason = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
-    reason = reason.removeprefix("finish_reason_")
-    if reply.refusal or reason in FILTERED:
-        raise ReplyError("refused", reply.text)
-    if reason not in NATURAL_ENDS:
-        raise ReplyError("truncated" if reason in CUT_OFF else "interrupted", reply.text)
+    unfinished = (
+        "refused" if reply.refusal else FINISH.get(reason.removeprefix("finish_reason_"), "interrupted")
+    )
+    if unfinished:
+        raise ReplyError(unfinished, reply.text)
     whole = fold(reply.text)
     start = _behind_reasoning(whole.text, own)
     if start is None:
         raise ReplyError("no_verdict", reply.text)
-    rest = Folded(whole.raw, whole.text[start:], whole.origins[start:])
+    rest = Folded(whole.raw, " " * start + whole.text[start:], whole.origins)
     if not rest.text.strip():
         raise ReplyError("empty", reply.text)
-    if not quotes_are_free and ends_nothing(rest.text, own):
+    if not has_strings and ends_nothing(rest.text, own):
         raise ReplyError("ambiguous", reply.text)
     return rest
 
 
 def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
-    """Whether a text has the end of a reasoning that never began."""
-    tags = (tag for tag in THINKING.finditer(text) if not own.match(tag[0]))
-    return any(depth < 0 for depth in accumulate(-1 if tag["end"] else 1 for tag in tags))
+    """Whether a text has the end of a reasoning that never began, not quoted in a line of the format."""
+    first = own.search(text)
+    depth = 0
+    for tag in THINKING.finditer(text):
+        if not own.match(tag[0]):
+            depth += -1 if tag["end"] else 1
+            if depth < 0 and (tag["line"] is not None or not first or tag.start() < first.start()):
+                return True
+            depth = max(depth, 0)
+    return False
 
 
 def _behind_reasoning(text: str, own: re.Pattern[str]) -> int | None:
@@ -150,7 +151,3 @@ def _behind_reasoning(text: str, own: re.Pattern[str]) -> int | None:
         start = end.end()
     alone = None if start else END_ALONE.search(text)
     return start if alone is None or own.search(text, 0, alone.start()) else alone.end()
-
-
-def _spans(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in pattern.finditer(text))

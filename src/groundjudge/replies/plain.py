@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
+from groundjudge.replies.format import no_schema, score_of_value
 from groundjudge.replies.opening import opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Expected, ParsedValue
 from groundjudge.scale import Scale
 
+# Matches nowhere: the format has no tags and no labels of its own.
 NOTHING = re.compile(r"(?!)")
-"""Matches nowhere: the format has no tags and no labels of its own."""
 
 FENCED = re.compile(r"\s*```\w*\n(?P<inside>[^`]*)```\s*|(?P<whole>.*)", re.DOTALL)
 
@@ -25,8 +25,10 @@ class Plain:
     It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
     """
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply.
@@ -44,11 +46,3 @@ class Plain:
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the number or the label."""
         return str(ParsedValue(reading.value, reading.label))
-
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None

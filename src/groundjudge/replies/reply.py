@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, cast
 from groundjudge.case.shapes import is_list, is_mapping, well_formed
 from groundjudge.verdict import Usage
 
+# The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama."""
 
 
+# Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
+# "1" is not its beginning.
 LEAST_PROBABILITY = 1e-4
-"""Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that "1"
-is not its beginning."""
 
 
 class Token(NamedTuple):

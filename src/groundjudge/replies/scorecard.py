@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import dropwhile
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
+from groundjudge.replies.format import no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
 from groundjudge.replies.opening import Folded, opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, PartReading, Reading
@@ -17,8 +18,8 @@ from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Expected, ParsedValue, unwrapped
 from groundjudge.scale import Scale, folded
 
+# `Statement` and `Criteria` are what later versions of the format call the sentence.
 SENTENCE = ("statement sentence", "statement", "criteria")
-"""`Statement` and `Criteria` are what later versions of the format call the sentence."""
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
@@ -28,9 +29,8 @@ NOTHING = re.compile(
 # The prompt's own wording, which may be followed by a remark.
 NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
 BLOCKS = re.compile(r"^(?:sec)+")
-WITHOUT_SCORE = re.compile(r"se?(?:s|$)")
+# The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
-"""The score of a sentence that claims nothing."""
 
 
 Block: TypeAlias = tuple[Field, Field, Field]
@@ -41,8 +41,9 @@ Block: TypeAlias = tuple[Field, Field, Field]
 class Scorecard:
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=True, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = True
+    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A sentence that claims nothing has no score.
@@ -75,10 +76,6 @@ class Scorecard:
         """The mean of the sentences' scores, 0..1; None if nothing in them can be judged."""
         return _mean(None if part.value is None else scale.score(part.value) for part in reading.parts)
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
-
 
 def _mean(values: Iterable[float | None]) -> float | None:
     """The mean of the sentences that can be judged."""
@@ -104,20 +101,15 @@ def _blocks(found: Sequence[Field], text: Folded, expected: Expected) -> list[Bl
     order = "".join({EVIDENCE: "e", SCORE: "c"}.get(each.label, "s") for each in found)
     odd = order[len(order) - len(BLOCKS.sub("", order)) :]
     if odd:
-        code = (
-            "missing_evidence"
-            if odd.startswith("sc")
-            else "missing_score"
-            if WITHOUT_SCORE.match(odd)
-            else ""
-        )
-        raise expected.error(code or ("ambiguous" if "s" in order else "no_verdict"))
+        beginnings = (("sc", "missing_evidence"), ("ss", "missing_score"), ("ses", "missing_score"))
+        codes = (code for start, code in beginnings if f"{odd}s".startswith(start))
+        raise expected.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
     blocks = [(found[at], found[at + 1], found[at + 2]) for at in range(0, len(found), 3)]
     return [*dropwhile(lambda block: _is_template(block, text, expected), blocks)]
 
 
 def _is_template(block: Block, text: Folded, expected: Expected) -> bool:
-    """Whether a block only repeats the prompt. One that stands for a sentence leaves that sentence unrated."""
+    """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
     place = text.text[score.start : score.stop]
     is_known = expected.asked.response is not None or text.says_something(score.start, score.stop)

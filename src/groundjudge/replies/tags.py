@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from groundjudge.replies.format import no_schema, score_of_value
 from groundjudge.replies.opening import opened
 from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Expected, ParsedValue
 from groundjudge.scale import Scale
 
+# Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
-"""Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format."""
 
+# The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict.
 THOUGHTS = "S0"
-"""The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict."""
 
 
 class Element(NamedTuple):
@@ -49,8 +50,10 @@ class Tags:
     value: str = "S2"
     reason: str = "S1"
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
@@ -83,14 +86,6 @@ class Tags:
         reason = reading.reason.translate(UNTAGGED)
         verdict = ParsedValue(reading.value, reading.label)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
-
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
 
 
 def _elements(text: str, tag: re.Pattern[str], expected: Expected) -> list[Element]:

@@ -2,8 +2,8 @@
 
     place = [name ":"] value ["/" best | "out of" best] ["," x | "(" x ")"]
 
-A pair of quotation marks or brackets may stand around it, and a full stop behind it. A value is a number, or a
-label of the scale; x is the label of that very value or the same number again.
+A pair of quotation marks or brackets may stand around it, and a full stop behind it. A value is a number, or
+a label of the scale; x is the label of that very value or the same number again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from groundjudge.replies.reading import NOTHING_ELSE, Asked
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
 
+# Characters of a place: no verdict is longer, and short texts are quick to match.
 LONGEST = 120
-"""Characters of a place: no verdict is longer, and short texts are quick to match."""
 
 PAIRS = ('""', "''", "“”", "‘’", "„“", "«»", "「」", "『』", "**", "__", "``", "[]", "()", "{}", "【】")
 NUMBER = r"[+\-]?[0-9]+(?:[.,][0-9]+)?"
@@ -117,7 +117,7 @@ class Expected:
 
     def bare(self, place: str) -> str:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
-        text = unwrapped(place) if len(place) <= LONGEST else place
+        text = unwrapped(place) if len(place.strip()) <= LONGEST else place
         name = NAME.match(text, 0, LONGEST)
         own = {"score", "rating", "grade", *map(folded, self.names)}
         return unwrapped(text[name.end() :]) if name and folded(name[1]) in own else text

@@ -18,17 +18,17 @@ from groundjudge.replies.reply import Reply, Token
 from groundjudge.replies.value import ParsedValue
 from groundjudge.scale import DASHES, SPACES, Scale, folded
 
+# Endpoints give the probabilities of at most 20 tokens.
 MOST_VALUES = 20
-"""Endpoints give the probabilities of at most 20 tokens."""
 
+# How much of the probability must lie on values of the scale; the rest might be any of them.
 LEAST_MASS = 0.98
-"""How much of the probability must lie on values of the scale; the rest might be any of them."""
 
+# White space, quotation marks and emphasis before a verdict: with or without them it is the same.
 AROUND = b" \t\r\n\"'`*"
-"""White space, quotation marks and emphasis before a verdict: with or without them it is the same."""
 
-GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d")
-"""What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3"."""
+# What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3".
+GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 
 def is_weighable(scale: Scale) -> bool:
@@ -58,7 +58,10 @@ def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collecti
     Values that mean "not applicable" have no part in a mean.
     """
     verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
-    found = [distribution(reply, each, scale) if each.span or not reading.parts else {} for each in verdicts]
+    # A sentence that claims nothing has no value to weigh.
+    found = [
+        {} if each.value is None and not each.label else distribution(reply, each, scale) for each in verdicts
+    ]
     means = [
         _mean(shares or {}, verdict.value, scale, not_applicable)
         for verdict, shares in zip(verdicts, found, strict=True)
