@@ -98,6 +98,7 @@ TABLE = [
     Row("groundedness", Reply("<S2>4</S2>", finish_reason="content_filter")),
     Row("groundedness", Reply("<S1>this resp", finish_reason=CUT)),
     Row("groundedness", Reply("<S1>complete</S1><S2>4</S2>", finish_reason=CUT)),
+    Row("groundedness", Reply("<S2>4</S2>", finish_reason="abort")),
     Row("groundedness", "", {"response": " "}),
     Row("groundedness", "", {"context": None}),
     *(
@@ -134,6 +135,7 @@ TABLE = [
     ),
     Row("statement_groundedness", formatter.scorecard(SENTENCES)),
     Row("statement_groundedness", formatter.scorecard(SENTENCES) + "\n\nStatement Sentence: No score."),
+    Row("statement_groundedness", "Statement Sentence: A.\nScore: 5"),
     Row("statement_groundedness", Reply(formatter.scorecard(SENTENCES), finish_reason=CUT)),
     Row("statement_groundedness", "", {"context": []}),
     Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),
