@@ -155,7 +155,8 @@ FRAMES = {
     "banded": "{before}\nAnalysis: r{within}\nLevel: x{inside}\nScore: {a}{behind}\n{after}",
     "line": "{before}\nr{within}\nFinal verdict: {a}{behind}\n{after}",
     "scorecard": (
-        "{before}\nStatement Sentence: S.{inside}\nSupporting Evidence: q{within}\nScore: {a}{behind}\n{after}"
+        "{before}\nStatement Sentence: S.{inside}\nSupporting Evidence: q{within}\n"
+        "Score: {a}{behind}\n{after}"
     ),
 }
 PLACES = ("before", "inside", "within", "behind", "after")
