@@ -278,6 +278,8 @@ REPLIES: list[tuple[str, str, object]] = [
     ("json", '{"score": 0.5, "score": 0.6}', "ambiguous"),
     ("json", '{"Score": 0.8, "score": 0.2}', "ambiguous"),
     ("json", '{"score": 0.5} {"score": null}', "ambiguous"),
+    ("json", '{"sc\\u006fre": 0.9, "score": 0.1}', "ambiguous"),
+    ("json", '{"a \\"quoted\\" key": 0.9, "score": 0.1}', 0.1),
     ("json", 'The answer contains {"score":1.0}.\n{"reasoning":"..","score":0.0}', "ambiguous"),
     ("json", '{"reasoning": "your reasoning", "score": "your score"} {"score": 0.5}', 0.5),
     ("json", '{"score": your Score} means {"score": 0.2}', 0.2),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, groupby
 from unicodedata import normalize
 
@@ -24,10 +26,12 @@ ENDS = re.compile(r"[.!?…。！？\n]")
 LEAST_ALIKE = 80
 # So many words in a row that no block has are left out, even if they are no whole sentence.
 SHORTEST_RUN = 3
-# Sentences that do not continue where the last one ended, and so are looked for in all of the response.
-MOST_SEARCHES = 2_000
-# Pairs of characters that are compared for the sentences that were not copied exactly.
-MOST_PAIRS = 20_000_000
+# Places that are tried for a sentence which does not continue where the last one ended.
+MOST_PLACES = 20
+# So many words are looked up at once.
+KEY_WORDS = 3
+# Pairs of characters that are compared, in all, for the sentences that were not copied exactly.
+MOST_PAIRS = 100_000_000
 
 
 class Words:
@@ -36,42 +40,54 @@ class Words:
     Attributes:
         source: the text, folded.
         spans: where each word stands in it.
-        text: the words in one string, with a space around each.
-        starts: where each word begins in `text`.
+        words: the words.
         taken: for each word, whether a sentence that is rated has it.
+        pairs: how many pairs of characters may still be compared.
     """
 
     def __init__(self, text: str) -> None:
         self.source = normalize("NFKC", text).casefold()
         self.spans = [match.span() for match in WORD.finditer(self.source)]
-        words = [self.source[start:end] for start, end in self.spans]
-        self.text = " ".join(["", *words, ""])
-        self.starts = list(accumulate((len(word) + 1 for word in words), initial=0))
-        self.taken = bytearray(len(words))
+        self.words = [self.source[start:end] for start, end in self.spans]
+        self.taken = bytearray(len(self.words))
+        self.pairs = MOST_PAIRS
 
-    def take(self, text: str, reached: int, *, anywhere: bool) -> int:
-        """Take words that are free, at an index of `text` or else anywhere; their end, or -1 for none."""
-        ats = [reached] if self.text.startswith(text, reached) else []
-        if anywhere:
-            ats += [self.text.find(text, reached), self.text.find(text)]
-        for at in ats:
-            first, last = (bisect_left(self.starts, place) for place in (at, at + len(text) - 1))
-            if at >= 0 and not any(self.taken[first:last]):
-                self.taken[first:last] = b"\x01" * (last - first)
-                return at + len(text) - 1
+    @cached_property
+    def places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
+        """Where each word stands, and each run of three."""
+        found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at in range(len(self.words)):
+            for length in (1, KEY_WORDS):
+                found[tuple(self.words[at : at + length])].append(at)
+        return found
+
+    def take(self, words: list[str], reached: int) -> int:
+        """Take words that are free, at an index or behind it or else anywhere; their end, or -1 for none."""
+        for at in self._tried(words, reached):
+            end = at + len(words)
+            if self.words[at:end] == words and not any(self.taken[at:end]):
+                self.taken[at:end] = b"\x01" * len(words)
+                return end
         return -1
 
-    def take_similar(self, words: Words) -> bool:
+    def _tried(self, words: list[str], reached: int) -> Iterator[int]:
+        yield reached
+        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
+        behind = bisect_left(places, reached)
+        yield from places[behind : behind + MOST_PLACES]
+        yield from places[:MOST_PLACES]
+
+    def take_similar(self, said: Words) -> bool:
         """Take the words among those left that are nearly the same; whether there are such words."""
         from rapidfuzz.fuzz import partial_ratio_alignment  # noqa: PLC0415  needed for inexact copies only
 
-        left = [index for index, is_taken in enumerate(self.taken) if not is_taken]
-        texts = [self.source[slice(*self.spans[index])] for index in left]
-        text = " ".join(texts)
-        foreign = {*NUMBER.findall(words.source)} - {*NUMBER.findall(self.source)}
-        if foreign or len(text) * len(words.text) > MOST_PAIRS:
+        sentence = " ".join(said.words)
+        self.pairs -= len(self.source) * len(sentence)
+        if self.pairs < 0 or {*NUMBER.findall(sentence)} - {*NUMBER.findall(self.source)}:
             return False
-        found = partial_ratio_alignment(words.text.strip(), text, score_cutoff=LEAST_ALIKE)
+        left = [index for index, is_taken in enumerate(self.taken) if not is_taken]
+        texts = [self.words[index] for index in left]
+        found = partial_ratio_alignment(sentence, " ".join(texts), score_cutoff=LEAST_ALIKE)
         starts = list(accumulate((len(each) + 1 for each in texts), initial=0))
         first, last = (
             (bisect_left(starts, at) for at in (found.dest_start, found.dest_end)) if found else (0, 0)
@@ -104,23 +120,20 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
             response.
     """
-    said, reached, searches = Words(response), 0, 0
+    said, reached = Words(response), 0
     kept: list[PartReading] = []
     inexact: list[tuple[PartReading, Words]] = []
-    known: set[str] = set()
+    known: set[tuple[str, ...]] = set()
     for part in parts:
-        words = Words(LIST_NUMBER.sub("", part.name, count=1) if LIST_NUMBER.match(part.name) else part.name)
-        end = said.take(words.text, reached, anywhere=False) if words.spans else reached
-        if end < 0 and searches < MOST_SEARCHES:
-            searches += 1
-            end = said.take(words.text, reached, anywhere=True)
-        is_new = end >= 0 or words.text not in known
+        rated = Words(LIST_NUMBER.sub("", part.name, count=1) if LIST_NUMBER.match(part.name) else part.name)
+        end = said.take(rated.words, reached)
+        is_new = end >= 0 or tuple(rated.words) not in known
         kept += [part] if is_new else []
-        known.add(words.text)
-        if (is_new and end < 0) or (not words.spans and part.name not in response):
-            inexact.append((part, words))
+        known.add(tuple(rated.words))
+        if (is_new and end < 0) or (not rated.words and part.name not in response):
+            inexact.append((part, rated))
         reached = end if end >= 0 else reached
-    foreign = [part.name for part, words in inexact if not (words.spans and said.take_similar(words))]
+    foreign = [part.name for part, rated in inexact if not (rated.words and said.take_similar(rated))]
     left_out = list(said.left_out())
     if foreign or left_out:
         message = (

@@ -181,9 +181,11 @@ def _members(text: str, start: int) -> tuple[list[Member], int]:
         if sign == ":" and depth == 1 and colon < 0:
             colon = at
         elif (sign == "," and depth == 1) or depth == 0:
-            key = COMMENT.sub("", text[begin : max(begin, colon)]).strip(QUOTES).casefold()
-            if colon >= 0 or COMMENT.sub("", text[begin:at]).strip():
-                members.append(Member(key if colon >= 0 else None, colon + 1, at))
+            if colon >= 0:
+                key = _text(text[begin:colon]).strip(QUOTES).casefold()
+                members.append(Member(key, colon + 1, at))
+            elif _text(text[begin:at]):
+                members.append(Member(None, begin, at))
             begin, colon = at + 1, -1
         if depth == 0:
             return members, token.end()
@@ -196,14 +198,19 @@ def _place(text: str, member: Member, expected: Expected) -> str:
     Raises:
         ReplyError: `not_a_number` or `unknown_label` for a list and for an object.
     """
-    place = COMMENT.sub("", text[member.start : member.end]).strip()
-    if place[:1] in ("[", "{"):
+    place = _text(text[member.start : member.end])
+    if text[member.start : member.end].strip()[:1] in ("[", "{"):
         raise expected.error("unknown_label" if expected.scale.choices else "not_a_number", place[:80])
+    return fold(place).text
+
+
+def _text(written: str) -> str:
+    """What a string says, or what is written there without a comment."""
+    bare = COMMENT.sub("", written).strip()
     try:
-        value = json.loads(place, strict=False) if place.startswith('"') else place
+        return str(json.loads(bare, strict=False)) if bare.startswith('"') else bare
     except ValueError:
-        value = place
-    return fold(str(value)).text
+        return bare
 
 
 def _repaired(text: str) -> dict[str, Any]:
