@@ -192,12 +192,9 @@ def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], ob
         file.write(verdict.model_dump_json().encode() + b"\n")
         file.flush()
 
-    if out == STDIO:
-        file = sys.stdout.buffer
-        yield write
-        return
-    with Path(out).open("ab") as file:
-        lock(file, Path(out))
-        if not append and Path(out).is_file():
-            file.truncate(0)
+    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab") as file:
+        if out != STDIO:
+            lock(file, Path(out))
+            if not append and Path(out).is_file():
+                file.truncate(0)
         yield write

@@ -14,8 +14,8 @@ from groundjudge.rubric.rubric import Request
 NO_LIMIT = sys.maxsize
 
 
-class EndsRunError(Exception):
-    """Carries an error that ends the run past a panel, for which it would only be a missing vote."""
+class EndsRunError(BaseException):
+    """Carries an error that ends the run past whatever turns the errors of a row or of a vote into a verdict."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)

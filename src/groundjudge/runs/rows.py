@@ -191,48 +191,42 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
         kind: "csv" or "tsv".
         renamed: columns that are fields under other names -> the field.
     """
-    records = ((line, found) for line, found in _records(text, DELIMITERS[kind]) if found)
-    line, header = next(records, (1, [""]))
-    fault = _header_fault(header, kind)
-    if isinstance(header, csv.Error) or fault:
-        yield _unreadable(f"line {line}", fault)
+    records = _records(text, kind)
+    place, header = next(records, ("line 1", [""]))
+    if isinstance(header, CaseError):
+        yield header
         return
     names = [name.strip() for name in header]
-    for line, found in records:
-        if isinstance(found, csv.Error):
-            yield _unreadable(f"line {line}", f"not {kind.upper()} ({found})")
+    twice = next((name for name, n in Counter(names).items() if name and n > 1), None)
+    if twice is not None:
+        yield _unreadable(place, f"the column {twice!r} appears twice")
+        return
+    for place, found in records:
+        if isinstance(found, CaseError):
+            yield found
         elif len(found) > len(names):
-            yield _unreadable(f"line {line}", f"{len(found)} cells, but the header has {len(names)}")
-        elif any(map(NOT_UTF8.search, found)):
-            yield _unreadable(f"line {line}", "not UTF-8")
+            yield _unreadable(place, f"{len(found)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in found):
             yield dict(_cells(zip(names, found, strict=False), renamed))
 
 
-def _header_fault(header: list[str] | csv.Error, kind: FileFormat) -> str:
-    if isinstance(header, csv.Error):
-        return f"not {kind.upper()} ({header})"
-    if any(map(NOT_UTF8.search, header)):
-        return "the header is not UTF-8"
-    counted = Counter(name.strip() for name in header)
-    twice = [name for name, count in counted.items() if name and count > 1]
-    return f"the column {twice[0]!r} appears twice" if twice else ""
-
-
-def _records(text: TextIO, delimiters: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """The records of a table, each with the line on which it begins."""
+def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
+    """The records of a table that are not empty lines, each with the line on which it begins."""
     first = text.readline()
-    delimiter = max(delimiters, key=first.count)
+    delimiter = max(DELIMITERS[kind], key=first.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     while True:
-        line = reader.line_num + 1
+        place = f"line {reader.line_num + 1}"
         try:
-            yield line, next(reader)
+            found = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, error
+            yield place, _unreadable(place, f"not {kind.upper()} ({error})")
+            continue
+        if found:
+            yield place, _unreadable(place, "not UTF-8") if any(map(NOT_UTF8.search, found)) else found
 
 
 def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:

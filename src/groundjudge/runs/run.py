@@ -5,8 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
@@ -72,6 +81,9 @@ class RunOptions(TypedDict, total=False):
     on_outage: OnOutage | None
 
 
+_END = object()
+
+
 def arun(
     judges: AnyJudge | Sequence[AnyJudge], cases: Rows, **options: Unpack[RunOptions]
 ) -> AsyncGenerator[Verdict, None]:
@@ -114,21 +126,16 @@ def arun(
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    return _without_numbers(_numbered(judges, cases, options))
+    return judged(judges, cases, options, lambda _, verdict: verdict)
 
 
-async def _without_numbers(
-    numbered: AsyncGenerator[tuple[int, Verdict], None],
-) -> AsyncGenerator[Verdict, None]:
-    async with aclosing(numbered) as found:
-        async for _, verdict in found:
-            yield verdict
-
-
-def _numbered(
-    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, options: RunOptions
-) -> AsyncGenerator[tuple[int, Verdict], None]:
-    """The verdicts of `arun`, each with the position of its row, from 1.
+def judged(
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Rows,
+    options: RunOptions,
+    output: Callable[[int, Verdict], T],
+) -> AsyncGenerator[T, None]:
+    """What `output` makes of each verdict of `arun` and of the position of its row, from 1.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
@@ -144,9 +151,9 @@ def _numbered(
         raise TypeError(message)
     pace = Pace(concurrency, options.get("on_outage"))
     limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
-    rows = _rows_at_once(concurrency, listed, limits)
-    jobs = _jobs(listed, cases, options.get("previous"))
-    return _verdicts(jobs, limits, rows, ordered=options.get("ordered", False))
+    jobs = partial(jobs_of, judges=listed, previous=options.get("previous"), ids={})
+    at_once = _rows_at_once(concurrency, listed, limits)
+    return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
 def run(
@@ -161,18 +168,7 @@ def run(
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
-    return _in_a_thread(arun(judges, cases, **options))
-
-
-def run_numbered(
-    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, *, concurrency: int
-) -> Generator[tuple[int, Verdict], None, None]:
-    """Judge many cases as `run` does, in order; each verdict comes with the position of its row, from 1.
-
-    Raises:
-        ValueError, TypeError, ModelError, Exception: as for `arun`.
-    """
-    return _in_a_thread(_numbered(judges, cases, {"concurrency": concurrency, "ordered": True}))
+    return in_a_thread(arun(judges, cases, **options))
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -201,18 +197,17 @@ def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[An
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if not listed:
-        message = "no judge given"
-        raise ValueError(message)
     if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judge objects, not names: load() returns the Judge of a name"
         raise TypeError(message)
-    if (twice := named_twice(listed)) is not None:
-        message = f"two judges have the name {twice!r}: change `name` in one of the prompt files"
-        raise ValueError(message)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    twice = named_twice(listed)
+    for is_wrong, message in (
+        (not listed, "no judge given"),
+        (twice is not None, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
+        (concurrency < 1, f"concurrency must be 1 or more, not {concurrency}"),
+    ):
+        if is_wrong:
+            raise ValueError(message)
     return listed
 
 
@@ -231,22 +226,6 @@ def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) 
     return max(1, min(rows, limits.max_calls // (2 * votes)))
 
 
-async def _jobs(
-    judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
-) -> AsyncGenerator[tuple[int, Job], None]:
-    """The jobs, each with the position of its row, from 1."""
-    number, ids = 0, dict[int, int]()
-    async for row in rows if isinstance(rows, AsyncIterable) else _without_waiting(rows):
-        number += 1
-        for job in jobs_of(row, number, judges, previous, ids):
-            yield number, job
-
-
-async def _without_waiting(rows: Iterable[Row]) -> AsyncGenerator[Row, None]:
-    for row in rows:
-        yield row
-
-
 def jobs_of(
     row: Row,
     number: int,
@@ -263,16 +242,14 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
     """
-    if isinstance(row, CaseError):
-        return [_failed("", row, id_of(row, number))]
-    if not isinstance(row, Case | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
-        return [_failed("", error, id_of(row, number))]
+    if not isinstance(row, Case | Mapping):
+        kind = type(row).__name__
+        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {kind}")
+        return [_failed("", row if isinstance(row, CaseError) else error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
-        named = _named(row)
-        if named is not None:
+        if (named := _named(row)) is not None:
             applying = [judge for judge in judges if judge.name in named]
             misnamed = [*_misnamed(named, judges, case_id)]
         case = case_of(row, number)
@@ -322,45 +299,60 @@ def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
 def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterable[Verdict]:
     """A verdict for each name that is unknown."""
     ours = {judge.name for judge in judges}
-    if unknown := set(named) - ours:
-        known = ours.union(names())
-        for name in sorted(unknown - known):
-            choices = ", ".join(sorted(known))
-            message = f"the row names an unknown judge {name!r}; the known judges are {choices}"
-            yield _failed(name, CaseError("unknown_judge", message, "judges"), case_id)
+    known = ours.union(names() if set(named) - ours else ())
+    for name in sorted(set(named) - known):
+        choices = ", ".join(sorted(known))
+        message = f"the row names an unknown judge {name!r}; the known judges are {choices}"
+        yield _failed(name, CaseError("unknown_judge", message, "judges"), case_id)
 
 
-async def _verdicts(
-    jobs: AsyncGenerator[tuple[int, Job], None], limits: Limits, concurrency: int, *, ordered: bool
-) -> AsyncGenerator[tuple[int, Verdict], None]:
-    """Do the jobs, some at a time, and yield their verdicts, each with the position of its row."""
+async def _outputs(  # noqa: PLR0913  what a run is made of
+    rows: Rows,
+    jobs: Callable[[Row, int], Iterable[Job]],
+    limits: Limits,
+    concurrency: int,
+    output: Callable[[int, Verdict], T],
+    *,
+    ordered: bool,
+) -> AsyncGenerator[T, None]:
+    """Do the jobs of the rows, some at a time, and yield what `output` makes of their verdicts.
+
+    It is the only asynchronous generator of a run. The end of an event loop closes all that are still open
+    at the same time, and one that closes another one would fail then.
+    """
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     places = asyncio.Semaphore(concurrency)
-    running = set[asyncio.Task[tuple[int, Verdict] | None]]()
-    ended: list[EndsRunError] = []
+    running = set[asyncio.Task[T | None]]()
+    ended: list[BaseException] = []
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
-    async def work(number: int, job: Job) -> tuple[int, Verdict] | None:
-        async with places:
-            outcome = job if isinstance(job, Verdict) else await _judged(limits, *job)
-        if not isinstance(outcome, EndsRunError):
-            return number, outcome
-        ended.append(outcome)
-        # After the last call of a budget, requests in flight are completed.
-        in_vain = () if getattr(outcome.error, "code", None) == "budget" else running
-        _cancel(reading, *in_vain)
-        return None
+    async def work(number: int, job: Job) -> T | None:
+        try:
+            async with places:
+                verdict = job if isinstance(job, Verdict) else await _judged(limits, *job)
+        except (EndsRunError, SystemExit, KeyboardInterrupt) as ends:
+            ended.append(ends.error if isinstance(ends, EndsRunError) else ends)
+            # After the last call of a budget, requests in flight are completed.
+            in_vain = () if getattr(ended[-1], "code", None) == "budget" else running
+            _cancel(reading, *in_vain)
+            return None
+        return output(number, verdict)
 
     async def read() -> None:
-        while await room.acquire() and (numbered := await anext(jobs, None)):
-            task = asyncio.create_task(work(*numbered))
-            running.add(task)
-            task.add_done_callback(running.discard)
-            if ordered:
-                due.put_nowait(task)
-            else:
-                task.add_done_callback(due.put_nowait)
-            await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
+        await room.acquire()
+        number, left = 0, aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
+        while (row := await _next(left)) is not _END:
+            number += 1
+            for job in jobs(row, number):
+                task = asyncio.create_task(work(number, job))
+                running.add(task)
+                task.add_done_callback(running.discard)
+                if ordered:
+                    due.put_nowait(task)
+                else:
+                    task.add_done_callback(due.put_nowait)
+                await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
+                await room.acquire()
 
     reading = asyncio.create_task(read())
     reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well
@@ -368,16 +360,15 @@ async def _verdicts(
         while running or not (reading.done() and due.empty()):
             task = await due.get()
             await asyncio.wait([task])
-            if task is not reading and not task.cancelled() and (numbered := task.result()):
-                yield numbered
+            if task is not reading and not task.cancelled() and (found := task.result()) is not None:
+                yield found
                 room.release()
         if ended:
-            raise ended[0].error
+            raise ended[0]
         await reading  # raises what reading the rows raised
     finally:
         _cancel(reading, *running)
         await asyncio.gather(reading, *running, return_exceptions=True)
-        await jobs.aclose()
 
 
 def _cancel(*tasks: asyncio.Task[Any]) -> None:
@@ -385,21 +376,22 @@ def _cancel(*tasks: asyncio.Task[Any]) -> None:
         task.cancel()
 
 
-async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:
-    """The verdict of a row, or the error that ends the run."""
-    ask = partial(limits.ask, asyncio.get_running_loop().time())
+async def _next(rows: Iterator[Row] | AsyncIterator[Row]) -> Any:  # noqa: ANN401  a row, or _END
+    return await anext(rows, _END) if isinstance(rows, AsyncIterator) else next(rows, _END)
+
+
+async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
+    """The verdict of a row.
+
+    Raises:
+        EndsRunError, SystemExit, KeyboardInterrupt: no further row can be judged.
+    """
     try:
-        return await judge.ajudge(case, ask=ask)
-    except EndsRunError as ends:
-        return ends
-    except (SystemExit, KeyboardInterrupt) as error:
-        return EndsRunError(error)
-    except asyncio.CancelledError as error:
+        return await judge.ajudge(case, ask=partial(limits.ask, asyncio.get_running_loop().time()))
+    except (Exception, asyncio.CancelledError) as error:
         task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        return judge.failed(error, case)  # raised by a client; this run was not cancelled
-    except Exception as error:  # noqa: BLE001  an error in one row must not affect others
+        if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+            raise  # the run was cancelled; otherwise a client raised it
         return judge.failed(error, case)
 
 
@@ -408,18 +400,16 @@ def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
     return error_verdict(Verdict(judge=well_formed(judge), status="error", case_id=case_id), error)
 
 
-def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """Yield what an async generator yields, from an event loop in a separate thread.
 
-    It is a loop of this run alone: reading the rows may block it.
+    It is a loop of this run alone: reading the rows may block it. Its end cancels what is in flight, also
+    after an interrupt, and closes the generator.
     """
     thread = LoopThread("groundjudge run")
-    end = object()
     try:
-        while (found := thread.run(anext, verdicts, end)) is not end:
+        while (found := thread.run(anext, outputs, _END)) is not _END:
             yield cast("T", found)
     finally:
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
-            with suppress(RuntimeError):  # after an interrupt it may still be running
-                thread.run(verdicts.aclose)
             thread.close()

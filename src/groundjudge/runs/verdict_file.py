@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -13,7 +13,7 @@ from groundjudge.case.case import Case
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.rows import format_of, read_rows
+from groundjudge.runs.rows import FileRow, format_of, read_rows
 from groundjudge.verdict import Verdict
 
 
@@ -31,23 +31,24 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
         CaseError: `unreadable_file`: it should be Parquet with a column `verdict` and is not.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    if format_of(path) == "parquet":
-        from groundjudge.runs.arrow import verdict_texts  # noqa: PLC0415  PyArrow is an extra
+    is_table = format_of(path) == "parquet"
+    rows: Iterable[FileRow] = read_rows(path, "jsonl")
+    if is_table:
+        from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        texts = enumerate(verdict_texts(Path(path)), 1)
-        yield from (_verdict(Verdict.model_validate_json, text or "", number) for number, text in texts)
-        return
-    for number, row in enumerate(read_rows(path, "jsonl"), 1):
-        yield row if isinstance(row, CaseError) else _verdict(Verdict.model_validate, row, number)
-
-
-def _verdict(validate: Callable[[Any], Verdict], row: object, number: int) -> Verdict | CaseError:
-    try:
-        return validate(row)
-    except ValidationError as error:
-        first = error.errors()[0]
-        message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        return CaseError("unreadable_row", message, f"row {number}")
+        rows = parquet_rows(Path(path), "verdict")
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, CaseError):
+            yield row
+            continue
+        try:
+            yield (
+                Verdict.model_validate_json(row["verdict"] or "") if is_table else Verdict.model_validate(row)
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+            yield CaseError("unreadable_row", message, f"row {number}")
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
@@ -178,10 +179,9 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
     prompt = judge.prompt_id
+    code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     if verdict.prompt == prompt:
         code, what = "other_model", "another model, other settings or another version of groundjudge"
-    else:
-        code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
         f"{path} holds verdicts of {verdict.signature}, but this run uses {what}: "
         "choose another --out, or replace the file with --overwrite"
