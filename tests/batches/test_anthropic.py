@@ -191,7 +191,7 @@ def test_a_batch_is_created_polled_and_read(tmp_path: Path) -> None:
 def test_a_cancelled_batch_has_the_replies_that_it_got(tmp_path: Path) -> None:
     with BatchStandIn() as server, provider_of(server) as provider:
         batch = provider.create(file_of(provider, tmp_path, 4), {})
-        assert provider.cancel(batch.id).status == "canceling"
+        assert provider.batch(batch.id, cancel=True).status == "canceling"
         ended(provider, batch)
         answers = [read_result(line).answer for line in provider.results(batch.id)]
     codes = sorted(getattr(answer, "code", "reply") for answer in answers)
@@ -253,7 +253,7 @@ def test_errors_of_the_client_are_model_errors(
             "retrieve": lambda: provider.batch(batch.id),
             "list": lambda: provider.find({}, 0, 3),
             "results": lambda: [*provider.results(batch.id)],
-            "cancel": lambda: provider.cancel(batch.id),
+            "cancel": lambda: provider.batch(batch.id, cancel=True),
         }
         with pytest.raises(ModelError) as caught:
             does[call]()

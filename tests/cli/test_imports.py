@@ -60,5 +60,5 @@ def test_imports_of_the_screen_are_found(source: str, found: list[str]) -> None:
 
 
 def test_modules_of_the_package_are_checked() -> None:
-    assert PACKAGE / "runs" / "file_run.py" in MODULES
+    assert PACKAGE / "runs" / "verdict_file.py" in MODULES
     assert PACKAGE / "adapters" / "langsmith.py" in MODULES

@@ -12,8 +12,9 @@ from command_line import GOOD, ROW, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, load, run
-from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals, write_verdicts
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 
 
 class Progress:

@@ -120,7 +120,7 @@ def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None
         pytest.param(
             "query,query\na,b\n", ["line 1: the column 'query' appears twice"], id="duplicate column"
         ),
-        pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: the header is not UTF-8"], id="header not UTF-8"),
+        pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: not UTF-8"], id="header not UTF-8"),
         pytest.param(
             '"query\n', ["line 1: not CSV (unexpected end of data)"], id="unclosed quote in the header"
         ),

@@ -20,7 +20,6 @@ from pydantic_core import to_json
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.models.model_error import error_of
-from groundjudge.runs.cost import LIMITS
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
@@ -72,10 +71,11 @@ class AnthropicBatches:
                     return _batch(batch)
         return None
 
-    def batch(self, batch_id: str) -> Batch:
+    def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now."""
+        batches = self._client.messages.batches
         with _model_errors():
-            return _batch(self._client.messages.batches.retrieve(batch_id))
+            return _batch((batches.cancel if cancel else batches.retrieve)(batch_id))
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The results of a batch that has ended."""
@@ -83,17 +83,12 @@ class AnthropicBatches:
             for result in self._client.messages.batches.results(batch_id):
                 yield result.to_json(indent=None)
 
-    def cancel(self, batch_id: str) -> Batch:
-        """Ask Anthropic to stop a batch."""
-        with _model_errors():
-            return _batch(self._client.messages.batches.cancel(batch_id))
-
 
 def params_of(
     model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The parameters of Anthropic's API: the system prompt apart, and nothing that the API does not have."""
-    limit = next((parameters[name] for name in LIMITS if parameters.get(name)), DEFAULT_MAX_TOKENS)
+    limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens") or DEFAULT_MAX_TOKENS
     system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
     stop: str | list[str] = parameters.get("stop") or []
     return {

@@ -1,18 +1,31 @@
-"""The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results."""
+"""The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results.
+
+Batch files can be written and read without a provider; the answers of a provider's are kept by their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.batches.replay import (
+    Answer,
+    DiskDict,
+    PendingRequest,
+    pending_requests,
+    verdicts_in,
+    with_all_votes,
+)
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
+from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
 from groundjudge.replies.reply import Reply
-from groundjudge.verdict import Usage
+from groundjudge.runs.run import Row, checked
+from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
 
@@ -114,3 +127,90 @@ def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
             kind = str(result["type"])
             why = f"the batch did not come to this request: {kind}"
             return ModelError(ANTHROPIC_ENDS.get(kind, "failed"), why)
+
+
+class CollectedAnswers:
+    """The answers in lines of results, by `custom_id`. They are kept on disk until it is closed.
+
+    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order.
+
+    Attributes:
+        usage: the tokens of all replies: equal rows share a request and its tokens.
+        n_unreadable: how many lines are not results.
+    """
+
+    def __init__(self) -> None:
+        self.usage, self.n_unreadable = Usage(), 0
+        self._lines = DiskDict()
+
+    def add(self, lines: Iterable[str], model: str = "") -> None:
+        """Add lines of results; blank lines are skipped, and those that are not results are counted."""
+        for line in filter(str.strip, lines):
+            try:
+                name, answer = read_result(line, model)
+            except CaseError:
+                self.n_unreadable += 1
+                continue
+            *_, is_reply = self._lines.get(name, (False,))
+            if not is_reply:
+                self._lines[name] = (line, model, isinstance(answer, Reply))
+                self.usage += (isinstance(answer, Reply) and answer.usage) or Usage()
+
+    def __call__(self, name: str) -> Answer | None:
+        """The answer to the request with that `custom_id`, read anew; None if there is none."""
+        found = self._lines.get(name)
+        return read_result(found[0], found[1]).answer if found else None
+
+    def close(self) -> None:
+        """Remove what is on disk."""
+        self._lines.close()
+
+
+def request_lines(
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Iterable[Row],
+    *,
+    answered: Iterable[str] = (),
+    url: str = URL,
+) -> Generator[str, None, None]:
+    """The requests of a run as lines of a batch file in OpenAI's form, each request once.
+
+    Memory does not grow with the cases: what was written is remembered in a temporary file.
+
+    Args:
+        judges: one or more judges; of a panel all votes are asked for.
+        cases: the cases. Rows that need no model, such as those without a response, give no line.
+        answered: lines of results that are there already: what they answer is not asked again, and what
+            failed or cannot be read is.
+        url: the `url` of every line.
+
+    Raises:
+        TypeError, ValueError: there is no judge, one is a name, or two have one name.
+    """
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers()) as answers:
+        answers.add(answered)
+        for new, _ in pending_requests(voting, cases, answers):
+            yield from (request_line(each, url) for each in new)
+
+
+def verdicts_of(
+    results: Iterable[str], judges: AnyJudge | Sequence[AnyJudge], cases: Iterable[Row]
+) -> Generator[Verdict, None, None]:
+    """The verdicts that lines of results give, one for each case and judge, in the order of the cases.
+
+    Args:
+        results: lines in OpenAI's form, in any order; lines that are not results are skipped.
+        judges: the judges of `request_lines`.
+        cases: the cases of `request_lines`.
+
+    Yields:
+        Verdicts. A request without a result gives the error `unanswered`.
+
+    Raises:
+        TypeError, ValueError: as for `request_lines`.
+    """
+    voting = [*map(with_all_votes, checked(judges, 1))]
+    with closing(CollectedAnswers()) as answers:
+        answers.add(results)
+        yield from verdicts_in(answers, voting, cases)

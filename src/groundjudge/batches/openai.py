@@ -68,10 +68,10 @@ class OpenAIBatches:
                     return _batch(listed)
         return None
 
-    def batch(self, batch_id: str) -> Batch:
-        """The batch as it is now."""
+    def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
+        """The batch as it is now; one that is cancelled ends within minutes."""
         with self._client() as client:
-            return _batch(client.batches.retrieve(batch_id))
+            return _batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the output file and of the error file."""
@@ -83,11 +83,6 @@ class OpenAIBatches:
                     content.stream_to_file(path)
                 with path.open("rb") as lines:  # only "\n" ends a line
                     yield from (line.decode(errors="replace") for line in lines if line.strip())
-
-    def cancel(self, batch_id: str) -> Batch:
-        """Cancel a batch; it ends within minutes."""
-        with self._client() as client:
-            return _batch(client.batches.cancel(batch_id))
 
     @contextmanager
     def _client(self) -> Generator[SyncClient, None, None]:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
-from groundjudge.batches.answers import CollectedAnswers
-from groundjudge.batches.lines import read_result
+from groundjudge.batches.lines import CollectedAnswers, read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State, StateError

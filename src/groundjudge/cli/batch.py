@@ -15,10 +15,9 @@ from uuid import uuid4
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines
-from groundjudge.batches.lines import URL
+from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import verdicts_in, with_all_votes
+from groundjudge.batches.replay import AnsweredModel, verdicts_in, with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
@@ -40,10 +39,10 @@ from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
-from groundjudge.runs.rows import STDIO, is_kept
+from groundjudge.runs.rows import STDIO, CaseFile, is_kept
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.verdict_file import RunTotals, write_verdicts
 from groundjudge.verdict import Usage
 
 if TYPE_CHECKING:  # `--help` does not wait for rich
@@ -251,7 +250,7 @@ def cancel(out: str = options.SUBMITTED) -> None:
             if part.step == "created":
                 provider = run.providers[part.model]
                 found = provider.batch(part.batch.id)
-                found = found if found.is_ended else provider.cancel(part.batch.id)
+                found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
                 typer.echo(line_of(state.change(part, batch=found)))
 
 

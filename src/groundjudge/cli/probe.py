@@ -34,10 +34,10 @@ from groundjudge.probe.judging import Probe, result_of
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.verdict_file import RunTotals, write_verdicts
 from groundjudge.shares import Rate
 
 MEANINGS: Mapping[Family, str] = {

@@ -15,8 +15,8 @@ import typer
 from groundjudge.cli.options import RunLimits
 from groundjudge.cli.screen import open_console, printable
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import RunTotals
 from groundjudge.runs.rows import STDIO
+from groundjudge.runs.verdict_file import RunTotals
 
 LINE_EVERY = 10.0
 """Seconds between two lines of progress where there is no terminal."""

@@ -13,11 +13,10 @@ from groundjudge.cli.progress import ProgressLine
 from groundjudge.cli.run_summary import exit_after_run, report_connection, show_case, show_run, show_usage
 from groundjudge.cli.screen import fail, open_console, report_errors
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
-from groundjudge.runs.rows import STDIO
+from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.run import run as run_judges
 from groundjudge.runs.summary import Tally
-from groundjudge.runs.verdict_file import read_verdicts
+from groundjudge.runs.verdict_file import RunTotals, read_verdicts, write_verdicts
 from groundjudge.verdict import Verdict
 
 

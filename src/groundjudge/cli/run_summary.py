@@ -14,9 +14,9 @@ from groundjudge.cli.screen import INCOMPLETE, Console, fail, in_options, print_
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals
-from groundjudge.runs.rows import STDIO
+from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.summary import MISSING, Summary
+from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals
 from groundjudge.verdict import Evidence, Failure, Part, Verdict, Vote
 
 MAX_KEYS = 20

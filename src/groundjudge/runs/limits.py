@@ -15,7 +15,7 @@ NO_LIMIT = sys.maxsize
 
 
 class EndsRunError(BaseException):
-    """Carries an error that ends the run past whatever turns the errors of a row or of a vote into a verdict."""
+    """Carries an error that ends the run past all that makes verdicts of the errors of rows and votes."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(error)
@@ -45,12 +45,12 @@ class Limits:
         if deadline is not None and not deadline > 0:
             message = f"deadline must be more than 0 seconds, not {deadline}"
             raise ValueError(message)
-        for name, limit in (("max_calls", max_calls), ("max_tokens", max_tokens)):
+        budget = {"max_calls": max_calls, "max_tokens": max_tokens}
+        for name, limit in budget.items():
             if limit is not None and limit < 1:
                 message = f"{name} must be 1 or more, not {limit}"
                 raise ValueError(message)
-        self.max_calls = max_calls or NO_LIMIT
-        self.max_tokens = max_tokens or NO_LIMIT
+        self.max_calls, self.max_tokens = (limit or NO_LIMIT for limit in budget.values())
         self._pace, self._deadline = pace, deadline
         self._calls = self._tokens = 0
         self._left = asyncio.Semaphore(self.max_calls)

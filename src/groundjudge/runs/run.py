@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
-from groundjudge.case.shapes import well_formed
+from groundjudge.case.shapes import is_list, well_formed
 from groundjudge.errors import CaseError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
@@ -249,9 +249,8 @@ def jobs_of(
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
-        if (named := _named(row)) is not None:
-            applying = [judge for judge in judges if judge.name in named]
-            misnamed = [*_misnamed(named, judges, case_id)]
+        applying, unknown = _named(row, judges)
+        misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
         case = case_of(row, number)
         if ids is not None and applying:
             _check_id(case, number, applying, ids)
@@ -279,31 +278,26 @@ def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids:
         raise CaseError("duplicate_id", message, "id")
 
 
-def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The names of the judges that apply to the row; None if it names none, so that all apply."""
+def _named(row: Case | Mapping[str, Any], judges: Sequence[J]) -> tuple[Sequence[J], Mapping[str, CaseError]]:
+    """The judges that apply to a row, which may name them, and an error for each name that is misspelt."""
     data = row.metadata if isinstance(row, Case) else row
     if "judges" not in data and isinstance(data.get("metadata"), Mapping):
         data = data["metadata"]
-    match data.get("judges"):
-        case None:
-            return None
-        case str() as text:
-            return tuple(name.strip() for name in text.split(",") if name.strip()) or None
-        case [*listed] if all(isinstance(name, str) for name in listed):
-            return tuple(listed)
-        case other:
-            message = f"judges must be a list of names or a comma-separated string, not {other!r}"
-            raise CaseError("field_unreadable", message, "judges")
-
-
-def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterable[Verdict]:
-    """A verdict for each name that is unknown."""
+    named = data.get("judges")
+    if isinstance(named, str):
+        named = [name.strip() for name in named.split(",") if name.strip()] or None
+    if named is None:
+        return judges, {}
+    if not (is_list(named) and all(isinstance(name, str) for name in named)):
+        message = f"judges must be a list of names or a comma-separated string, not {named!r}"
+        raise CaseError("field_unreadable", message, "judges")
     ours = {judge.name for judge in judges}
-    known = ours.union(names() if set(named) - ours else ())
-    for name in sorted(set(named) - known):
-        choices = ", ".join(sorted(known))
-        message = f"the row names an unknown judge {name!r}; the known judges are {choices}"
-        yield _failed(name, CaseError("unknown_judge", message, "judges"), case_id)
+    known = sorted(ours.union(names() if set(named) - ours else ()))
+    unknown = "the row names an unknown judge {!r}; the known judges are {}"
+    return [judge for judge in judges if judge.name in named], {
+        name: CaseError("unknown_judge", unknown.format(name, ", ".join(known)), "judges")
+        for name in sorted(set(named).difference(known))
+    }
 
 
 async def _outputs(  # noqa: PLR0913  what a run is made of
