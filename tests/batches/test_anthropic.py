@@ -193,7 +193,7 @@ def test_a_cancelled_batch_has_the_replies_that_it_got(tmp_path: Path) -> None:
         batch = provider.create(file_of(provider, tmp_path, 4), {})
         assert provider.batch(batch.id, cancel=True).status == "canceling"
         ended(provider, batch)
-        answers = [read_result(line).answer for line in provider.results(batch.id)]
+        answers = [read_result(line)[1] for line in provider.results(batch.id)]
     codes = sorted(getattr(answer, "code", "reply") for answer in answers)
     assert codes == ["cancelled", "cancelled", "reply", "reply"]
 

@@ -27,7 +27,6 @@ DEFAULT_MAX_TOKENS = 4096
 SAME = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
 """The parameters that the API takes under the same name."""
 
-PAGE = 100
 SLACK = 2.0
 """The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
 
@@ -55,13 +54,13 @@ class AnthropicBatches:
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [*map(json.loads, file)]
         with _model_errors():
-            once = self._client.with_options(max_retries=0)
-            return _batch(once.messages.batches.create(requests=requests))
+            client = self._client.with_options(max_retries=0)
+            return _batch(client.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
         """The last batch of so many requests that was created since then, by the clock of the provider."""
         with _model_errors():
-            raw = self._client.messages.batches.with_raw_response.list(limit=PAGE)
+            raw = self._client.messages.batches.with_raw_response.list(limit=100)
             date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
             earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
             for batch in raw.parse():  # the newest first

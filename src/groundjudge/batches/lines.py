@@ -7,30 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from groundjudge.batches.replay import (
-    Answer,
-    DiskDict,
-    PendingRequest,
-    pending_requests,
-    verdicts_in,
-    with_all_votes,
-)
+from groundjudge.batches.replay import Answer, DiskDict, PendingRequest, pending_requests, verdicts_in
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
+from groundjudge.models.model_error import FIRST_ERROR_STATUS
 from groundjudge.replies.reply import Reply
 from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
 
-CODES = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
-"""The provider's error codes of requests without a response -> the codes of a ModelError."""
+CODES = {
+    "batch_expired": "expired",
+    "batch_cancelled": "cancelled",
+    "request_timeout": "timeout",
+    "expired": "expired",
+    "canceled": "cancelled",
+}
+"""OpenAI's and Anthropic's words for why a request has no response -> the codes of a ModelError."""
 
 ANTHROPIC_CODES = {
     "authentication_error": "auth",
@@ -43,24 +43,8 @@ ANTHROPIC_CODES = {
 }
 """The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
 
-ANTHROPIC_ENDS = {"expired": "expired", "canceled": "cancelled"}
-"""The same for the results of requests that a batch did not come to."""
-
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """The tokens of a prompt, by whether they were cached."""
-
-BYTE_ORDER_MARK = "\ufeff"
-"""What some editors and shells put before the first line of a file."""
-
-FIRST_ERROR = 400
-"""The lowest HTTP status of an error."""
-
-
-class Result(NamedTuple):
-    """A line of results: the request's `custom_id`, and the reply or why there is none."""
-
-    custom_id: str
-    answer: Answer
 
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
@@ -70,26 +54,30 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
         pending: the request.
         url: the path of the endpoint, as the provider wants it.
     """
-    messages = [dict(message) for message in pending.request.messages]
-    body = {"model": pending.model.name, "messages": messages, **pending.request.parameters}
+    request = pending.request
+    body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
     line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
 
 
-def read_result(line: str, model: str = "") -> Result:
+def read_result(line: str, model: str = "") -> tuple[str, Answer]:
     """Read a line of an output file or an error file in OpenAI's form, or of Anthropic's results.
 
     Args:
         line: the line.
         model: the model's name, for error messages.
 
+    Returns:
+        The request's `custom_id`, and the reply or why there is none.
+
     Raises:
         CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
     """
     try:
-        found: Any = from_json(line.removeprefix(BYTE_ORDER_MARK))
+        # Some editors write a byte order mark.
+        found: Any = from_json(line.removeprefix("\ufeff"))
         answer = _anthropic_answer(found["result"]) if "result" in found else _answer(found, model)
-        return Result(str(found["custom_id"]), answer)
+        return str(found["custom_id"]), answer
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = "not a line of batch results: it needs custom_id, and response, error or result"
         raise CaseError("unreadable_row", message, line[:80]) from error
@@ -99,13 +87,14 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
     """The answer in a line in OpenAI's form."""
     where = f"{model}: " if model else ""
     match found:
-        case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR:
+        case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
             reason = message_of(response.get("body") or found.get("error"))  # vLLM has it beside the response
             return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
-            return reply_in(body) or error
+            return reply_in(body) or ModelError(
+                "server", f"{where}{NO_COMPLETION}: {message_of(body)}", model
+            )
         case _:
             fault = found["error"]
             code = fault.get("code") if is_mapping(fault) else None
@@ -126,7 +115,7 @@ def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
         case _:
             kind = str(result["type"])
             why = f"the batch did not come to this request: {kind}"
-            return ModelError(ANTHROPIC_ENDS.get(kind, "failed"), why)
+            return ModelError(CODES.get(kind, "failed"), why)
 
 
 class CollectedAnswers:
@@ -151,15 +140,14 @@ class CollectedAnswers:
             except CaseError:
                 self.n_unreadable += 1
                 continue
-            *_, is_reply = self._lines.get(name, (False,))
-            if not is_reply:
+            if not self._lines.get(name, (False,))[-1]:  # there is no reply yet
                 self._lines[name] = (line, model, isinstance(answer, Reply))
                 self.usage += (isinstance(answer, Reply) and answer.usage) or Usage()
 
     def __call__(self, name: str) -> Answer | None:
         """The answer to the request with that `custom_id`, read anew; None if there is none."""
         found = self._lines.get(name)
-        return read_result(found[0], found[1]).answer if found else None
+        return read_result(found[0], found[1])[1] if found else None
 
     def close(self) -> None:
         """Remove what is on disk."""
@@ -187,10 +175,9 @@ def request_lines(
     Raises:
         TypeError, ValueError: there is no judge, one is a name, or two have one name.
     """
-    voting = [*map(with_all_votes, checked(judges, 1))]
     with closing(CollectedAnswers()) as answers:
         answers.add(answered)
-        for new, _ in pending_requests(voting, cases, answers):
+        for new, _ in pending_requests(checked(judges, 1), cases, answers):
             yield from (request_line(each, url) for each in new)
 
 
@@ -210,7 +197,6 @@ def verdicts_of(
     Raises:
         TypeError, ValueError: as for `request_lines`.
     """
-    voting = [*map(with_all_votes, checked(judges, 1))]
     with closing(CollectedAnswers()) as answers:
         answers.add(results)
-        yield from verdicts_in(answers, voting, cases)
+        yield from verdicts_in(answers, checked(judges, 1), cases)

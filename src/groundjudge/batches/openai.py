@@ -51,9 +51,8 @@ class OpenAIBatches:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
             file_id = _uploaded(client, lines, "-".join(("groundjudge", *tag.values())))
-            once = client.with_options(max_retries=0)
             return _batch(
-                once.batches.create(
+                client.with_options(max_retries=0).batches.create(
                     completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
                 )
             )
@@ -87,9 +86,8 @@ class OpenAIBatches:
     @contextmanager
     def _client(self) -> Generator[SyncClient, None, None]:
         """The model's client; whatever it raises becomes a ModelError."""
-        client = self.model.client()
         try:
-            yield client
+            yield self.model.client()
         except Exception as error:
             raise self.model.error_of(error) from error
 

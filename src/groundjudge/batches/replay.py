@@ -31,9 +31,6 @@ Answer: TypeAlias = Reply | ModelError
 Answers: TypeAlias = Callable[[str], Answer | None]
 """The answer to the request with that `custom_id`; None if there is none yet."""
 
-UNANSWERED = "unanswered"
-"""The code of the error of a request without an answer."""
-
 
 @dataclass(frozen=True)
 class PendingRequest:
@@ -78,7 +75,8 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
             return found
         why = found or unread
         pending.append(PendingRequest(name, model, request, why))
-        raise why or ModelError(UNANSWERED, f"{model.name}: no batch answered the request {name}", model.name)
+        message = f"{model.name}: no batch answered the request {name}"
+        raise why or ModelError("unanswered", message, model.name)
 
     verdict = without_waiting(judge.aevaluate(case, around, answer))
     # How long reading took says nothing about the model.
@@ -120,7 +118,7 @@ def pending_requests(
     A request that an earlier row has too is only in that number.
 
     Args:
-        judges: the judges; panels must ask for all votes, see `with_all_votes`.
+        judges: the judges; of panels all votes are asked for.
         rows: the cases.
         answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
         previous: looks up the verdicts that are there already.
@@ -148,7 +146,7 @@ def verdicts_in(
 
     Args:
         answers: the answers.
-        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        judges: the judges; of panels all votes are asked for.
         rows: the cases.
         previous: looks up the verdicts that are there already; they are yielded too.
         is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
@@ -161,9 +159,10 @@ def verdicts_in(
 def _replayed(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
-    """The verdict of each judge and row, and what can still be asked."""
+    """The verdict of each judge and row, and what can still be asked; panels ask for all votes."""
+    voting = [*map(with_all_votes, judges)]
     for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, judges, previous):
+        for job in jobs_of(row, number, voting, previous):
             yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
@@ -61,7 +61,6 @@ VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = Mapping
 """The columns of a verdict, each with its type and what it holds."""
 
 
-READ_AT_ONCE = 1024
 WRITTEN_AT_ONCE = 10_000
 """Rows of a row group."""
 
@@ -71,7 +70,7 @@ Columns: TypeAlias = Sequence[str] | str | None
 for `id` if there is one."""
 
 MOST_ROWS = 1000
-"""The most verdicts of an output batch."""
+"""The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
 ALWAYS_READ = frozenset({*FIELD_NAMED, *RESERVED, "judges"})
 """The columns that are read for any judge: the fields of a case under all their names."""
@@ -122,7 +121,7 @@ def judge_batches(
     if ledger is not None:
         all_judges = with_models(all_judges, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
-    rows = _rows(iter(batches), _names_read(all_judges), columns, held)
+    rows = _rows(iter(batches), all_judges, columns, held)
     options: RunOptions = {"concurrency": concurrency, "ordered": True}
     numbered = in_a_thread(judged(all_judges, rows, options, lambda number, verdict: (number, verdict)))
     return _batches(numbered, held)
@@ -177,7 +176,7 @@ def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBa
         ValueError: there is no column `id`, or there is a column `key`.
     """
     for batch in batches:
-        rows = rows_of(_read(batch, _names_read([judge])))
+        rows = rows_of(_read(batch, [judge]))
         check_keyed(batch.schema.names)
         yield batch.append_column("key", pa.array((_key(judge, row) for row in rows), pa.string()))
 
@@ -188,12 +187,11 @@ def check_keyed(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `keyed`.
     """
-    if "id" not in names:
-        message = "the key of a verdict contains the row's id: add a column 'id'"
-        raise ValueError(message)
-    if "key" in names:
-        message = "there is a column 'key' already: rename or drop it"
-        raise ValueError(message)
+    if "id" not in names or "key" in names:
+        needs_id = "the key of a verdict contains the row's id: add a column 'id'"
+        raise ValueError(
+            needs_id if "id" not in names else "there is a column 'key' already: rename or drop it"
+        )
 
 
 def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
@@ -216,13 +214,8 @@ def _fault(name: str, names: Sequence[str]) -> str:
     return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
 
 
-def _names_read(judges: Iterable[AnyJudge]) -> frozenset[str]:
-    """The names of the columns that judges look at."""
-    return ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
-
-
-def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
-    """The columns of a batch that are read.
+def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
+    """The columns of a batch that the judges look at.
 
     Raises:
         ValueError: one of them appears twice.
@@ -231,11 +224,12 @@ def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
     if not isinstance(batch, pa.RecordBatch):
         message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
         raise TypeError(message)
+    names = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
     read = [name for name in batch.schema.names if name in names]
-    twice = next((name for name, count in Counter(read).items() if count > 1), None)
-    if twice is not None:
-        message = f"the column {twice!r} appears twice: rename or drop one"
-        raise ValueError(message)
+    for name in read:
+        if read.count(name) > 1:
+            message = f"the column {name!r} appears twice: rename or drop one"
+            raise ValueError(message)
     return batch.select(read)
 
 
@@ -261,12 +255,12 @@ class _Held(NamedTuple):
 
 
 async def _rows(
-    batches: Iterator[RecordBatch], names: frozenset[str], columns: Columns, held: deque[_Held]
+    batches: Iterator[RecordBatch], judges: Sequence[AnyJudge], columns: Columns, held: deque[_Held]
 ) -> AsyncGenerator[Mapping[str, Any] | CaseError, None]:
     """The rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-        read = _read(batch, names)
+        read = _read(batch, judges)
         kept = batch.select(kept_columns(batch.schema.names, columns))
         held.append(_Held(kept, first, first + batch.num_rows - 1))
         for row in rows_of(read, first):
@@ -306,7 +300,9 @@ def verdict_arrays(verdicts: Sequence[Verdict]) -> list[Any]:
     return [pa.array(map(read, verdicts), kind) for kind, read in VERDICT_COLUMNS.values()]
 
 
-def rows_of(batch: RecordBatch, first: int = 1) -> Iterator[Mapping[str, Any] | CaseError]:
+def rows_of(
+    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE
+) -> Iterator[Mapping[str, Any] | CaseError]:
     """The rows of a record batch, or of a table.
 
     Nulls become None, maps become mappings. A text is read as a cell of a CSV file is: a JSON list becomes
@@ -315,20 +311,17 @@ def rows_of(batch: RecordBatch, first: int = 1) -> Iterator[Mapping[str, Any] | 
     Args:
         batch: the batch.
         first: the number of its first row, which errors name.
+        at_once: how many rows are turned into Python values at a time.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold.
     """
-    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-        piece = batch.slice(start, ROWS_AT_ONCE)
+    for start in range(0, batch.num_rows, at_once):
+        piece, number = batch.slice(start, at_once), first + start
         try:
-            yield from _plain_rows(piece, first + start)
-        except CaseError:  # one of the rows has it
-            for index in range(piece.num_rows):
-                try:
-                    yield from _plain_rows(piece.slice(index, 1), first + start + index)
-                except CaseError as error:
-                    yield error
+            yield from _plain_rows(piece, number)
+        except CaseError as error:  # of one of the rows
+            yield from rows_of(piece, number, 1) if at_once > 1 else [error]
 
 
 def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
@@ -339,22 +332,16 @@ def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
     """
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
+        name = FIELD_NAMED.get(field.name, field.name)
         try:
-            values = _values(field, column)
+            values = [_plain(value, field.type) for value in column.to_pylist()]
         except Exception as error:  # Arrow raises several kinds
             place = f"row {number}"
-            raise CaseError(
-                "unreadable_row", f"{place}: the column {field.name!r}: {error}", place
-            ) from error
+            why = f"{place}: the column {field.name!r}: {error}"
+            raise CaseError("unreadable_row", why, place) from error
         for row, value in zip(rows, values, strict=True):
-            row[field.name] = value
+            row[field.name] = listed(name, value) if isinstance(value, str) else value
     return rows
-
-
-def _values(field: Any, column: Any) -> list[Any]:  # noqa: ANN401  a pyarrow.Field and a pyarrow.Array
-    name = FIELD_NAMED.get(field.name, field.name)
-    values = (_plain(value, field.type) for value in column.to_pylist())
-    return [listed(name, value) if isinstance(value, str) else value for value in values]
 
 
 def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
@@ -381,7 +368,7 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
     for opened in _opened(path):
         if column and column not in opened.schema_arrow.names:
             raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
-        for batch in opened.iter_batches(READ_AT_ONCE, columns=column and [column]):
+        for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
             yield from rows_of(batch, first)
             first += batch.num_rows
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -22,9 +22,6 @@ from groundjudge.verdict import Usage, Verdict
 
 MAX_UNREADABLE = 20
 """How many messages of unreadable rows are kept."""
-
-Progress: TypeAlias = AbstractContextManager[Callable[[], object]]
-"""Entered when there is a first verdict; the function it gives is called after each verdict."""
 
 
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
@@ -91,9 +88,7 @@ class PreviousVerdicts:
     """
 
     def __init__(self, lines: BinaryIO, offsets: dict[str, int]) -> None:
-        self._lines = lines
-        self._offsets = offsets
-        self._used: set[str] = set()
+        self._lines, self._offsets, self._used = lines, offsets, set[str]()
 
     def __call__(self, judge: AnyJudge, case: Case) -> Verdict | None:
         """The verdict of the judge on the case, or None."""
@@ -179,9 +174,8 @@ def _parse(line: bytes, place: str) -> Verdict | None:
 
 def _is_judged_again(verdict: Verdict, judges: Iterable[str]) -> bool:
     """Whether it is an error that this run meets again: of one of its judges, or of a row itself."""
-    if verdict.error is None:
-        return False
-    return verdict.judge in judges or not verdict.judge or verdict.error.code == "unknown_judge"
+    error = verdict.error
+    return error is not None and (verdict.judge in {*judges, ""} or error.code == "unknown_judge")
 
 
 def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
@@ -253,7 +247,7 @@ def write_verdicts(
     judged: Generator[Verdict, None, None],
     out: str | None,
     totals: RunTotals,
-    progress: Progress | None = None,
+    progress: AbstractContextManager[Callable[[], object]] | None = None,
 ) -> None:
     """Write each new verdict as it comes, and count all of them.
 
@@ -262,7 +256,8 @@ def write_verdicts(
         out: the file to write to, "-" for stdout, or None to write nothing. A file is emptied first, unless
             it holds the previous verdicts.
         totals: counts the verdicts, and says why the run ended early if it did.
-        progress: shows how far the run is.
+        progress: shows how far the run is: entered when there is a first verdict; the function that it gives
+            is called after each verdict.
 
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
