@@ -93,3 +93,16 @@ def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProce
     return subprocess.run(  # noqa: S603  this very Python
         [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
     )
+
+
+def run_program(code: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a program that can import what tests import; its exit status, stdout and stderr."""
+    done = subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-W", "always", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return done.returncode, done.stdout, done.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import count, islice, takewhile
@@ -17,6 +15,7 @@ import pytest
 from adapters_table import JUDGES, fields_of, judge_of
 from any_options import load_any
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
+from command_line import run_program
 from many_rows import SOAK_ROWS, Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
@@ -388,12 +387,6 @@ def test_many_rows_are_judged_in_order() -> None:
     assert echo.most_in_flight <= 64
 
 
-def printed_by(code: str) -> str:
-    """What a program prints, in a process of its own."""
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout  # noqa: S603
-
-
 @pytest.mark.soak
 def test_without_pyarrow_the_message_names_the_extra() -> None:
     code = """
@@ -405,14 +398,14 @@ except ImportError as error:
     print(error)
 from groundjudge.cli.app import app
 try:
-    app(["run", "examples/cases.jsonl", "--model", "offline", "--out", "v.parquet"])
+    app(["run", "../examples/cases.jsonl", "--model", "offline", "--out", "v.parquet"])
 except SystemExit as status:
     print(status.code)
 """
     message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
-    assert printed_by(code) == f"{message}\n2\n"
+    assert run_program(code)[1] == f"{message}\n2\n"
 
 
 def test_importing_the_library_does_not_import_pyarrow() -> None:
     code = "import sys, groundjudge, groundjudge.runs.rows; print('pyarrow' in sys.modules)"
-    assert printed_by(code) == "False\n"
+    assert run_program(code) == (0, "False\n", "")
