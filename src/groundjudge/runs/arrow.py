@@ -365,21 +365,12 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
         OSError: it cannot be read.
     """
     first = 1
-    for opened in _opened(path):
+    for opened in parquet_files(path):
         if column and column not in opened.schema_arrow.names:
             raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
         for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
             yield from rows_of(batch, first)
             first += batch.num_rows
-
-
-def count_parquet(path: Path) -> int:
-    """How many rows a file or a folder has.
-
-    Raises:
-        CaseError, OSError: as for `parquet_rows`.
-    """
-    return sum(opened.metadata.num_rows for opened in _opened(path))
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
@@ -398,10 +389,11 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
             writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
 
 
-def _opened(path: Path) -> Iterator[Any]:
+def parquet_files(path: Path) -> Iterator[Any]:
     """The file itself, or the files in a folder by name, without those that engines hide; each one open.
 
-    What Arrow cannot read, at once or later, is a CaseError.
+    Raises:
+        CaseError, OSError: as for `parquet_rows`, at once or when one is read.
     """
     found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
     files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]

@@ -100,9 +100,9 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         return None
     kind = file_format or format_of(path)
     if kind == "parquet":
-        from groundjudge.runs.arrow import count_parquet  # noqa: PLC0415  PyArrow is an extra
+        from groundjudge.runs.arrow import parquet_files  # noqa: PLC0415  PyArrow is an extra
 
-        return count_parquet(Path(path))
+        return sum(opened.metadata.num_rows for opened in parquet_files(Path(path)))
     if kind == "jsonl":
         with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)

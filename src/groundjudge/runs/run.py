@@ -5,17 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
@@ -372,8 +362,8 @@ def _cancel(*tasks: asyncio.Task[Any]) -> None:
         task.cancel()
 
 
-async def _next(rows: Iterator[Row] | AsyncIterator[Row]) -> Any:  # noqa: ANN401  a row, or _END
-    return await anext(rows, _END) if isinstance(rows, AsyncIterator) else next(rows, _END)
+async def _next(rows: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
+    return await anext(rows, _END) if hasattr(rows, "__anext__") else next(rows, _END)
 
 
 async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:

@@ -276,10 +276,9 @@ def write_verdicts(
                         write(verdict)
                     totals.add(verdict)
                     advance()
-            except ModelError as error:
-                totals.stopped = error
-            except KeyboardInterrupt:
-                totals.stopped = GroundjudgeError("interrupted", "interrupted")
+            except (ModelError, KeyboardInterrupt) as error:
+                interrupted = GroundjudgeError("interrupted", "interrupted")
+                totals.stopped = error if isinstance(error, ModelError) else interrupted
 
 
 @contextmanager
