@@ -71,15 +71,6 @@ def test_fatal_error_in_the_first_row_shows_no_progress_and_writes_no_file(
     assert (progress.entered, out.exists()) == (0, False)
 
 
-def test_error_that_ends_the_run_is_in_the_outcome(file_of: Callable[..., Path], tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    model = ScriptedModel(GOOD, ModelError("quota", "Quota exceeded"))
-    stopped = outcome_of(model, file_of(ROW, ROW, ROW), out).stopped
-    assert stopped is not None
-    assert stopped.message == "Quota exceeded"
-    assert [verdict.case_id for verdict in verdicts_in(out.read_text())] == ["row 1"]
-
-
 def test_messages_of_unreadable_rows_are_limited(file_of: Callable[..., Path], tmp_path: Path) -> None:
     outcome = outcome_of(ScriptedModel(GOOD), file_of(*["{"] * 30), tmp_path / "out.jsonl")
     assert (outcome.n_unreadable, len(outcome.unreadable)) == (30, MAX_UNREADABLE)

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import count, islice, takewhile
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -16,7 +16,7 @@ from adapters_table import JUDGES, fields_of, judge_of
 from any_options import load_any
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
 from command_line import run_program
-from many_rows import SOAK_ROWS, Echo, judge_named, rows
+from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, Reply, Verdict, load, run
@@ -233,7 +233,8 @@ def test_rows_name_their_judges() -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes", [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300], marks=pytest.mark.soak)]
+    "sizes",
+    [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300, *[300] * 6], marks=pytest.mark.soak)],
 )
 def test_batches_keep_their_rows_apart(sizes: list[int]) -> None:
     listed = [*rows(sum(sizes))]
@@ -372,19 +373,6 @@ def test_keys_are_those_of_the_verdicts() -> None:
 def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         next(keyed([batch_of(row)], grounded()))
-
-
-@pytest.mark.soak
-def test_many_rows_are_judged_in_order() -> None:
-    left = rows(SOAK_ROWS)
-    batches = takewhile(lambda batch: batch.num_rows, (batch_of(*islice(left, 300)) for _ in count()))
-    echo = Echo(lambda number: (number * 31 % 17) / 1000)
-    found = judge_batches(batches, judge_named("echo", echo), concurrency=64)
-    listed = [row for batch in found for row in batch.to_pylist()]
-    assert [(row["id"], row["score"]) for row in listed] == [
-        (str(number), number / 100_000) for number in range(SOAK_ROWS)
-    ]
-    assert echo.most_in_flight <= 64
 
 
 @pytest.mark.soak

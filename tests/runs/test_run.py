@@ -260,7 +260,7 @@ def test_interrupted_run_leaves_no_thread(times: int) -> None:
     main = threading.main_thread().ident or 0
 
     async def answer(_: Request) -> str:
-        for _ in range(times):
+        for _number in range(times):
             signal.pthread_kill(main, signal.SIGINT)
         await asyncio.sleep(FOREVER)
         return GOOD
@@ -430,6 +430,10 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
     assert "mine" in verdict.error.message
 
 
+class DataFrame(dict[str, Any]):
+    def to_dict(self) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -438,6 +442,7 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
         ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
+        ({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)'),
         ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
     ],
 )
@@ -490,12 +495,3 @@ def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     ]
     codes = [verdict.error.code if verdict.error else None for verdict in run(judge, rows, ordered=True)]
     assert codes == [None, None, "duplicate_id", None, None]
-
-
-def test_data_frame_is_refused_with_the_remedy() -> None:
-    class DataFrame(dict[str, Any]):
-        def to_dict(self) -> None: ...
-
-    frame: Any = DataFrame()
-    with pytest.raises(TypeError, match=r'df\.to_dict\("records"\)'):
-        list(run(load_any("groundedness", model="offline"), frame))
