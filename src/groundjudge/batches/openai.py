@@ -22,8 +22,6 @@ ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 CLOCKS_DIFFER = 86_400.0
 """Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
 
-UPLOAD_TIMEOUT = 600.0
-
 READY_AFTER = 60.0
 """Seconds to wait for an uploaded file to be checked, as Azure does."""
 
@@ -94,7 +92,7 @@ class OpenAIBatches:
 
 def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
     """The id of an uploaded file of requests, once the provider has checked it."""
-    client = client.with_options(timeout=UPLOAD_TIMEOUT)
+    client = client.with_options(timeout=600.0)  # an upload may take minutes
     with lines.open("rb") as file:
         uploaded = client.files.create(file=(f"{name}.jsonl", file, "application/jsonl"), purpose="batch")
     end = time.monotonic() + READY_AFTER

@@ -234,10 +234,11 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
     """
-    if not isinstance(row, Case | Mapping):
-        kind = type(row).__name__
-        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {kind}")
-        return [_failed("", row if isinstance(row, CaseError) else error, id_of(row, number))]
+    if isinstance(row, CaseError):
+        return [_failed("", row, id_of(row, number))]
+    if not isinstance(row, Case | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
+        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
+        return [_failed("", error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)

@@ -221,13 +221,10 @@ class RunTotals:
     usage: Usage | None = None
     stopped: GroundjudgeError | None = None
 
-    def is_new(self, verdict: Verdict) -> bool:
-        """Whether a verdict is not from the previous run."""
-        return self.previous is None or verdict.key not in self.previous
-
-    def add(self, verdict: Verdict) -> None:
-        """Count one more verdict."""
-        if self.is_new(verdict):
+    def add(self, verdict: Verdict) -> bool:
+        """Count one more verdict; returns whether it is not from the previous run."""
+        is_new = self.previous is None or verdict.key not in self.previous
+        if is_new:
             self.n_new += 1
             if verdict.usage:
                 self.usage = (self.usage or Usage()) + verdict.usage
@@ -241,6 +238,7 @@ class RunTotals:
         elif verdict.error:
             self.n_unreadable += 1
             self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
+        return is_new
 
 
 def write_verdicts(
@@ -272,9 +270,8 @@ def write_verdicts(
         ):
             try:
                 for verdict in chain(first, verdicts):
-                    if totals.is_new(verdict):
+                    if totals.add(verdict):
                         write(verdict)
-                    totals.add(verdict)
                     advance()
             except (ModelError, KeyboardInterrupt) as error:
                 interrupted = GroundjudgeError("interrupted", "interrupted")
