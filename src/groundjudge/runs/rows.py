@@ -102,7 +102,7 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
     if kind == "parquet":
         from groundjudge.runs.arrow import parquet_files  # noqa: PLC0415  PyArrow is an extra
 
-        return sum(opened.metadata.num_rows for opened in parquet_files(Path(path)))
+        return sum(int(opened.metadata.num_rows) for opened in parquet_files(Path(path)))
     if kind == "jsonl":
         with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)
