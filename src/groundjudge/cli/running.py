@@ -19,9 +19,9 @@ from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, printab
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals, write_verdicts
-from groundjudge.runs.rows import STDIO
+from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.summary import MISSING, Summary, Tally
+from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 from groundjudge.verdict import Evidence, Failure, Part, Usage, Verdict, Vote
 
 LINE_EVERY = 10.0
