@@ -1,14 +1,14 @@
-"""What a response claims, and the texts of the case that have to back it."""
+"""What a response claims, the texts of the case that have to back it, and what the baseline says of both."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from groundjudge.case.case import Case, Message
-from groundjudge.offline.readings import Reader
+from groundjudge.offline.readings import read
 from groundjudge.offline.support import Sources, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 
@@ -30,6 +30,13 @@ LONGEST_NOTHING = 200
 """Characters of a sentence; a longer one states something, if only at length."""
 LONGEST_LEAD = 6
 """Content words of a question or a lead-in; a longer one also tells something."""
+
+SUPPORTED = 0.5
+"""A claim with less support is called not backed."""
+LONGEST_QUOTE = 160
+MOST_CLAIMS = 2
+MOST_WORDS = 4
+LONGEST_WORD = 30
 
 _LEAD = re.compile(r"[?？:：]\W*\Z")
 _COURTESY_SIGNS = re.compile(
@@ -66,13 +73,13 @@ def _claim(sentence: str, sources: Sources, tools: Sources | None) -> Claim:
     found = support(said, tools) if tools else None
     if found is None or not found.contradictions:
         found = support(said, sources)
-    length = 1 + sum(word.weight == 1 for word in sources.read(said).words)
-    return Claim(sentence, found, length, not states_nothing(said, sources.read))
+    length = 1 + sum(word.weight == 1 for word in read(said).words)
+    return Claim(sentence, found, length, not states_nothing(said))
 
 
-def states_nothing(sentence: str, read: Reader) -> bool:
+def states_nothing(sentence: str) -> bool:
     """Whether a sentence makes no claim: a courtesy, a question, a lead-in, a bare yes or no, no words."""
-    if len(sentence) > LONGEST_NOTHING or read(sentence).numbers:
+    if len(sentence) > LONGEST_NOTHING or any(token.is_number for token in read(sentence).tokens):
         return False
     content = [word for word in read(_COURTESY_SIGNS.sub(" ", sentence)).words if word.weight == 1]
     if _LEAD.search(sentence):
@@ -130,3 +137,44 @@ def _texts(value: str | tuple[Message, ...] | None) -> list[str]:
 
 def _calls(message: Message) -> list[str]:
     return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in message.tool_calls]
+
+
+def reason(claims: Sequence[Claim], where: str = "the source") -> str:
+    """What was found and what was not, in a few sentences."""
+    if not claims:
+        return "Nothing is stated that could be checked."
+    ranked = sorted(claims, key=lambda claim: claim.support.score)
+    failed = [claim for claim in ranked if claim.support.score < SUPPORTED]
+    whole = [claim for claim in ranked if claim.is_whole and claim not in failed]
+    partly = [claim for claim in ranked if claim not in failed and claim not in whole]
+    counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
+    said = [f"Statements: {len(claims)} ({counts})."]
+    if whole:
+        said.append(f"Backed: {_quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
+    for label, some in (("Backed in part", partly), ("Not backed", failed)):
+        said.extend(f"{label}: {_quoted(claim.text)}{_why(claim.support)}." for claim in some[:MOST_CLAIMS])
+    return " ".join(said)
+
+
+def _why(found: Support) -> str:
+    """What contradicts a claim in the passage that is most like it, or else what is missing."""
+    if found.contradictions:
+        return f" ({'; '.join(found.contradictions)}), against {_at(found)}"
+    lacking = ", ".join(_short(word, LONGEST_WORD) for word in found.missing[:MOST_WORDS])
+    missing = f" (not found: {lacking})" if lacking else ""
+    return f"{missing}, nearest: {_at(found)}" if found.quote else missing
+
+
+def _at(found: Support) -> str:
+    """The quote of a claim and where it is, texts being counted from 1 as in the prompts."""
+    document, start, end = found.passage
+    return f"{_quoted(found.quote)} (text {document + 1}, {start} to {end})"
+
+
+def _quoted(text: str) -> str:
+    return f"“{_short(text)}”"
+
+
+def _short(text: str, longest: int = LONGEST_QUOTE) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

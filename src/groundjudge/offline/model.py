@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import SOURCES, Claim, claims, source_texts, tool_texts
-from groundjudge.offline.reasons import SUPPORTED, reason
+from groundjudge.offline.claims import SOURCES, SUPPORTED, Claim, claims, reason, source_texts, tool_texts
 from groundjudge.offline.support import Sources, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
@@ -42,33 +42,27 @@ class OfflineModel:
             ModelError: `bad_request`: the judge shows nothing that could back a response.
         """
         rubric = request.rubric
-        if not _shown(rubric) & SOURCES:
+        shown = frozenset(given.field for given in rubric.inputs)
+        if not shown & SOURCES:
             message = (
                 f"the offline baseline compares a response with a source, and {rubric.name} shows "
                 f"none of {', '.join(sorted(SOURCES))}: give it a language model"
             )
             raise ModelError("bad_request", message, self.name)
-        return Reply(rubric.format.write(_reading(rubric, request.case), rubric.scale))
+        return Reply(rubric.format.write(_reading(rubric, request.case, shown), rubric.scale))
 
 
-def _shown(rubric: Rubric) -> frozenset[str]:
-    """The fields of the case that the prompt shows."""
-    return frozenset(given.field for given in rubric.inputs)
-
-
-def _is_graded(rubric: Rubric) -> bool:
-    """Whether the levels are those of groundedness."""
-    return set(LEVELS) <= set(rubric.levels.values())
-
-
-def _reading(rubric: Rubric, case: Case) -> Reading:
+def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
     """What the reply says: the format writes of it what it has a place for."""
-    shown = _shown(rubric)
-    sources = index(source_texts(case, shown, needs_context=not _is_graded(rubric)))
-    tools = index(tool_texts(case), sources.read) if "context" in shown else None
+    is_graded = set(LEVELS) <= set(rubric.levels.values())
+    sources = index(source_texts(case, shown, needs_context=not is_graded))
+    tools = index(tool_texts(case)) if "context" in shown else None
     said = claims(case.response_text, sources, tools)
     stated = [claim for claim in said if claim.states]
-    value = _value(rubric, stated)
+    if is_graded:
+        value = next((value for value, label in rubric.levels.items() if label == _level(stated)), None)
+    else:
+        value = _value(rubric, stated, in_role="profile" in shown)
     parts = [_named(name, rubric, case, sources) for name in rubric.format.part_names]
     return Reading(
         value,
@@ -77,20 +71,6 @@ def _reading(rubric: Rubric, case: Case) -> Reading:
         label_of(value, rubric.levels) or "",
         label=_label(rubric, value),
     )
-
-
-def _value(rubric: Rubric, stated: Sequence[Claim]) -> float | None:
-    """The value of the whole response on the judge's scale."""
-    if _is_graded(rubric):
-        return next(value for value, label in rubric.levels.items() if label == _level(stated))
-    if stated:
-        # What contradicts a document is not made good by what agrees with it.
-        wrong = (claim.support.score for claim in stated if claim.support.contradictions)
-        whole = _score_in_role(stated) if "profile" in _shown(rubric) else _score(stated)
-        return _on(rubric, min(whole, *wrong, 1.0))
-    if rubric.not_applicable:
-        return rubric.not_applicable[0]
-    return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
 
 
 def _level(stated: Sequence[Claim]) -> str:
@@ -105,16 +85,26 @@ def _level(stated: Sequence[Claim]) -> str:
     return "grounded" if all(claim.is_whole for claim in stated) else "incomplete"
 
 
-def _score(stated: Sequence[Claim]) -> float:
-    """The geometric mean by length: many claims that hold cannot quite outweigh one that does not."""
-    logarithms = math.fsum(claim.length * math.log(claim.support.score) for claim in stated)
-    return math.exp(logarithms / sum(claim.length for claim in stated))
+def _value(rubric: Rubric, stated: Sequence[Claim], *, in_role: bool) -> float | None:
+    """The value of the whole response on the judge's scale."""
+    if stated:
+        # What contradicts a document is not made good by what agrees with it.
+        wrong = (claim.support.score for claim in stated if claim.support.contradictions)
+        return _on(rubric, min(_score(stated, in_role=in_role), *wrong, 1.0))
+    if rubric.not_applicable:
+        return rubric.not_applicable[0]
+    return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
 
 
-def _score_in_role(stated: Sequence[Claim]) -> float:
-    """The quadratic mean by length: moods and manners need no backing, so what is backed counts most."""
-    squares = math.fsum(claim.length * claim.support.score**2 for claim in stated)
-    return math.sqrt(squares / sum(claim.length for claim in stated))
+def _score(stated: Sequence[Claim], *, in_role: bool = False) -> float:
+    """The mean support by length: geometric, as many claims that hold cannot quite outweigh one that does not.
+
+    In a role it is quadratic: moods and manners need no backing, so what is backed counts most.
+    """
+    scores, lengths = zip(*((claim.support.score, claim.length) for claim in stated), strict=True)
+    if in_role:
+        return math.sqrt(fmean((score**2 for score in scores), lengths))
+    return math.exp(fmean(map(math.log, scores), lengths))
 
 
 def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
@@ -122,32 +112,26 @@ def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
     found = claim.support
     is_backed = claim.states and bool(found.quote) and found.score >= NOTHING_FOUND
     value = _on(rubric, found.score if is_backed else 0.0)
-    return PartReading(
-        name=claim.text,
-        value=value,
-        reason=f"offline baseline, no language model was called: {reason([claim] if claim.states else [])}",
-        quotes=(found.quote,) if is_backed else (),
-        label=_label(rubric, value),
-    )
+    told = f"offline baseline, no language model was called: {reason([claim] if claim.states else [])}"
+    quotes = (found.quote,) if is_backed else ()
+    return PartReading(claim.text, value, told, quotes, _label(rubric, value))
+
+
+def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
+    """The part of that name: what the response has of the reference for recall, else the other way round."""
+    if name.casefold() == "recall":
+        compared, where = claims(case.reference or "", index([case.response_text])), "the returned passage"
+    else:
+        compared, where = claims(case.response_text, sources), "the reference"
+    total = sum(claim.length for claim in compared)
+    found = (claim.length * (claim.is_whole or claim.support.score) for claim in compared)
+    return PartReading(name, _on(rubric, sum(found) / (total or 1)), f"{reason(compared, where)} {SIGNED}")
 
 
 def _label(rubric: Rubric, value: float | None) -> str:
     """The label of a value, on a scale of labels; otherwise ""."""
     scale = rubric.scale
     return (scale.without_score or "") if value is None else scale.nearest(value)
-
-
-def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
-    """The part of that name: what the response has of the reference for recall, else the other way round."""
-    if name.casefold() == "recall":
-        mine = index([case.response_text], sources.read)
-        compared, where = claims(case.reference or "", mine), "the returned passage"
-    else:
-        compared, where = claims(case.response_text, sources), "the reference"
-    total = sum(claim.length for claim in compared)
-    found = (claim.length * (claim.is_whole or claim.support.score) for claim in compared)
-    share = sum(found) / (total or 1)
-    return PartReading(name, _on(rubric, share), f"{reason(compared, where)} {SIGNED}")
 
 
 def _on(rubric: Rubric, score: float) -> float:

@@ -13,8 +13,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
-from groundjudge.offline.differences import contradictions
-from groundjudge.offline.readings import Reader, reader
+from groundjudge.offline.readings import contradictions, read
 from groundjudge.text.sentences import sentences
 from groundjudge.text.words import is_unspaced
 
@@ -45,7 +44,6 @@ class Sources:
     passages: Sequence[Passage]  # all single ones, then all pairs
     singles: int
     places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
-    read: Reader
 
 
 class Signals(NamedTuple):
@@ -70,9 +68,8 @@ class Support:
     signals: Signals
 
 
-def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
-    """Make documents ready for looking sentences up in them; `read` is the case's reader, if there is one."""
-    read = read or reader()
+def index(documents: Sequence[str]) -> Sources:
+    """Make documents ready for looking sentences up in them."""
     found = [
         (Passage(number, start, end), read(document[start:end]).keys)
         for number, document in enumerate(documents)
@@ -87,19 +84,19 @@ def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
     for place, (_, keys) in enumerate([*found, *pairs]):
         for key in keys:
             places[key].append(place)
-    return Sources(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places), read)
+    return Sources(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places))
 
 
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
-    reading = sources.read(sentence)
-    weights = reading.weights
+    said = read(sentence)
+    weights = said.weights
     places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in weights}
     passage, held = _best(weights, places, sources)
     quote = sources.documents[passage.document][passage.start : passage.end] if held else ""
-    given = sources.read(quote)
-    found = contradictions(reading, given) if held >= CLOSE else ()
-    content = [token for token in reading.tokens if token.is_content]
+    given = read(quote)
+    found = contradictions(said, given) if held >= CLOSE else ()
+    content = [token for token in said.tokens if token.is_content]
     is_whole = held > 0 and not found and all(token.key in given.keys for token in content)
     covered = sum(weights[key] for key in weights if places[key]) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
@@ -107,7 +104,7 @@ def support(sentence: str, sources: Sources) -> Support:
     signals = Signals(
         covered=covered,
         together=held,
-        unknown=float(not all(places[number.value] for number in reading.numbers)),
+        unknown=float(any(token.is_number and not places[token.key] for token in said.tokens)),
         whole=float(is_whole),
         contradicted=float(bool(found)),
     )

@@ -14,7 +14,7 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.probe import edit, facts, names
 from groundjudge.probe.edit import Edit, with_response
-from groundjudge.text.negations import negations
+from groundjudge.text.words import negated_at
 from groundjudge.text.sentences import Span, sentences
 
 LEAST_STATED = 0.5
@@ -90,14 +90,14 @@ def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
 def negation_added(sentence: str, _: str, __: str) -> str | None:
     """The sentence with its first verb negated; None if that may not be the main verb."""
     found = _VERB.search(sentence)
-    if found is None or negations(sentence) or _HINDERS.search(sentence[: found.start()]):
+    if found is None or negated_at(sentence) or _HINDERS.search(sentence[: found.start()]):
         return None
     return sentence[: found.start()] + _negated(found[0]) + sentence[found.end() :]
 
 
 def negation_removed(sentence: str, _: str, __: str) -> str | None:
     """The sentence without its only negation."""
-    if negations(sentence) != 1 or re.search(r"\bif\b|如果|若", sentence):
+    if len(negated_at(sentence)) != 1 or re.search(r"\bif\b|如果|若", sentence):
         return None
     new = (re.sub(pattern, left, sentence, count=1) for pattern, left in _DENIALS.items())
     return next((each for each in new if each != sentence), None)
