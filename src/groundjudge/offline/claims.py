@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 
 from groundjudge.case.case import Case, Message
 from groundjudge.offline.readings import read
-from groundjudge.offline.support import Sources, Support, support
+from groundjudge.offline.support import SUPPORTED, Sources, Support, support
 from groundjudge.text.sentences import sentences, without_citations
+from groundjudge.text.words import words
 
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
 """The fields of a case that can back a response."""
 
 _COURTESIES = """
-absolutely afternoon ah anything apologies apologise apologize ask asking assist assistance awesome bye
-certainly course day definitely don't else evening feel get glad good goodbye got great greetings happy hear
-hello help hey hi hope i'd i'll i'm idea know knows let let's look looking forward moment morning need nice
-oh ok okay perfect please pleasure question questions right see something sorry sure tell thank thanks that's
-think thx today understand understood wait welcome well wonderful wow yeah yep yes you'll you're
+absolutely afternoon ah anything apologize ask assist assistance awesome bye certainly course day definitely
+don't else evening feel get glad good goodbye got great greetings happy hear hello help hey hi hope i'd i'll
+i'm idea know let look forward moment morning need nice oh ok okay perfect please pleasure question right see
+something sorry sure tell thank think thx today understand understood wait welcome well wonderful wow yeah yes
+you'll you're
 """
-COURTESIES = frozenset(_COURTESIES.split())
-"""Words of which a sentence can consist without stating anything."""
+COURTESIES = frozenset(word.stem for word in words(_COURTESIES))
+"""Stems of words of which a sentence can consist without stating anything."""
 MOST_OTHER_WORDS = 0.4
 """The share of a courtesy's content words that may be others ("happy to help with your order")."""
 LONGEST_NOTHING = 200
@@ -31,8 +31,6 @@ LONGEST_NOTHING = 200
 LONGEST_LEAD = 6
 """Content words of a question or a lead-in; a longer one also tells something."""
 
-SUPPORTED = 0.5
-"""A claim with less support is called not backed."""
 LONGEST_QUOTE = 160
 MOST_CLAIMS = 2
 MOST_WORDS = 4
@@ -44,48 +42,24 @@ _COURTESY_SIGNS = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, how far it is supported, how many content words it has, and whether it states anything."""
-
-    text: str
-    support: Support
-    length: int
-    states: bool
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the source has every detail of it."""
-        return bool(self.support.signals.whole)
-
-
-def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Claim]:
+def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Support]:
     """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
     said = [sentence.text for sentence in sentences(text)]
-    found = {
-        each: _claim(each, sources, tools) for each in dict.fromkeys(said)
-    }  # texts can repeat themselves
-    return [found[each] for each in said]
-
-
-def _claim(sentence: str, sources: Sources, tools: Sources | None) -> Claim:
-    said = without_citations(sentence)
-    found = support(said, tools) if tools else None
-    if found is None or not found.contradictions:
-        found = support(said, sources)
-    length = 1 + sum(word.weight == 1 for word in read(said).words)
-    return Claim(sentence, found, length, not states_nothing(said))
+    found = {each: support(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves
+    checked = [support(each, tools) for each in found] if tools else []
+    wrong = {each.sentence: each for each in checked if each.contradictions}
+    return [wrong.get(each) or found[each] for each in said]
 
 
 def states_nothing(sentence: str) -> bool:
     """Whether a sentence makes no claim: a courtesy, a question, a lead-in, a bare yes or no, no words."""
-    if len(sentence) > LONGEST_NOTHING or any(token.is_number for token in read(sentence).tokens):
+    reading = read(_COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'")))
+    if len(sentence) > LONGEST_NOTHING or any(token.is_number for token in reading.tokens):
         return False
-    content = [word for word in read(_COURTESY_SIGNS.sub(" ", sentence)).words if word.weight == 1]
+    content = [word.stem for word in reading.words if word.weight == 1]
     if _LEAD.search(sentence):
         return len(content) <= LONGEST_LEAD
-    others = [word for word in content if word.text.casefold().replace("’", "'") not in COURTESIES]
-    return len(others) <= MOST_OTHER_WORDS * len(content)
+    return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
 
 
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
@@ -114,8 +88,7 @@ def tool_texts(case: Case) -> list[str]:
     if case.context:
         return [document.content for document in case.context if document.kind == "tool"]
     made = () if isinstance(case.response, str | None) else case.response
-    results = [message.content for message in made if message.role == "tool"]
-    return [*results, *(text for message in made for text in _calls(message))]
+    return [*(message.content for message in made if message.role == "tool"), *_calls(made)]
 
 
 def own_turns(case: Case) -> list[str]:
@@ -132,27 +105,28 @@ def _texts(value: str | tuple[Message, ...] | None) -> list[str]:
     """The texts of a field, what its messages call tools with among them."""
     if value is None or isinstance(value, str):
         return [value] if value else []
-    return [text for message in value for text in (message.content, *_calls(message))]
+    return [*(message.content for message in value), *_calls(value)]
 
 
-def _calls(message: Message) -> list[str]:
-    return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in message.tool_calls]
+def _calls(messages: Iterable[Message]) -> list[str]:
+    calls = (call for message in messages for call in message.tool_calls)
+    return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls]
 
 
-def reason(claims: Sequence[Claim], where: str = "the source") -> str:
+def reason(claims: Sequence[Support], where: str = "the source") -> str:
     """What was found and what was not, in a few sentences."""
     if not claims:
         return "Nothing is stated that could be checked."
-    ranked = sorted(claims, key=lambda claim: claim.support.score)
-    failed = [claim for claim in ranked if claim.support.score < SUPPORTED]
-    whole = [claim for claim in ranked if claim.is_whole and claim not in failed]
+    ranked = sorted(claims, key=lambda claim: claim.score)
+    failed = [claim for claim in ranked if claim.score < SUPPORTED]
+    whole = [claim for claim in ranked if claim.signals.whole and claim not in failed]
     partly = [claim for claim in ranked if claim not in failed and claim not in whole]
     counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
     said = [f"Statements: {len(claims)} ({counts})."]
     if whole:
-        said.append(f"Backed: {_quoted(whole[-1].text)} by {_at(whole[-1].support)}.")
+        said.append(f"Backed: {_quoted(whole[-1].sentence)} by {_at(whole[-1])}.")
     for label, some in (("Backed in part", partly), ("Not backed", failed)):
-        said.extend(f"{label}: {_quoted(claim.text)}{_why(claim.support)}." for claim in some[:MOST_CLAIMS])
+        said.extend(f"{label}: {_quoted(claim.sentence)}{_why(claim)}." for claim in some[:MOST_CLAIMS])
     return " ".join(said)
 
 
@@ -160,7 +134,7 @@ def _why(found: Support) -> str:
     """What contradicts a claim in the passage that is most like it, or else what is missing."""
     if found.contradictions:
         return f" ({'; '.join(found.contradictions)}), against {_at(found)}"
-    lacking = ", ".join(_short(word, LONGEST_WORD) for word in found.missing[:MOST_WORDS])
+    lacking = ", ".join(word[:LONGEST_WORD] for word in found.missing[:MOST_WORDS])
     missing = f" (not found: {lacking})" if lacking else ""
     return f"{missing}, nearest: {_at(found)}" if found.quote else missing
 
@@ -172,9 +146,5 @@ def _at(found: Support) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f"“{_short(text)}”"
-
-
-def _short(text: str, longest: int = LONGEST_QUOTE) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return f"“{text if len(text) <= LONGEST_QUOTE else f'{text[: LONGEST_QUOTE - 1]}…'}”"

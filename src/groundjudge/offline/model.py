@@ -9,8 +9,8 @@ from statistics import fmean
 
 from groundjudge.case.case import Case
 from groundjudge.errors import ModelError
-from groundjudge.offline.claims import SOURCES, SUPPORTED, Claim, claims, reason, source_texts, tool_texts
-from groundjudge.offline.support import Sources, index
+from groundjudge.offline.claims import SOURCES, claims, reason, source_texts, states_nothing, tool_texts
+from groundjudge.offline.support import SUPPORTED, Sources, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request, Rubric, label_of
@@ -58,7 +58,7 @@ def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
     sources = index(source_texts(case, shown, needs_context=not is_graded))
     tools = index(tool_texts(case)) if "context" in shown else None
     said = claims(case.response_text, sources, tools)
-    stated = [claim for claim in said if claim.states]
+    stated = [claim for claim in said if not states_nothing(claim.sentence)]
     if is_graded:
         value = next((value for value, label in rubric.levels.items() if label == _level(stated)), None)
     else:
@@ -73,48 +73,47 @@ def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
     )
 
 
-def _level(stated: Sequence[Claim]) -> str:
+def _level(stated: Sequence[Support]) -> str:
     """The level of groundedness that claims deserve."""
     if not stated:
         return "nothing_to_ground"
     score = _score(stated)
-    if score < UNRELATED and all(claim.support.signals.covered < FOREIGN for claim in stated):
+    if score < UNRELATED and all(claim.signals.covered < FOREIGN for claim in stated):
         return "ungrounded"
     if score < SUPPORTED:
         return "incorrect"
-    return "grounded" if all(claim.is_whole for claim in stated) else "incomplete"
+    return "grounded" if all(claim.signals.whole for claim in stated) else "incomplete"
 
 
-def _value(rubric: Rubric, stated: Sequence[Claim], *, in_role: bool) -> float | None:
+def _value(rubric: Rubric, stated: Sequence[Support], *, in_role: bool) -> float | None:
     """The value of the whole response on the judge's scale."""
     if stated:
         # What contradicts a document is not made good by what agrees with it.
-        wrong = (claim.support.score for claim in stated if claim.support.contradictions)
+        wrong = (claim.score for claim in stated if claim.contradictions)
         return _on(rubric, min(_score(stated, in_role=in_role), *wrong, 1.0))
     if rubric.not_applicable:
         return rubric.not_applicable[0]
     return _on(rubric, STATES_NOTHING) if rubric.scale.without_score is None else None
 
 
-def _score(stated: Sequence[Claim], *, in_role: bool = False) -> float:
-    """The mean support by length: geometric, as many claims that hold cannot quite outweigh one that does not.
+def _score(stated: Sequence[Support], *, in_role: bool = False) -> float:
+    """The geometric mean by length: many claims that hold cannot quite outweigh one that does not.
 
-    In a role it is quadratic: moods and manners need no backing, so what is backed counts most.
+    In a role it is the quadratic mean: moods and manners need no backing, so what is backed counts most.
     """
-    scores, lengths = zip(*((claim.support.score, claim.length) for claim in stated), strict=True)
+    scores, lengths = zip(*((claim.score, claim.length) for claim in stated), strict=True)
     if in_role:
         return math.sqrt(fmean((score**2 for score in scores), lengths))
     return math.exp(fmean(map(math.log, scores), lengths))
 
 
-def _sentence(rubric: Rubric, claim: Claim) -> PartReading:
+def _sentence(rubric: Rubric, claim: Support) -> PartReading:
     """A sentence of the response with its value and its evidence."""
-    found = claim.support
-    is_backed = claim.states and bool(found.quote) and found.score >= NOTHING_FOUND
-    value = _on(rubric, found.score if is_backed else 0.0)
-    told = f"offline baseline, no language model was called: {reason([claim] if claim.states else [])}"
-    quotes = (found.quote,) if is_backed else ()
-    return PartReading(claim.text, value, told, quotes, _label(rubric, value))
+    stated = [] if states_nothing(claim.sentence) else [claim]
+    is_backed = bool(stated and claim.quote) and claim.score >= NOTHING_FOUND
+    value = _on(rubric, claim.score if is_backed else 0.0)
+    quotes = (claim.quote,) if is_backed else ()
+    return PartReading(claim.sentence, value, f"{reason(stated)} {SIGNED}", quotes, _label(rubric, value))
 
 
 def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:
@@ -124,7 +123,7 @@ def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReadi
     else:
         compared, where = claims(case.response_text, sources), "the reference"
     total = sum(claim.length for claim in compared)
-    found = (claim.length * (claim.is_whole or claim.support.score) for claim in compared)
+    found = (claim.length * (claim.signals.whole or claim.score) for claim in compared)
     return PartReading(name, _on(rubric, sum(found) / (total or 1)), f"{reason(compared, where)} {SIGNED}")
 
 
@@ -139,10 +138,8 @@ def _on(rubric: Rubric, score: float) -> float:
     scale, taken = rubric.scale, rubric.not_applicable
     if scale.choices:
         return scale.choices[scale.nearest(score)] or 0.0
-    lowest, highest = sorted((scale.worst, scale.best))
-    digits = max(0, DIGITS - math.floor(math.log10(highest - lowest or 1)))
-    if scale.integer:
-        lowest, highest, digits = math.ceil(lowest), math.floor(highest), 0
-    value = min(max(round(scale.worst + score * (scale.best - scale.worst), digits), lowest), highest)
-    near = (value + steps * 10.0**-digits for steps in sorted(range(-len(taken), len(taken) + 1), key=abs))
-    return next((place for place in near if scale.holds(place) and place not in taken), value)
+    digits = 0 if scale.integer else max(0, DIGITS - math.floor(math.log10(abs(scale.best - scale.worst))))
+    value = round(scale.worst + score * (scale.best - scale.worst), digits)
+    steps = sorted(range(-len(taken) - 1, len(taken) + 2), key=abs)
+    near = (round(value + step * 10.0**-digits, digits) for step in steps)
+    return next(place for place in near if scale.holds(place) and place not in taken)

@@ -102,9 +102,7 @@ def contradictions(said: Reading, given: Reading) -> tuple[str, ...]:
     turned = [pair for pair in combinations(found, 2) if _is_turned(*pair)]
     others = [each for each in found if not any(each in pair for pair in turned)]
     pairs = [each[:2] for each in others if _is_replaced(each, tokens, theirs)]
-    told = [
-        f"{_named(mine)} instead of {_named(other)}" for mine, other in [*_numbers(tokens, theirs), *pairs]
-    ]
+    told = [f"{_named(one)} instead of {_named(two)}" for one, two in [*_numbers(tokens, theirs), *pairs]]
     if _is_exchanged(turned, tokens):
         told.append(" and ".join(_named(each.mine) for each in turned[0]) + " in each other's place")
     if _is_related_otherwise(found):
@@ -149,10 +147,9 @@ def _is_replaced(change: Difference, said: Sequence[Token], given: Sequence[Toke
     is_counted = change.start > 0 and said[change.start - 1].is_number
     if is_counted or not any(token.text.isalnum() for token in both):
         return len(mine) == len(theirs) or is_unspaced(mine[0].text)
-    is_new = set(_keys(theirs)).isdisjoint(_keys(said))
-    is_known = set(_keys(mine)) <= set(_keys(given))
     is_named = all(token.text[0].isupper() for token in both)
-    return len(mine) == len(theirs) and (is_new if is_known else is_named)
+    is_new = len(mine) == len(theirs) and set(_keys(theirs)).isdisjoint(_keys(said))
+    return is_new and (is_named or set(_keys(mine)) <= set(_keys(given)))
 
 
 def _is_turned(one: Difference, other: Difference) -> bool:
@@ -171,14 +168,11 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     between = _keys(tokens[one.start + len(one.mine) : other.start])
     if JOINING.isdisjoint(between) and first.clause == last.clause:
         return True
-    sizes = Counter(token.clause for token in tokens)
-    if all(sizes[each.mine[0].clause] == len(each.mine) for each in (one, other)):
-        return False  # whole clauses in another order
     before = _keys(tokens[: one.start])[-1:]
     items = [key for key in between if key not in JOINING.union(before)]
-    pairs = {frozenset(map(tuple, map(_keys, each[:2]))) for each, _ in turned}
-    is_single = len(pairs) == 1 and first.is_content and last.is_content
-    return is_single and len(items) > last.clause - first.clause
+    return (
+        len(turned) == 1 and first.is_content and last.is_content and len(items) > last.clause - first.clause
+    )
 
 
 def _is_related_otherwise(found: Sequence[Difference]) -> bool:

@@ -6,15 +6,16 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
+from groundjudge.evidence.sources import Passage
 from groundjudge.offline.readings import contradictions, read
-from groundjudge.text.sentences import sentences
+from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import is_unspaced
 
 MOST_PLACES = 64
@@ -23,17 +24,11 @@ CLOSE = 0.65
 """The share of a sentence that a passage must hold to contradict it."""
 PAIR_GAIN = 0.09
 """The share of a sentence that a second passage must add to be quoted with the first."""
+SUPPORTED = 0.5
+"""A sentence with less support is called not backed."""
 COEFFICIENTS = "support.json"
 _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
-"""A passage where a document has no sentences, as JSON has none."""
-
-
-class Passage(NamedTuple):
-    """A sentence of a document or two neighbouring ones: `documents[document][start:end]`."""
-
-    document: int
-    start: int
-    end: int
+"""A sentence, or a part of a long one, as in JSON."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Sources:
     """Documents made ready for looking sentences up in them; `index` makes one."""
 
     documents: Sequence[str]
-    passages: Sequence[Passage]  # all single ones, then all pairs
+    passages: Sequence[Passage]  # sentences, then pairs of neighbouring ones
     singles: int
     places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
 
@@ -58,8 +53,10 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class Support:
-    """How far a sentence is supported, and by what."""
+    """A sentence, how far it is supported, and by what."""
 
+    sentence: str
+    length: int  # 1 and its content words
     score: float  # 0..1; 0.5 separates the supported from the unsupported
     passage: Passage  # the one that has most of the sentence
     quote: str  # its text; "" if there is none
@@ -71,9 +68,10 @@ class Support:
 def index(documents: Sequence[str]) -> Sources:
     """Make documents ready for looking sentences up in them."""
     found = [
-        (Passage(number, start, end), read(document[start:end]).keys)
+        (Passage(number, *piece.span()), read(piece[0]).keys)
         for number, document in enumerate(documents)
-        for start, end in _pieces(document)
+        for _, start, end in sentences(document)
+        for piece in _PIECE.finditer(document, start, end)
     ]
     pairs = [
         (Passage(one.document, one.start, two.end), some | more)
@@ -89,7 +87,7 @@ def index(documents: Sequence[str]) -> Sources:
 
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
-    said = read(sentence)
+    said = read(without_citations(sentence))
     weights = said.weights
     places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in weights}
     passage, held = _best(weights, places, sources)
@@ -101,15 +99,11 @@ def support(sentence: str, sources: Sources) -> Support:
     covered = sum(weights[key] for key in weights if places[key]) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
         covered = held = 1.0  # words that moved made new pairs of signs
-    signals = Signals(
-        covered=covered,
-        together=held,
-        unknown=float(any(token.is_number and not places[token.key] for token in said.tokens)),
-        whole=float(is_whole),
-        contradicted=float(bool(found)),
-    )
-    missing = dict.fromkeys(each.text for each in content if not sources.places.get(each.key))
-    return Support(score(signals), passage, quote, tuple(missing), found, signals)
+    is_unknown = any(token.is_number and not places[token.key] for token in said.tokens)
+    signals = Signals(covered, held, float(is_unknown), float(is_whole), float(bool(found)))
+    missing = tuple(dict.fromkeys(each.text for each in content if not sources.places.get(each.key)))
+    length = 1 + sum(word.weight == 1 for word in said.words)
+    return Support(sentence, length, score(signals), passage, quote, missing, found, signals)
 
 
 def score(signals: Signals) -> float:
@@ -126,12 +120,6 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _pieces(document: str) -> Iterator[tuple[int, int]]:
-    """Where the passages of a document begin and end: its sentences, the long ones cut."""
-    for _, start, end in sentences(document):
-        yield from (piece.span() for piece in _PIECE.finditer(document, start, end))
-
-
 def _best(
     weights: Mapping[str, float], places: Mapping[str, Sequence[int]], sources: Sources
 ) -> tuple[Passage, float]:
@@ -140,10 +128,9 @@ def _best(
     for key, where in places.items():
         for place in where:
             held[place] += weights[key]
+    if not held:
+        return Passage(0, 0, 0), 0.0
     total = sum(weights.values())
-    best = max(
-        held,
-        key=lambda place: (held[place] - total * PAIR_GAIN * (place >= sources.singles), -place),
-        default=None,
-    )
-    return (Passage(0, 0, 0), 0.0) if best is None else (sources.passages[best], held[best] / total)
+    least = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
+    best = max(held, key=lambda place: (held[place] - least[place >= sources.singles], -place))
+    return sources.passages[best], held[best] / total

@@ -14,8 +14,8 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.probe import edit, facts, names
 from groundjudge.probe.edit import Edit, with_response
-from groundjudge.text.words import negated_at
 from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.words import negated_at
 
 LEAST_STATED = 0.5
 """The share of a sentence's words that must be backed before it is taken for a statement of fact."""

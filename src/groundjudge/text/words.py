@@ -42,11 +42,13 @@ FUNCTION_SIGNS = frozenset(
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
 
 _SPELLINGS = """
-grey gray; programme program; councillor councilor; aluminium aluminum; km kilometer; cm centimeter;
-mm millimeter; kg kilogram; jan january; feb february; mar march; apr april; jun june; jul july; aug august;
-sep september; sept september; oct october; nov november; dec december
+grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
+km kilometer; cm centimeter; mm millimeter; kg kilogram
 """
-SPELLINGS = dict(map(str.split, _SPELLINGS.split(";")))
+MONTHS = (
+    "January February March April May June July August September October November December".split()  # noqa: SIM905
+)
+SPELLINGS = dict(map(str.split, _SPELLINGS.split(";"))) | {name[:3].lower(): name.lower() for name in MONTHS}
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
 _AMERICAN = (
@@ -73,9 +75,6 @@ _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
 _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
@@ -91,7 +90,7 @@ _NEGATION_SIGN = re.compile(
 )
 # A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
 _DENIAL = re.compile(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
-# Words of Portuguese that no language with the negation "no" has. In small letters: names are in any language.
+# Words of Portuguese; in small letters, as names are in any language.
 _PORTUGUESE = re.compile(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?|é|há|pel[ao]s?)\b")
 
 
@@ -139,7 +138,7 @@ def _run(run: str, start: int) -> Iterator[Word]:
 def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts.
 
-    It is compared in small letters and American spelling without its ending (Snowball's for English), cut short.
+    It is compared in small letters, in American spelling, without its ending (Snowball's for English), and cut.
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
     """
@@ -155,7 +154,7 @@ def _looked_up(word: str) -> tuple[str, float]:
 
 
 def negated_at(text: str) -> list[int]:
-    """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不, ليس and the like."""
+    """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不 and the like."""
     is_portuguese = bool(_PORTUGUESE.search(text))
     found = (
         match.start()
