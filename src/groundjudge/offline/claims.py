@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from groundjudge.case.case import Case, Message
 from groundjudge.offline.readings import read
@@ -12,24 +12,23 @@ from groundjudge.offline.support import SUPPORTED, Sources, Support, support
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import words
 
+# The fields of a case that can back a response.
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
-"""The fields of a case that can back a response."""
 
 _COURTESIES = """
-absolutely afternoon ah anything apologize ask assist assistance awesome bye certainly course day definitely
+absolutely afternoon anything apologize ask assist assistance awesome bye certainly course day definitely
 don't else evening feel get glad good goodbye got great greetings happy hear hello help hey hi hope i'd i'll
-i'm idea know let look forward moment morning need nice oh ok okay perfect please pleasure question right see
-something sorry sure tell thank think thx today understand understood wait welcome well wonderful wow yeah yes
-you'll you're
+i'm idea know let look forward moment morning need nice oh perfect pleasure question right see something sorry
+sure tell thank think thx today understand understood wait welcome well wonderful wow yep you'll you're
 """
+# Stems of words of which a sentence can consist without stating anything.
 COURTESIES = frozenset(word.stem for word in words(_COURTESIES))
-"""Stems of words of which a sentence can consist without stating anything."""
+# The share of a courtesy's content words that may be others ("happy to help with your order").
 MOST_OTHER_WORDS = 0.4
-"""The share of a courtesy's content words that may be others ("happy to help with your order")."""
+# Characters of a sentence; a longer one states something, if only at length.
 LONGEST_NOTHING = 200
-"""Characters of a sentence; a longer one states something, if only at length."""
+# Content words of a question or a lead-in; a longer one also tells something.
 LONGEST_LEAD = 6
-"""Content words of a question or a lead-in; a longer one also tells something."""
 
 LONGEST_QUOTE = 160
 MOST_CLAIMS = 2
@@ -70,25 +69,20 @@ def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> 
     context = [document.content for document in case.context or ()]
     if "context" in shown and (context or (case.context is not None and needs_context)):
         return context
-    texts = {
-        "reference": [case.reference or ""],
-        "profile": [case.profile or ""],
-        "conversation": own_turns(case),
-        "answers": case.answers or (),
-    }
-    backing = {name: [text for text in texts[name] if text.strip()] for name in texts if name in shown}
-    reference = backing.pop("reference", [])
-    own = [text for found in backing.values() for text in found]
-    query = _texts(case.query) if "query" in shown else []
-    return reference or own or [*query, *tool_texts(case)]
+    steps = (
+        {"reference": [case.reference or ""]},
+        {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
+        {"query": _texts(case.query), "response": tool_texts(case)},
+    )
+    own = ([text for name in shown for text in step.get(name, ()) if text.strip()] for step in steps)
+    return next(filter(None, own), [])
 
 
 def tool_texts(case: Case) -> list[str]:
     """The tool results of a case: those in its context, or those in the response if there is no context."""
     if case.context:
         return [document.content for document in case.context if document.kind == "tool"]
-    made = () if isinstance(case.response, str | None) else case.response
-    return [*(message.content for message in made if message.role == "tool"), *_calls(made)]
+    return _texts(case.response, "tool") if isinstance(case.response, tuple) else []
 
 
 def own_turns(case: Case) -> list[str]:
@@ -101,16 +95,13 @@ def own_turns(case: Case) -> list[str]:
     return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
 
 
-def _texts(value: str | tuple[Message, ...] | None) -> list[str]:
-    """The texts of a field, what its messages call tools with among them."""
+def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
+    """The texts of a field; of messages, those of a role, and what all of them call tools with."""
     if value is None or isinstance(value, str):
         return [value] if value else []
-    return [*(message.content for message in value), *_calls(value)]
-
-
-def _calls(messages: Iterable[Message]) -> list[str]:
-    calls = (call for message in messages for call in message.tool_calls)
-    return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in calls]
+    calls = (call.arguments for message in value for call in message.tool_calls)
+    arguments = (json.dumps(each, ensure_ascii=False, default=str) for each in calls)
+    return [*(message.content for message in value if role in {"", message.role}), *arguments]
 
 
 def reason(claims: Sequence[Support], where: str = "the source") -> str:

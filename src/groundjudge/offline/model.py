@@ -18,15 +18,14 @@ from groundjudge.rubric.rubric import Request, Rubric, label_of
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")
 
-UNRELATED = 0.12
-"""Below this, a response of whose words less than `FOREIGN` is found is about something else."""
-FOREIGN = 0.6
+# With less support, and less of the words of each claim found, a response is about something else.
+UNRELATED, FOREIGN = 0.12, 0.6
+# The score of a response without a claim, where the judge has no value for that.
 STATES_NOTHING = 0.9
-"""The score of a response without a claim, where the judge has no value for that."""
+# Below this, a sentence has no more in common with the source than any other sentence has.
 NOTHING_FOUND = 0.05
-"""Below this, a sentence has no more in common with the source than any other sentence has."""
+# Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point.
 DIGITS = 2
-"""Digits of a value on a scale of 0 to 1; a wider scale has fewer of them behind the point."""
 
 
 @dataclass(frozen=True)

@@ -16,21 +16,21 @@ from rapidfuzz.distance import Levenshtein
 from groundjudge.text.numbers import Number, numbers_at
 from groundjudge.text.words import ARTICLES, FUNCTION_SIGNS, Word, is_unspaced, negated_at, spelled, words
 
+# What separates the clauses of a sentence.
 CLAUSE = re.compile(r"[,:](?!\d)|[;–—，、；：。]|\bbut\b")
-"""What separates the clauses of a sentence."""
+# Signs of units, which are beside a number.
 MEASURE = re.compile("[€$£¥￥%％‰℃℉]")
-"""Signs of units, which are beside a number."""
+# Less than a word's: a passage is chosen by what it speaks of, and contradicts by its numbers.
 NUMBER_WEIGHT = 0.5
-"""Less than a word's: a passage is chosen by what it speaks of, and contradicts by its numbers."""
+# Words between items of a list, whose order does not matter.
 JOINING = frozenset(("and", "or", "nor", "but", "und", "oder", "aber", *"和与與及或跟但"))
-"""Words between items of a list, whose order does not matter."""
+# Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first.
 RELATING = frozenset(("after", "because", "befor", "by", "from", "to", *"被把给給从從向"))
-"""Words, by their stems, whose two sides are not alike: who acts and on whom, what comes first."""
+# A negation denies one of the next two content words, in so many words of which it is the first.
 SCOPE = 6
-"""A negation denies one of the next two content words, in so many words of which it is the first."""
 LONGEST_NAMED = 60
+# Texts whose readings are kept: a sentence is read as part of its document, as a quote and as a claim.
 MOST_KEPT = 256
-"""Texts whose readings are kept: a sentence is read as part of its document, as a quote and as a claim."""
 
 
 class Token(NamedTuple):

@@ -14,21 +14,21 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundjudge.evidence.sources import Passage
-from groundjudge.offline.readings import contradictions, read
+from groundjudge.offline.readings import Reading, contradictions, read
 from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import is_unspaced
 
+# So many occurrences of a word are looked at, so that long documents cost no more than their length.
 MOST_PLACES = 64
-"""So many occurrences of a word are looked at, so that long documents cost no more than their length."""
+# The share of a sentence that a passage must hold to contradict it.
 CLOSE = 0.65
-"""The share of a sentence that a passage must hold to contradict it."""
+# The share of a sentence that a second passage must add to be quoted with the first.
 PAIR_GAIN = 0.09
-"""The share of a sentence that a second passage must add to be quoted with the first."""
+# A sentence with less support is called not backed.
 SUPPORTED = 0.5
-"""A sentence with less support is called not backed."""
 COEFFICIENTS = "support.json"
+# A sentence, or a part of a long one, as in JSON.
 _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
-"""A sentence, or a part of a long one, as in JSON."""
 
 
 @dataclass(frozen=True)
@@ -88,20 +88,19 @@ def index(documents: Sequence[str]) -> Sources:
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
     said = read(without_citations(sentence))
-    weights = said.weights
-    places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in weights}
-    passage, held = _best(weights, places, sources)
+    passage, held = _best(said, sources)
     quote = sources.documents[passage.document][passage.start : passage.end] if held else ""
     given = read(quote)
     found = contradictions(said, given) if held >= CLOSE else ()
     content = [token for token in said.tokens if token.is_content]
     is_whole = held > 0 and not found and all(token.key in given.keys for token in content)
-    covered = sum(weights[key] for key in weights if places[key]) / (sum(weights.values()) or 1)
+    weights = said.weights
+    covered = sum(weights[key] for key in weights if key in sources.places) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
         covered = held = 1.0  # words that moved made new pairs of signs
-    is_unknown = any(token.is_number and not places[token.key] for token in said.tokens)
+    is_unknown = any(token.is_number and token.key not in sources.places for token in said.tokens)
     signals = Signals(covered, held, float(is_unknown), float(is_whole), float(bool(found)))
-    missing = tuple(dict.fromkeys(each.text for each in content if not sources.places.get(each.key)))
+    missing = tuple(dict.fromkeys(each.text for each in content if each.key not in sources.places))
     length = 1 + sum(word.weight == 1 for word in said.words)
     return Support(sentence, length, score(signals), passage, quote, missing, found, signals)
 
@@ -120,17 +119,15 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _best(
-    weights: Mapping[str, float], places: Mapping[str, Sequence[int]], sources: Sources
-) -> tuple[Passage, float]:
+def _best(said: Reading, sources: Sources) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     held: defaultdict[int, float] = defaultdict(float)
-    for key, where in places.items():
-        for place in where:
-            held[place] += weights[key]
+    for key, weight in said.weights.items():
+        for place in sources.places.get(key, ())[:MOST_PLACES]:
+            held[place] += weight
     if not held:
         return Passage(0, 0, 0), 0.0
-    total = sum(weights.values())
+    total = sum(said.weights.values())
     least = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
     best = max(held, key=lambda place: (held[place] - least[place >= sources.singles], -place))
     return sources.passages[best], held[best] / total

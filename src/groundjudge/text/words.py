@@ -45,9 +45,7 @@ _SPELLINGS = """
 grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
 km kilometer; cm centimeter; mm millimeter; kg kilogram
 """
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 SPELLINGS = dict(map(str.split, _SPELLINGS.split(";"))) | {name[:3].lower(): name.lower() for name in MONTHS}
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
@@ -138,7 +136,7 @@ def _run(run: str, start: int) -> Iterator[Word]:
 def _looked_up(word: str) -> tuple[str, float]:
     """What a word is compared by and how much it counts.
 
-    It is compared in small letters, in American spelling, without its ending (Snowball's for English), and cut.
+    It is compared in small letters, American spelling, without its ending (Snowball's for English), and cut.
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
     """
@@ -155,11 +153,10 @@ def _looked_up(word: str) -> tuple[str, float]:
 
 def negated_at(text: str) -> list[int]:
     """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不 and the like."""
-    is_portuguese = bool(_PORTUGUESE.search(text))
+    known = NEGATIONS - {"no"} if _PORTUGUESE.search(text) else NEGATIONS  # "no" is "in the" there
     found = (
         match.start()
         for match in _DENIAL.finditer(text)
-        if (low := match[0].casefold()) in NEGATIONS or low.endswith(("n't", "n’t"))
-        if not (is_portuguese and low == "no")  # "in the"
+        if (low := match[0].casefold()) in known or low.endswith(("n't", "n’t"))
     )
     return [*found, *(sign.start() for sign in _NEGATION_SIGN.finditer(text))]
