@@ -63,13 +63,9 @@ def _reading(rubric: Rubric, case: Case, shown: Collection[str]) -> Reading:
     else:
         value = _value(rubric, stated, in_role="profile" in shown)
     parts = [_named(name, rubric, case, sources) for name in rubric.format.part_names]
-    return Reading(
-        value,
-        f"{reason(stated)} {SIGNED}",
-        tuple(parts or [_sentence(rubric, claim) for claim in said]),
-        label_of(value, rubric.levels) or "",
-        label=_label(rubric, value),
-    )
+    parts = parts or [_sentence(rubric, claim) for claim in said]
+    told, level = f"{reason(stated)} {SIGNED}", label_of(value, rubric.levels) or ""
+    return Reading(value, told, tuple(parts), level, label=_label(rubric, value))
 
 
 def _level(stated: Sequence[Support]) -> str:

@@ -168,6 +168,9 @@ def _is_exchanged(turned: Sequence[tuple[Difference, Difference]], tokens: Seque
     between = _keys(tokens[one.start + len(one.mine) : other.start])
     if JOINING.isdisjoint(between) and first.clause == last.clause:
         return True
+    sizes = Counter(token.clause for token in tokens)
+    if all(sizes[each.mine[0].clause] == len(each.mine) for each in (one, other)):
+        return False  # whole clauses in another order
     before = _keys(tokens[: one.start])[-1:]
     items = [key for key in between if key not in JOINING.union(before)]
     return (
