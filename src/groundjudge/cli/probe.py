@@ -29,8 +29,7 @@ from groundjudge.cli.screen import (
     with_interval,
 )
 from groundjudge.probe import figures
-from groundjudge.probe.figures import Card, EditFigures, Judged
-from groundjudge.probe.judging import Probe, result_of
+from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_of
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
