@@ -650,8 +650,13 @@ def test_what_is_beyond_the_bounds_is_unchecked() -> None:
     content = "x y " * 60_000
     assert find(["x y y x"], [Document(content=content)]) == ((), ("evidence_unchecked",))
     assert unlisted(["x y y x", "x y"], content) == ("statements_unchecked", "statement_not_in_response")
-    _, warnings = find(["The library opens at 9:00 ... " * 301], DOCUMENTS)
-    assert warnings == ("evidence_unchecked",)
+    _, warnings = find([" ... ".join(f"{n} libraries open" for n in range(301))], DOCUMENTS)
+    assert warnings == ("evidence_not_found", "evidence_unchecked")
+
+
+def test_piece_that_a_quote_repeats_is_looked_up_once() -> None:
+    (found,), warnings = find(["The library opens at 9:00 ... " * 301], DOCUMENTS)
+    assert (found.quote, warnings) == ("The library opens at 9:00", ())
 
 
 @pytest.mark.parametrize("sentence", ["_", "...", "—", "**", "?!"])
