@@ -19,14 +19,14 @@ from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
+# The column of panels whose votes have no common label.
 NO_COMMON_LABEL = "(no label)"
-"""The column of panels whose votes have no common label."""
 
+# The number of bins of equal width of the reliability diagram.
 RELIABILITY_BINS = 10
-"""The number of bins of equal width of the reliability diagram."""
 
+# One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
 Thresholds: TypeAlias = float | Mapping[str, float] | None
-"""One threshold for all judges, or one per judge name; None: whether a row passed in its run counts."""
 
 
 class ConfusionMatrix(Frozen):

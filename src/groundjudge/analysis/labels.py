@@ -24,18 +24,18 @@ from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.scale import folded
 from groundjudge.verdict import Verdict, Vote
 
+# What verdicts on a missing or blank response have in place of a label.
 NOT_LABELS = frozenset({"no_response", "empty_response"})
-"""What verdicts on a missing or blank response have in place of a label."""
 
+# What bears a label: the verdict of a single judge, or a vote.
 Judged: TypeAlias = Verdict | Vote
-"""What bears a label: the verdict of a single judge, or a vote."""
 
+# Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-"""Words that CSV files use for 1 and 0, in lower case."""
 
 
+# Why a verdict is not compared with a label.
 REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
-"""Why a verdict is not compared with a label."""
 
 
 class LabelError(GroundjudgeError):
@@ -99,8 +99,8 @@ class HumanLabel:
     word: str | None = None
 
 
+# The label of a case that has none.
 NO_LABEL = HumanLabel(None)
-"""The label of a case that has none."""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
 
 SINGLE_VOTE = "a single vote"
+# The p value from which on a difference counts as noise, after Bonferroni's correction for the members.
 SIGNIFICANT = 0.05
-"""The p value from which on a difference counts as noise, after Bonferroni's correction for the members."""
 
 SHA_DIGITS = 12
 
+# Whose vote it is: the judge's name, the model's, and the hash of the prompt.
 MemberKey: TypeAlias = tuple[str, str, str]
-"""Whose vote it is: the judge's name, the model's, and the hash of the prompt."""
 
 Finding: TypeAlias = Literal["worse", "better", "no_difference"]
 

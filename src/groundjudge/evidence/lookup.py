@@ -79,10 +79,10 @@ def _search(quote: str, sources: Sources) -> Found:
 
 def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
-    for piece in dict.fromkeys(pieces(quote)):
+    for piece in dict.fromkeys(map(str.strip, pieces(quote))):
         if not any(map(str.isalnum, piece)):
             continue
-        found = None if piece == quote else exact(piece, sources)
+        found = None if piece == quote.strip() else exact(piece, sources)
         several = [] if found else [span.text for span in sentences(piece)]
         if len(several) > 1:
             yield from ((sentence, exact(sentence, sources)) for sentence in several)
