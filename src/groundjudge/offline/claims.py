@@ -75,7 +75,7 @@ def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> 
         {"query": _texts(case.query), "response": tool_texts(case)},
     )
     own = ([text for name in shown for text in step.get(name, ()) if text.strip()] for step in steps)
-    return next(filter(None, own), [])
+    return next(filter(None, own), list[str]())
 
 
 def tool_texts(case: Case) -> list[str]:
