@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from groundjudge.case.case import Document
 from groundjudge.evidence.edges import is_whole
@@ -10,8 +11,8 @@ from groundjudge.evidence.near import near
 from groundjudge.evidence.normalized import Normalized
 from groundjudge.evidence.sources import Sources
 
+# A gap between the statements with so many letters of the response is a missing sentence.
 UNCOVERED_LETTERS = 20
-"""A gap between the statements with so many letters of the response is a missing sentence."""
 
 
 def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
@@ -33,7 +34,9 @@ def unlisted(sentences: Sequence[str], response: str) -> tuple[str, ...]:
             continue  # a sentence of signs alone states nothing
         if source.are_too_common(words):
             warnings["statements_unchecked"] = None
-        spans = _places(words, source) or _near(words, source)
+        spans = _places(words, source) or [
+            source.span(*place)[1:] for place in islice(near(words, source), 1)
+        ]
         if not spans:
             warnings["statement_not_in_response"] = None
         covered.extend(spans)
@@ -62,10 +65,6 @@ def _places(words: list[str], response: Sources) -> list[tuple[int, int]]:
             reached = place + len(words)
             spans.append(response.span(place, reached)[1:])
     return [span for span in spans if is_whole(response.documents[0].content, *span)]
-
-
-def _near(words: list[str], response: Sources) -> list[tuple[int, int]]:
-    return [response.span(*place)[1:] for place in near(words, response)][:1]
 
 
 def _has_gap(text: str, covered: Iterable[tuple[int, int]]) -> bool:
