@@ -116,8 +116,8 @@ class Fields:
             hint, root = did_you_mean(name, [*known, *FIELD_NAMED]), str(path).partition(".")[0]
             own = name if name in known or (inputs is None and not hint) else field_of(name)
             if own is None:
-                message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
-                raise CaseError("unknown_field", message, name)
+                fault = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
+                raise CaseError("unknown_field", fault, name)
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
             if roots is not None and root not in roots:

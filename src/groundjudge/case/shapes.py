@@ -164,9 +164,9 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+def get(item: Any, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
     """What a mapping or an object has under a name; the default if that is None."""
-    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+    value = item.get(name) if isinstance(item, (dict, Mapping)) else getattr(item, name, None)
     return default if value is None else value
 
 
