@@ -431,14 +431,11 @@ def _parts(
     return tuple(parts), tuple(warnings)
 
 
-def _in_words(label: str) -> str:
-    """A pattern for a level's label in a sentence: the level "none" is also "no hallucination"."""
-    return r"\bno(?:ne)?\b" if label == "none" else rf"\b{re.escape(label)}\b"
-
-
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    named = {other for other in levels.values() if re.search(_in_words(other), level, re.IGNORECASE)}
+    patterns = {each: rf"\b{re.escape(each)}\b" for each in levels.values()}
+    patterns |= {"none": r"\bno(?:ne)?\b"}  # the level "none" is also "no hallucination"
+    named = [each for each in levels.values() if re.search(patterns[each], level, re.IGNORECASE)]
     return bool(named) and label not in named
 
 
