@@ -154,7 +154,7 @@ def test_code_does_not_depend_on_what_the_prompt_does_not_show() -> None:
     assert rubric.ask(case).messages == rubric.ask(other).messages
 
 
-DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(64))
+DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(512))
 
 
 SHOWN: dict[str, Callable[[str], Block]] = {
@@ -168,10 +168,16 @@ SHOWN: dict[str, Callable[[str], Block]] = {
 @pytest.mark.parametrize("digits", [DIGITS, DIGITS.upper()], ids=["small letters", "capitals"])
 def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
     codes = {digits.lower()[at : at + 8] for at in range(len(digits))}
-    tried = (f"{digits} {nonce}" for nonce in count())  # as an attacker could find one that has its own code
-    forged = next(
-        text for text in tried if sha256(f"0\n{fenced(shown(text), '')}".encode()).hexdigest()[:8] in codes
-    )
+    before, after = f"0\n{fenced(shown(f'{digits} |'), '')}".encode().split(b"|")
+    begun = sha256(before)
+
+    def first_code(nonce: int) -> str:
+        hashed = begun.copy()
+        hashed.update(str(nonce).encode() + after)
+        return hashed.hexdigest()[:8]
+
+    # As an attacker could find a text that contains the first code that is tried for it.
+    forged = next(f"{digits} {nonce}" for nonce in count() if first_code(nonce) in codes)
     assert code_for([shown(forged)]) not in forged.lower()
 
 
