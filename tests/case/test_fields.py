@@ -98,6 +98,8 @@ def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, 
         ({"context": "a", "source": ""}, {"context": "a"}),
         ({"turns": OPENAI, "history": LANGCHAIN}, {"conversation": CHAT}),
         ({"query": "a", "question": float("nan")}, {"query": "a"}),
+        ({"answer": None, "output": "a"}, {"response": "a"}),
+        ({"answer": "a", "output": None}, {"response": "a"}),
     ],
 )
 def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: dict[str, Any]) -> None:
@@ -322,6 +324,7 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {"context": ["c"], "metadata": {"cost": 1}},
     ),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
+    "an id that is a list": ({"question": "q", "id": [1]}, "r", None, {"id": "[1]"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
     "a role without content": (
         {"role": "engineer", "question": "q"},
@@ -387,9 +390,10 @@ BLOCKS = [
     HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
     AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
 ]
+RESULT_BLOCK: dict[str, Any] = {"type": "tool_result", "content": "Open at 9."}
 ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
-    {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
+    {"role": "user", "content": [RESULT_BLOCK]},
 ]
 ANTHROPIC_READ: list[Any] = [
     {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
@@ -496,6 +500,19 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"messages": [USER, *ANTHROPIC, ANSWER]},
         {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
     ),
+    "a tool result inside a tool result": (
+        {
+            "messages": [
+                USER,
+                {"role": "user", "content": [{**RESULT_BLOCK, "content": [RESULT_BLOCK]}]},
+                ANSWER,
+            ]
+        },
+        {
+            "context": {"content": "Open at 9.", "kind": "tool"},
+            "conversation": [USER, ("tool", "Open at 9.")],
+        },
+    ),
     "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
 }
 
@@ -594,6 +611,7 @@ def test_input_of_a_prompts_own_is_a_field() -> None:
     fields = Fields.of({"topic": "input.about.topic"}, ["topic"], ["input"])
     assert fields.in_row(row, {"input": row})["metadata"]["topic"] == "dogs"
     assert Fields.of({"topic": "about"}, None).paths == {"topic": "about"}
+    assert Fields.of({"CUSTOMERQUERY": "about"}, None).paths == {"query": "about"}
 
 
 # --- rows of files ------------------------------------------------------------

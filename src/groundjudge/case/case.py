@@ -152,8 +152,7 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        value = self.metadata.get(key, folded.get(key.casefold()))
-        return None if value is None else read(key, value, type)
+        return read(key, self.metadata.get(key, folded.get(key.casefold())), type)
 
     @property
     def query_text(self) -> str:

@@ -114,10 +114,11 @@ class Fields:
         paths: dict[str, str] = {}
         for name, path in given.items():
             hint, root = did_you_mean(name, [*known, *FIELD_NAMED]), str(path).partition(".")[0]
-            own = name if name in known or (inputs is None and not hint) else field_of(name)
+            own = name if name in known else field_of(name)
+            own = own or (name if inputs is None and not hint else None)
             if own is None:
-                fault = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
-                raise CaseError("unknown_field", fault, name)
+                message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
+                raise CaseError("unknown_field", message, name)
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
             if roots is not None and root not in roots:
@@ -193,9 +194,9 @@ class Fields:
             asked = {"conversation" if "query" in asked else "query": before, "context": tools, **asked}
         elif before is not None and "user" not in map(shapes.role_of, shapes.items_in(after)):
             answered["messages"] = [*shapes.items_in(before), *shapes.items_in(after)]
-        ids = {side["id"]: None for side in (asked, answered, expected) if "id" in side}
-        metadata = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-        exchange = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
+        exchange = {**expected, **asked, **answered}
+        exchange["id"] = asked.get("id", exchange.get("id"))
+        exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
         pairs = [*exchange.items(), *(more or {}).items()]
         return self._found(pairs, {**sides, **(roots or {})}, None if "context" in answered else retrieved)
 
@@ -284,8 +285,10 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    names = ("output", "documents", "contexts", "context", "results") if is_mapping(outputs) else ()
-    found = next((shapes.get(outputs, name) for name in names if name in outputs), outputs)
+    found: Any = outputs
+    if is_mapping(outputs):
+        names = ("output", "documents", "contexts", "context", "results")
+        found = next((outputs[name] for name in names if name in outputs), outputs)
     return read("context", found or ())
 
 
@@ -378,7 +381,7 @@ def _in_thread(thread: object, found: Found) -> Found:
         if found.get("response", each.content) == each.content
     ]
     end = answers[-1] if answers else None
-    results = [item for item, each in zip(items[:end], said, strict=False) if each.role == "tool"]
+    results = [item for item, each in zip(items[:end], said[:end], strict=True) if each.role == "tool"]
     is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
     return {
         "query": _said(items[asked], said[asked]) if asked >= 0 else None,

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator
@@ -269,13 +269,13 @@ def _parts(item: Any) -> list[Any]:  # noqa: ANN401
     return [
         part
         for is_result, group in groupby(content, lambda block: _block(block)[0] == "result")
-        for part in (map(_result, group) if is_result else [{**said, "content": [*group]}])
+        for part in (chain(*map(_results, group)) if is_result else [{**said, "content": [*group]}])
     ]
 
 
-def _result(block: object) -> Mapping[str, Any]:
+def _results(block: object) -> list[Any]:
     content = get(block, "content", get(block, "output", ""))
-    return {"role": "tool", "name": get(block, "name"), "content": content}
+    return _parts({"role": "tool", "name": get(block, "name"), "content": content})
 
 
 def _message(field: str, item: object) -> Message:
@@ -408,7 +408,7 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
 
 
 def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
-    """A field's value as a case keeps it.
+    """A field's value as a case keeps it; None for None.
 
     Args:
         field: the field, or the name of a prompt's own input.
@@ -421,7 +421,7 @@ def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: AN
     if isinstance(value, CaseError):
         raise value
     try:
-        return READERS[kind or field](field, value)
+        return None if value is None else READERS[kind or field](field, value)
     except CaseError:
         raise
     except Exception as error:  # whatever an object's own methods raise
