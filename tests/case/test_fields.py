@@ -292,6 +292,12 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {"ground_truth": "g", "context": "c"},
         {"reference": "g", "context": "c"},
     ),
+    "context in the reference, messages without a tool": (
+        {"messages": ASKED},
+        "r",
+        {"context": "c"},
+        {"query": ASKED, "context": "c"},
+    ),
     "context on all sides": (
         {"question": "q", "context": "old"},
         {"answer": "r", "documents": ["c"]},

@@ -190,8 +190,9 @@ class Fields:
         asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
         before, after = asked.pop("messages", None), answered.get("messages")
         if before is not None and after is None:
+            asked.setdefault("conversation" if "query" in asked else "query", before)
             tools = _in_thread(before, {**asked, "response": None}).get("context")
-            asked = {"conversation" if "query" in asked else "query": before, "context": tools, **asked}
+            asked |= {"context": tools, **asked} if tools else {}
         elif before is not None and "user" not in map(shapes.role_of, shapes.items_in(after)):
             answered["messages"] = [*shapes.items_in(before), *shapes.items_in(after)]
         exchange = {**expected, **asked, **answered}
@@ -396,19 +397,18 @@ def _said(item: object, message: Message) -> object:
     return [item] if shapes.holds_media(item) else message.content
 
 
-def _side(side: Any, main: str) -> Found:  # noqa: ANN401  whatever an application takes and returns
+def _side(side: object, main: str) -> Found:
     """One side of an exchange: its fields, its `messages` and its other keys.
 
     Args:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
         main: the field that a side stands for that is not a mapping.
     """
+    if is_absent(side):
+        return _named(())
     declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
-    if any(map(field_of, declared)):
-        side = {name: getattr(side, name) for name in declared}
-    if not is_absent(side) and (not is_mapping(side) or shapes.is_chat(side)):
-        side = {main: side}
-    return _named(() if is_absent(side) else side.items(), main)
+    held = {name: getattr(side, name) for name in declared} if any(map(field_of, declared)) else side
+    return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 
 # --- paths ------------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins like this is a tool result, unless it has a kind."""
 
-ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")}
-ROLES |= {"human": "user", "ai": "assistant", "function": "tool"}
+OLDER_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
+ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | OLDER_ROLES
 """Names of roles, including LangChain's and older ones -> the role. Other names are kept unchanged."""
 
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
@@ -164,9 +164,9 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-def get(item: Any, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
     """What a mapping or an object has under a name; the default if that is None."""
-    value = item.get(name) if isinstance(item, (dict, Mapping)) else getattr(item, name, None)
+    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
     return default if value is None else value
 
 
@@ -245,10 +245,9 @@ def items_in(value: Any) -> list[Any]:  # noqa: ANN401  whatever was given
     A string, a mapping or an object with content is the only item itself. Anthropic's tool results are blocks
     in a message of the user's: each becomes a message with role "tool".
     """
-    is_one = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
-    if not is_list(value) and (is_one or any(hasattr(value, name) for name in CONTENT_NAMES)):
-        value = [value]
-    return [part for item in value for part in _parts(item)]
+    holds_text = any(hasattr(value, name) for name in CONTENT_NAMES)
+    is_one = holds_text or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return [part for item in ([value] if is_one else value) for part in _parts(item)]
 
 
 def _parts(item: Any) -> list[Any]:  # noqa: ANN401
