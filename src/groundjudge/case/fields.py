@@ -209,7 +209,7 @@ class Fields:
     ) -> Found:
         """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
         placed = {name: value_at(roots, path) for name, path in self.paths.items()}
-        others = [(key, value) for key, value in pairs if field_of(key) not in placed]
+        others = [pair for pair in pairs if not placed or field_of(pair[0]) not in placed]
         found = dict.fromkeys(placed.keys() & ALIASES.keys()) | _named([*placed.items(), *others])
         spoken = _in_thread(found.pop("messages", None), found)
         if retrieved and is_absent(placed.get("context")):

@@ -206,19 +206,12 @@ def content_text(content: object) -> str:
     return as_json(content)
 
 
-def _contents(item: object) -> list[Any]:
-    """What an item has under the names of a content."""
-    return [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
-
-
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
     with suppress(Exception):  # what cannot be read is an error wherever it is needed
         items = [] if value is None or isinstance(value, str) else items_in(value)
-        held = [
-            content for item in items if not isinstance(item, str | Document) for content in _contents(item)
-        ]
-        return any(_blocks(content, "media") for content in held)
+        shaped = [item for item in items if not isinstance(item, str | Document)]
+        return any(_blocks(get(item, name), "media") for item in shaped for name in CONTENT_NAMES)
     return False
 
 
@@ -247,7 +240,8 @@ def items_in(value: Any) -> list[Any]:  # noqa: ANN401  whatever was given
     """
     holds_text = any(hasattr(value, name) for name in CONTENT_NAMES)
     is_one = holds_text or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
-    return [part for item in ([value] if is_one else value) for part in _parts(item)]
+    items: list[Any] = [value] if is_one else [*value]
+    return [part for item in items for part in _parts(item)]
 
 
 def _parts(item: Any) -> list[Any]:  # noqa: ANN401
@@ -316,7 +310,8 @@ def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping, a LangChain Document or DeepEval's RetrievedContextData."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
-    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _contents(item)
+    is_tool, metadata = _is_tool_result(item), get(item, "metadata")
+    values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
     own_title = get(item, "title") or (metadata.get("title") if is_mapping(metadata) else "")
     title = own_title or (is_tool and get(item, "name")) or ""
     texts = dict.fromkeys(filter(str.strip, map(content_text, values)))
@@ -388,14 +383,16 @@ def _reference(field: str, value: object) -> str:
     return "\n\n".join(document.content for document in _documents(field, value))
 
 
+def _answers(field: str, value: object) -> tuple[str, ...]:
+    return tuple(text for item in items_in(value) if (text := _string(field, item)).strip())
+
+
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
     **dict.fromkeys(("context", "documents"), _documents),
     **dict.fromkeys(("profile", "agent_name"), _string),
     "reference": _reference,
-    "answers": lambda field, value: tuple(
-        text for item in items_in(value) if (text := _string(field, item)).strip()
-    ),
+    "answers": _answers,
     "id": lambda _, value: str(value),
     "metadata": lambda field, value: as_data(_checked(field, value, Mapping, "a mapping")),
     "text": lambda _, value: (
