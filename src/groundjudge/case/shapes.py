@@ -228,8 +228,7 @@ def role_of(item: object) -> str | None:
 
 def is_chat(value: object) -> bool:
     """Whether a value is a message, or a list of nothing but messages."""
-    said = readable("conversation", value)
-    return is_list(said) and bool(said)
+    return is_list(said := readable("conversation", value)) and bool(said)
 
 
 def items_in(value: Any) -> list[Any]:  # noqa: ANN401  whatever was given
@@ -253,8 +252,6 @@ def _parts(item: Any) -> list[Any]:  # noqa: ANN401
             item = {**item, **held}
         case [str(role), str(content)] if role in ROLES:
             item = {"role": role, "content": content}
-        case _:
-            pass
     content = get(item, "content")
     if not _blocks(content, "result"):
         return [item]
