@@ -233,6 +233,10 @@ class Answered(BaseModel):
     documents: list[str] | None = None
 
 
+class State(BaseModel):
+    messages: list[Any]
+
+
 EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
     "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
@@ -320,6 +324,12 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         Answered(answer="r", cost=1),
         None,
         {"context": ["c"], "metadata": {"cost": 1}},
+    ),
+    "states that are objects": (
+        State(messages=ASKED),
+        State(messages=ANSWERED),
+        None,
+        THREAD,
     ),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
     "an id that is a list": ({"question": "q", "id": [1]}, "r", None, {"id": "[1]"}),

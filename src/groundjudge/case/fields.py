@@ -32,10 +32,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 FIELD_NAMED: Mapping[str, str] = {name: field for field in ALIASES for name in (field, *ALIASES[field])}
 """Every name of a field, its own and the aliases -> the field."""
 
-MEANINGS: Mapping[str, str] = {
-    **{name.casefold(): field for name, field in FIELD_NAMED.items()},
-    **{name: name for name in ("messages", "id", "case_id", "metadata")},
-}
+FOLDED = {name.casefold(): field for name, field in FIELD_NAMED.items()}
+MEANINGS = FOLDED | {name: name for name in ("messages", "id", "case_id", "metadata")}
 """What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
 SIDES = ("inputs", "outputs", "reference_outputs")
@@ -57,8 +55,7 @@ T = TypeVar("T")
 
 def field_of(name: object) -> str | None:
     """The field that a key of a mapping names, in upper or lower case; None if it names none."""
-    meant = MEANINGS.get(str(name).casefold())
-    return meant if meant in ALIASES else None
+    return FOLDED.get(str(name).casefold())
 
 
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
@@ -69,7 +66,7 @@ def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
 
 def misspelt(field: str, keys: Iterable[str]) -> str | None:
     """The first of the keys that is nearly a name of the field, which is probably meant by it."""
-    names = [name for name, meant in MEANINGS.items() if meant == field]
+    names = [name for name, meant in FOLDED.items() if meant == field]
     return next((key for key in keys if get_close_matches(key.casefold(), names, 1, 0.8)), None)
 
 
@@ -209,8 +206,9 @@ class Fields:
     ) -> Found:
         """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
         placed = {name: value_at(roots, path) for name, path in self.paths.items()}
-        others = [pair for pair in pairs if not placed or field_of(pair[0]) not in placed]
-        found = dict.fromkeys(placed.keys() & ALIASES.keys()) | _named([*placed.items(), *others])
+        fields = placed.keys() & ALIASES.keys()
+        others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
+        found = dict.fromkeys(fields) | _named([*placed.items(), *others])
         spoken = _in_thread(found.pop("messages", None), found)
         if retrieved and is_absent(placed.get("context")):
             try:

@@ -252,6 +252,8 @@ def _parts(item: Any) -> list[Any]:  # noqa: ANN401
             item = {**item, **held}
         case [str(role), str(content)] if role in ROLES:
             item = {"role": role, "content": content}
+        case _:
+            pass
     content = get(item, "content")
     if not _blocks(content, "result"):
         return [item]
