@@ -93,6 +93,7 @@ def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, 
         ({"turns": OPENAI, "history": LANGCHAIN}, {"conversation": CHAT}),
         ({"query": "a", "question": float("nan")}, {"query": "a"}),
         ({"answer": None, "output": "a"}, {"response": "a"}),
+        ({"answer": " ", "output": ""}, {"response": " "}),
         ({"answer": "a", "output": None}, {"response": "a"}),
     ],
 )
@@ -281,6 +282,13 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "NaN for the outputs": ("q", float("nan"), float("nan"), {"response": None}),
     "an empty text": ("q", "", None, {"response": ""}),
     "no output": ("q", None, None, {"response": None}),
+    "a reference that has messages too": ("q", "r", {"answer": "g", "messages": ASKED}, {"reference": "g"}),
+    "a reference beside messages without one": (
+        "q",
+        "r",
+        {"messages": [], "answer": "g"},
+        {"reference": "g"},
+    ),
     "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
     "context in the reference": (
         "q",
@@ -483,6 +491,16 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Anthropic's tool results": (
         {"messages": [USER, *ANTHROPIC, ANSWER]},
         {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
+    ),
+    "a title beside a tool's name": (
+        {
+            "messages": [
+                USER,
+                {"role": "tool", "name": "get_hours", "title": "x", "content": "Open at 9."},
+                ANSWER,
+            ]
+        },
+        {"context": RESULT_READ, "conversation": [USER, RESULT]},
     ),
     "a tool result inside a tool result": (
         {

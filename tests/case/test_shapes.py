@@ -384,6 +384,7 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
         said([text("a"), {"text": "b", "price": 9}]),
         [assistant('a\n{"text": "b", "price": 9}')],
     ),
+    "data under the name of a text": (said(["a", {"text": {"b": 1}}]), [assistant('a\n{"text": {"b": 1}}')]),
     "reasoning is not what the model said": (
         said([{"type": "thinking", "thinking": "Hm."}, text("a")]),
         [assistant("a")],

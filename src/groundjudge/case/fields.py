@@ -314,9 +314,10 @@ def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
         main: the field that a side of an exchange stands for; "" for a row.
     """
     given, held, others = dict[str, tuple[str, Any]](), dict[str, Any](), dict[str, Any]()
-    for key, any_value in pairs:
+    for any_key, any_value in pairs:
         value = None if is_absent(any_value) else any_value
-        name = _meaning(key, value, main)
+        key = _key_on(main, any_key, value)
+        name = MEANINGS.get(str(key).casefold())
         if name == "metadata" and is_mapping(value):
             held = {**value, **held}
         elif name is None or (name == "metadata" and value is not None):
@@ -329,14 +330,14 @@ def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
     return {**found, "metadata": {**held, **others}}
 
 
-def _meaning(key: str, value: object, main: str) -> str | None:
-    """What a key means in a row, or on the side of an exchange that stands for a main field."""
+def _key_on(main: str, key: str, value: object) -> str:
+    """What a key stands for on the side of an exchange with a main field; in a row, itself."""
     name = MEANINGS.get(str(key).casefold())
     if main == "reference":
-        return main if name in {"response", "messages"} else name
+        return main if name in {"response", "messages"} else key
     if main == "response" and name == "messages" and isinstance(value, str):
         return main
-    return "messages" if name and name == main and shapes.is_chat(value) else name
+    return "messages" if name and name == main and shapes.is_chat(value) else key
 
 
 def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
@@ -344,10 +345,12 @@ def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[
     if name not in ALIASES or isinstance(given[1], CaseError):
         return given
     first, second = readable(name, given[1]), readable(name, other[1])
-    if first == second or shapes.is_blank(second):
+    if shapes.is_blank(second) or first == second:
         return given
+    if shapes.is_blank(first):
+        return other
     message = f"{given[0]!r} and {other[0]!r} both give the {name}, and they differ: remove one"
-    return other if shapes.is_blank(first) else (given[0], CaseError("alias_conflict", message, name))
+    return given if given[0] == other[0] else (given[0], CaseError("alias_conflict", message, name))
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
@@ -380,19 +383,20 @@ def _in_thread(thread: object, found: Found) -> Found:
         if found.get("response", each.content) == each.content
     ]
     end = answers[-1] if answers else None
-    results = [item for item, each in zip(items[:end], said[:end], strict=True) if each.role == "tool"]
+    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
+    results = [each for each in kept[:end] if shapes.role_of(each) == "tool"]
     is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
     return {
-        "query": _said(items[asked], said[asked]) if asked >= 0 else None,
-        "response": None if end is None else _said(items[end], said[end]),
+        "query": _said(kept[asked]) if asked >= 0 else None,
+        "response": None if end is None else _said(kept[end]),
         "context": results if results or is_whole else None,
-        "conversation": items[:end],
+        "conversation": kept[:end],
     }
 
 
-def _said(item: object, message: Message) -> object:
-    """The text of a message; the message as it was given, if the text cannot show all of it."""
-    return [item] if shapes.holds_media(item) else message.content
+def _said(item: object) -> object:
+    """The text of a message; a message that was kept as it was given, if the text cannot show all of it."""
+    return item.content if isinstance(item, Message) else [item]
 
 
 def _side(side: object, main: str) -> Found:

@@ -188,7 +188,8 @@ def _block(block: object) -> tuple[str, str]:
         return "text", text
     if sort == "media":
         return sort, f"[{kind}]"
-    return (sort or "text", as_json(block)) if has_type or text else ("", "")
+    is_block = has_type or sort == "text" or (isinstance(text, str) and text)
+    return (sort or "text", as_json(block)) if is_block else ("", "")
 
 
 def _blocks(content: object, sort: str) -> list[Any]:
