@@ -288,7 +288,8 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     if is_mapping(outputs):
         names = ("output", "documents", "contexts", "context", "results")
         found = next((outputs[name] for name in names if name in outputs), outputs)
-    return read("context", found or ())
+    documents: tuple[Document, ...] = read("context", found or ())
+    return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
