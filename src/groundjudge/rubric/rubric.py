@@ -319,8 +319,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     """
     check_options(options, RubricOptions)
     prompt = Prompt.read(_file(name))
-    own = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
-    settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
+    settings = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
+    settings["format"] = options.get("reply") or format_of(prompt.reply, prompt.path)
     settings |= _settings(options)
     if settings["scale"] is None:
         message = f"{prompt.path}: scale is missing: put it into the file, or in Python pass a Scale"
@@ -371,8 +371,8 @@ def _check_numbers(scale: object, threshold: object) -> None:
 
 def _check_choices(rubric: Rubric) -> None:
     """Make sure that the format can express every label: what it writes, it must read."""
-    names = rubric.format.part_names or ("-",)
     for label, value in rubric.scale.choices.items():
+        names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
         try:
             written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
@@ -410,35 +410,29 @@ def _parts(
     weighed: Reading, reading: Reading, scale: Scale, case: Case | None
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
-    parts: list[Part] = []
-    warnings: list[str] = []
     sources = Sources((case and case.context) or ())
-    for part, mean in zip(reading.parts, weighed.parts, strict=True):
-        found, warned = find(part.quotes, sources) if case else ((), ())
-        warnings.extend(warned)
-        parts.append(
-            Part(
-                name=part.name,
-                value=part.value,
-                score=None if mean.value is None else scale.score(mean.value),
-                label=part.label or None,
-                reason=part.reason,
-                evidence=found,
-            )
+    found = [find(part.quotes, sources) if case else ((), ()) for part in reading.parts]
+    parts = tuple(
+        Part(
+            name=part.name,
+            value=part.value,
+            score=None if mean.value is None else scale.score(mean.value),
+            label=part.label or None,
+            reason=part.reason,
+            evidence=evidence,
         )
+        for part, mean, (evidence, _) in zip(reading.parts, weighed.parts, found, strict=True)
+    )
     if case is None and any(part.quotes for part in reading.parts):
-        warnings.append("evidence_unchecked")
-    return tuple(parts), tuple(warnings)
-
-
-def _in_words(label: str) -> str:
-    """A pattern for a level's label in a sentence: the level "none" is also "no hallucination"."""
-    return r"\bno(?:ne)?\b" if label == "none" else rf"\b{re.escape(label)}\b"
+        return parts, ("evidence_unchecked",)
+    return parts, tuple(warning for _, warnings in found for warning in warnings)
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    named = {other for other in levels.values() if re.search(_in_words(other), level, re.IGNORECASE)}
+    patterns = {each: rf"\b{re.escape(each)}\b" for each in levels.values()}
+    patterns |= {"none": r"\bno(?:ne)?\b"}  # the level "none" is also "no hallucination"
+    named = [each for each in levels.values() if re.search(patterns[each], level, re.IGNORECASE)]
     return bool(named) and label not in named
 
 
