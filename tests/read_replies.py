@@ -6,7 +6,13 @@ from groundjudge import Choices, Reply, ReplyError, Scale
 from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, Line, Plain, Scorecard, Tags
 from groundjudge.types import Rubric
 
-LEVELS: dict[float, str] = {1: "ungrounded", 2: "incorrect", 3: "nothing_to_ground", 4: "incomplete", 5: "grounded"}
+LEVELS: dict[float, str] = {
+    1: "ungrounded",
+    2: "incorrect",
+    3: "nothing_to_ground",
+    4: "incomplete",
+    5: "grounded",
+}
 SCALES = {
     "tags": Scale(worst=1, best=5, integer=True),
     "json": Scale(worst=0, best=1),

@@ -23,21 +23,21 @@ Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 NameT = TypeVar("NameT")
+# Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows).
 Statistics: TypeAlias = Callable[[Floats], Mapping[NameT, Floats]]
-"""Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows)."""
 
 CONFIDENCE = 0.95
+# How many bootstrap resamples are drawn by default.
 RESAMPLES = 2000
-"""How many bootstrap resamples are drawn by default."""
 
+# The share of resamples in which a figure must be defined to get an interval.
 MIN_DEFINED = 0.9
-"""The share of resamples in which a figure must be defined to get an interval."""
 
+# A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
 LEAST_VARIANCE = 1e-12
-"""A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant."""
 
+# How many bootstrap weights (8 bytes each) are held in memory at once.
 MAX_WEIGHTS = 4_000_000
-"""How many bootstrap weights (8 bytes each) are held in memory at once."""
 
 
 class Figure(Frozen):

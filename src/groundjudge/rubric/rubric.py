@@ -319,8 +319,8 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     """
     check_options(options, RubricOptions)
     prompt = Prompt.read(_file(name))
-    own = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
-    settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
+    settings = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
+    settings["format"] = options.get("reply") or format_of(prompt.reply, prompt.path)
     settings |= _settings(options)
     if settings["scale"] is None:
         message = f"{prompt.path}: scale is missing: put it into the file, or in Python pass a Scale"
@@ -364,8 +364,8 @@ def _check_numbers(scale: object, threshold: object) -> None:
 
 def _check_choices(rubric: Rubric) -> None:
     """Make sure that the format can express every label: what it writes, it must read."""
-    names = rubric.format.part_names or ("-",)
     for label, value in rubric.scale.choices.items():
+        names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
         try:
             written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
@@ -403,27 +403,24 @@ def _parts(
     weighed: Reading, reading: Reading, scale: Scale, case: Case | None
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
-    parts: list[Part] = []
-    warnings: list[str] = []
     sources = Sources((case and case.context) or ())
-    for part, mean in zip(reading.parts, weighed.parts, strict=True):
-        score = None if mean.value is None else scale.score(mean.value)
-        found, warned = find(part.quotes, sources) if case else ((), ())
-        warnings.extend(warned)
-        parts.append(
-            Part(
-                name=part.name,
-                value=part.value,
-                score=score,
-                label=part.label or None,
-                reason=part.reason,
-                evidence=found,
-                warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
-            )
+    found = [find(part.quotes, sources) if case else ((), ()) for part in reading.parts]
+    scores = [None if mean.value is None else scale.score(mean.value) for mean in weighed.parts]
+    parts = tuple(
+        Part(
+            name=part.name,
+            value=part.value,
+            score=score,
+            label=part.label or None,
+            reason=part.reason,
+            evidence=evidence,
+            warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
         )
+        for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
+    )
     if case is None and any(part.quotes for part in reading.parts):
-        warnings.append("evidence_unchecked")
-    return tuple(parts), tuple(warnings)
+        return parts, ("evidence_unchecked",)
+    return parts, tuple(warning for _, warnings in found for warning in warnings)
 
 
 def doubt(verdict: Verdict) -> ReplyError | None:
