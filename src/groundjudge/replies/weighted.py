@@ -59,8 +59,10 @@ def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collecti
     """
     verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
     # A sentence that claims nothing has no value to weigh.
+    nothing: Mapping[str, float] = {}
     found = [
-        {} if each.value is None and not each.label else distribution(reply, each, scale) for each in verdicts
+        nothing if each.value is None and not each.label else distribution(reply, each, scale)
+        for each in verdicts
     ]
     means = [
         _mean(shares or {}, verdict.value, scale, not_applicable)
