@@ -19,7 +19,7 @@ from standin_openai import StandIn
 from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load, panel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.wrappers import DeepEvalModel, FunctionModel, LangChainModel
+from groundjudge.models.lookup import LibraryModel, FunctionModel, LibraryModel
 from groundjudge.replies import Json
 from groundjudge.types import AnyJudge, Model, Panel, Request
 
@@ -111,8 +111,8 @@ def test_settings_of_an_endpoint_are_kept() -> None:
         assert load("groundedness", model=found).judge(ROW).score == 1
 
 
-def chat_model() -> LangChainModel:
-    return LangChainModel(FakeListChatModel(responses=[GOOD]))
+def chat_model() -> LibraryModel:
+    return LibraryModel(FakeListChatModel(responses=[GOOD]))
 
 
 class Llm:
@@ -137,7 +137,7 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
     ),
     "chat model": (chat_model, "with the chat model that was given, which may hold a key: name it"),
     "DeepEval": (
-        lambda: DeepEvalModel(Llm()),
+        lambda: LibraryModel(Llm()),
         "llm cannot be sent to another process with the DeepEval model that was given",
     ),
 }

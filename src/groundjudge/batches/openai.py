@@ -15,7 +15,7 @@ from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
 from groundjudge.models.completion import message_of
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
-from groundjudge.models.wrappers import LangChainModel
+from groundjudge.models.lookup import LibraryModel
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -130,7 +130,7 @@ def batches_of(model: Model) -> Provider:
     """
     if isinstance(model, OpenAIModel):
         return OpenAIBatches(model)
-    if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
+    if isinstance(model, LibraryModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
         from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
 
         return AnthropicBatches()

@@ -10,7 +10,7 @@ from groundjudge.cli.judging import judges_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import open_console, print_table, print_text, report_errors
 from groundjudge.judging.panel import Stop
-from groundjudge.models.wrappers import FunctionModel
+from groundjudge.models.lookup import FunctionModel
 from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from groundjudge.case.shapes import is_mapping
 from groundjudge.replies.reply import Reply, reply_of, tokens_of
@@ -25,7 +25,7 @@ def parsed(answer: object) -> object:
     """
     if isinstance(answer, bytes):
         with suppress(ValueError, RecursionError):
-            return json.loads(answer) or answer.decode()
+            return json.loads(answer)
         return answer.decode(errors="replace")
     dump: Callable[..., object] | None = getattr(answer, "model_dump", None)
     if is_mapping(answer) or not callable(dump):
@@ -37,33 +37,33 @@ def parsed(answer: object) -> object:
     return dumped if is_mapping(dumped) else answer
 
 
-def reply_in(completion: object) -> Reply | None:
-    """The reply in a chat completion, a mapping or an object with attributes; None if it is neither."""
+def reply_in(completion: Any, *, is_foreign: bool = False) -> Reply | None:  # noqa: ANN401  of any client
+    """The reply in a chat completion, a mapping or an object with attributes; None if there is none.
+
+    Args:
+        completion: the completion.
+        is_foreign: whether it comes from a client that is not OpenAI's, which may return a reply in any shape
+            that `reply_of` reads.
+    """
     choices = _get(completion, "choices")
-    first = _first(choices)
-    message = _get(first, "message")
-    content: Any = _get(message, "content")
-    refusal = _text(_get(message, "refusal"))
-    is_message = is_mapping(message) or isinstance(content, str | list) or refusal is not None
-    if not is_message:
-        return None
-    told: dict[str, Any] = {"content": content if isinstance(content, str | list) else None}
-    return Reply(
-        reply_of({"choices": [{"message": told}]}).text,
-        finish_reason=_text(_get(first, "finish_reason")),
-        usage=_usage(_get(completion, "usage")),
-        model=_text(_get(completion, "model")),
-        refusal=refusal,
-        tokens=tokens_of(_get(first, "logprobs")),
-    )
-
-
-def reply_without_choices(answer: object) -> Reply | None:
-    """The reply in what a client that is not OpenAI's returned: whatever `reply_of` reads, but no error."""
-    if is_mapping(answer) and ("choices" in answer or "error" in answer):
-        return None
+    with suppress(TypeError, LookupError):
+        choice = choices[0]
+        message = _get(choice, "message")
+        content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
+        if is_mapping(message) or content is not None or refusal is not None:
+            usage = _get(completion, "usage")
+            prompt, written = (_get(usage, f"{kind}_tokens", int) for kind in ("prompt", "completion"))
+            return Reply(
+                reply_of({"content": content or ""}).text,
+                finish_reason=_get(choice, "finish_reason", str),
+                usage=None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=written or 0),
+                model=_get(completion, "model", str),
+                refusal=refusal,
+                tokens=tokens_of(_get(choice, "logprobs")),
+            )
+    is_failure = is_mapping(completion) and ("choices" in completion or "error" in completion)
     with suppress(TypeError):
-        return reply_of(answer)
+        return reply_of(completion) if is_foreign and not is_failure else None
     return None
 
 
@@ -80,25 +80,7 @@ def message_of(body: object) -> str:
             return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
 
 
-def _usage(counts: object) -> Usage | None:
-    prompt, completion = _get(counts, "prompt_tokens"), _get(counts, "completion_tokens")
-    if not isinstance(prompt, int):
-        return None
-    return Usage(prompt_tokens=prompt, completion_tokens=completion if isinstance(completion, int) else 0)
-
-
-def _first(choices: object) -> object:
-    try:
-        return cast("Any", choices)[0]
-    except (TypeError, IndexError, KeyError):
-        return None
-
-
-def _get(holder: object, name: str) -> object:
-    if is_mapping(holder):
-        return holder.get(name)
-    return getattr(holder, name, None)
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
+    """A value by its key or attribute; None if there is none of this type, as a mock has every attribute."""
+    value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
+    return value if isinstance(value, kind) else None

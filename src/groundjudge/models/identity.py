@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import marshal
 import re
-from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from pickle import PicklingError
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from groundjudge.models.model_error import redacted
 
@@ -40,8 +39,10 @@ BY_NAME = (
 
 def identity_by_settings(name: str, model: object) -> str:
     """The identity of a model of another library: its name, its class and a hash of its settings."""
-    settings = _settings(model) if hasattr(type(model), "model_fields") else _shown(vars(model))
-    return f"{name} {class_of(model)} {_hash(json.dumps(settings, sort_keys=True).encode())}"
+    settings = _fields(model) if hasattr(type(model), "model_fields") else vars(model)
+    shown = json.loads(json.dumps(settings, default=_fields, skipkeys=True), object_hook=_without_secrets)
+    hashed = _hash(redacted(json.dumps(shown, sort_keys=True)).encode())
+    return f"{name} {class_of(model)} {hashed}"
 
 
 def identity_by_code(name: str, function: Any) -> str:  # noqa: ANN401  anything that can be called
@@ -78,25 +79,15 @@ def _hash(content: bytes) -> str:
     return sha256(content).hexdigest()[:16]
 
 
-def _settings(value: object) -> object:
-    """A value as JSON; an object by its class, and by its fields if it is a pydantic model."""
-    match value:
-        case str():
-            return redacted(value)
-        case int() | float() | None:
-            return value
-        case Mapping():
-            return _shown(cast("Mapping[object, object]", value))
-        case list() | tuple():
-            return [_settings(each) for each in cast("list[object]", value)]
-        case _:
-            fields: Mapping[str, Any] = getattr(type(value), "model_fields", {})
-            return [class_of(value), _shown({name: getattr(value, name, None) for name in fields})]
+def _fields(value: object) -> dict[str, object]:
+    """What JSON cannot hold: a pydantic model's class and fields, any other object's class."""
+    fields = getattr(type(value), "model_fields", ())
+    return {"class": class_of(value), **{name: getattr(value, name, None) for name in fields}}
 
 
-def _shown(values: Mapping[Any, object]) -> dict[str, object]:
-    names = [name for name in values if str(name) not in UNRELATED and not SECRET_NAME.search(str(name))]
-    return {str(name): _settings(values[name]) for name in names}
+def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
+    kept = [name for name in settings if name not in UNRELATED and not SECRET_NAME.search(name)]
+    return {name: settings[name] for name in kept}
 
 
 def _content(function: Any) -> bytes:  # noqa: ANN401

@@ -1,24 +1,26 @@
-"""From a name, a client, a function or another library's model to a Model."""
+"""What callers pass as a model, and the Model that it becomes: a name, a client, a function, a library's model.
+
+LangChain and DeepEval are used through the methods of the objects only: neither is imported.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
-from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
-from groundjudge.models.model_error import model_error
-from groundjudge.models.wrappers import (
-    Answer,
-    ChatModel,
-    DeepEvalLLM,
-    DeepEvalModel,
-    FunctionModel,
-    LangChainModel,
-)
+from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
+from groundjudge.models.loop_thread import called
+from groundjudge.models.model_error import error_of, model_error
+from groundjudge.models.unsupported_parameters import learnt_from, negotiated
+from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Usage
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
@@ -28,22 +30,20 @@ CHOICES = (
     "or a function from the request to its reply"
 )
 
-PROVIDERS = MappingProxyType(
-    {
-        **{
-            name: name
-            for name in (
-                *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere"),
-                *("deepseek", "fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm"),
-                *("mistralai", "nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
-            )
-        },
-        "azure": "azure_openai",
-        "together_ai": "together",
-        **dict.fromkeys(("gemini", "google"), "google_genai"),
-        **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
-    }
-)
+PROVIDERS = {
+    **{
+        name: name
+        for name in (
+            *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
+            *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
+            *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+        )
+    },
+    "azure": "azure_openai",
+    "together_ai": "together",
+    **dict.fromkeys(("gemini", "google"), "google_genai"),
+    **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
+}
 """Providers by LangChain's names and by those of other libraries -> LangChain's name.
 
 None is the name of a model at Ollama, as in "mistral:7b".
@@ -51,8 +51,178 @@ None is the name of a model at Ollama, as in "mistral:7b".
 
 LANGCHAIN = "langchain:"
 
+Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
+"""A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
+
+
+class ChatModel(Protocol):
+    """The methods of a LangChain chat model, or of a runnable used in its place."""
+
+    def invoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes messages, returns a message."""
+
+    def ainvoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """The same, asynchronous."""
+
+
+class DeepEvalLLM(Protocol):
+    """The methods of a DeepEvalBaseLLM."""
+
+    def generate(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes a prompt, returns a string, or a string and its cost."""
+
+    def a_generate(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """The same, asynchronous."""
+
+    def get_model_name(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Returns the model's name."""
+
+
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function, sync or async, as a model. An exception that it raises becomes a ModelError.
+
+    An exception with an HTTP status (`status_code`) gets that status's code; one whose class has "Timeout"
+    in its name `timeout`, "Connect" `connection`, as Python's own have; any other `failed`.
+
+    Attributes:
+        function: from the request to the reply. A synchronous one runs in a thread of its own.
+        name: the model's name in verdicts; by default the function's own name.
+    """
+
+    function: Answer
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        default = getattr(self.function, "__name__", type(self.function).__name__)
+        object.__setattr__(self, "name", self.name or default)
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this function from others of its name, for a cache: its place, code and values."""
+        return identity_by_code(self.name, self.function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: `identity` too, because code and values may look different in another process."""
+        return {"function": self.function, "name": self.name, "identity": self.identity}
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Call the function.
+
+        Raises:
+            ModelError: the function raised an exception, or its result cannot be read as a reply.
+        """
+        if "response_format" in request.added and request.rubric.structured != "always":
+            # It was added for a re-ask, and nobody would notice that it is refused.
+            kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
+            request = replace(request, parameters=kept)
+        try:
+            return reply_of(await called(self.function, request))
+        except Exception as error:
+            raise error_of(error, self.name, f"the model {self.name} raised ") from error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LibraryModel:
+    """A LangChain chat model or a DeepEval model as a model.
+
+    Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
+    settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged.
+
+    A DeepEval model gets the messages as one string; the judge's parameters are not sent.
+
+    Attributes:
+        llm: the model, or a runnable that wraps one. If its asynchronous method is missing, or belongs to
+            another event loop, the synchronous one runs in a thread.
+        remake: makes this model again, in another process; None: it cannot be pickled.
+    """
+
+    llm: Any
+    remake: Callable[[], LibraryModel] | None = None
+
+    def __repr__(self) -> str:
+        return f"LibraryModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = same
+
+    def __reduce__(self) -> tuple[Callable[[], LibraryModel], tuple[()]]:
+        """Pickle the name from which LangChain made the llm.
+
+        Raises:
+            PicklingError: the llm was given as an object.
+        """
+        if self.remake is None:
+            raise not_pickled(self.name, "the model object that was given, which may hold a key")
+        return self.remake, ()
+
+    @property
+    def name(self) -> str:
+        """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
+        by_deepeval, by_langchain = (getattr(self.llm, get, str) for get in ("get_model_name", "get_name"))
+        own = (getattr(self.llm, attribute, None) for attribute in ("model_name", "model"))
+        names = (by_deepeval(), *own, by_langchain())
+        return next((name for name in names if isinstance(name, str) and name), type(self.llm).__name__)
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings.
+
+        A runnable that wraps an llm is told by the settings of all that it wraps.
+        """
+        return identity_by_settings(self.name, self.llm)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Ask the llm, and again without each parameter that the endpoint refuses.
+
+        Raises:
+            ModelError: the llm raised an exception, or its result cannot be read as a reply; the codes are
+                those of a FunctionModel.
+        """
+        possible: set[str] = set()
+        if hasattr(type(self.llm), "bind_tools"):  # a runnable around an llm has fields of another kind
+            possible = type(self.llm).model_fields.keys() - self.llm.model_fields_set
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
+            llm = self.llm.model_copy(update=parameters) if parameters else self.llm
+            try:
+                return _reply_of(await _asked(llm, request))
+            except Exception as error:
+                raise error_of(error, self.name, f"{self.name}: ") from error
+
+        known = learnt_from(self.identity) if possible else {}
+        return await negotiated(request, known, self.name, send, possible)
+
+
+async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
+    """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
+    if hasattr(type(llm), "ainvoke"):
+        ask, ask_in_thread, given = llm.ainvoke, llm.invoke, [dict(message) for message in request.messages]
+    else:
+        text = "\n\n".join(message["content"] for message in request.messages)
+        ask, ask_in_thread, given = llm.a_generate, llm.generate, text
+    try:
+        return await ask(given)
+    except RuntimeError as error:  # NotImplementedError is one too
+        # An async client may belong to an event loop that has ended. The sync client needs no loop.
+        if not isinstance(error, NotImplementedError) and "loop" not in str(error):
+            raise
+        return await called(ask_in_thread, given)
+
+
+def _reply_of(answer: object) -> Reply:
+    """The reply in a message or a string, or in DeepEval's string and cost, which may have token counts."""
+    if not isinstance(answer, tuple):
+        return reply_of(answer)
+    text, cost = cast("tuple[str, Any]", answer)
+    prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
+    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 
 def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
@@ -66,9 +236,9 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
     if isinstance(model, Model):
         return model
     if _has_methods(model, "invoke", "ainvoke"):
-        return LangChainModel(cast("ChatModel", model))
+        return LibraryModel(model)
     if _has_methods(model, "generate", "a_generate", "get_model_name"):
-        return DeepEvalModel(cast("DeepEvalLLM", model))
+        return LibraryModel(model)
     if _has_methods(model, "complete"):
         return FunctionModel(cast("Any", model).complete, cast("Any", model).name)
     if callable(model):
@@ -103,7 +273,7 @@ def _named(name: str) -> Model:
     return _at_endpoint(deployment)
 
 
-def _from_langchain(name: str) -> LangChainModel:
+def _from_langchain(name: str) -> LibraryModel:
     """The chat model that LangChain's `init_chat_model` makes of "provider:model".
 
     Raises:
@@ -112,7 +282,7 @@ def _from_langchain(name: str) -> LangChainModel:
     """
     try:
         make = import_module("langchain.chat_models").init_chat_model
-        return LangChainModel(make(name), partial(_from_langchain, name))
+        return LibraryModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"

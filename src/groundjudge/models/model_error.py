@@ -94,8 +94,11 @@ def error_of(
     code = code_of(error)
     remedy = f" ({remedies[code]})" if remedies and code in remedies else ""
     found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
-    found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None))
-    found.retries = _retries(error)
+    found.__cause__ = error
+    found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None) or {})
+    # The openai client counts in a header how often it sent the request again itself.
+    sent: Any = getattr(getattr(error, "request", None), "headers", {})
+    found.retries = int(sent.get("x-stainless-retry-count") or 0)
     return found
 
 
@@ -137,19 +140,14 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _retries(error: Exception) -> int:
-    """How often the openai client itself sent the request again, by the header in which it counts."""
-    sent: Any = getattr(getattr(error, "request", None), "headers", {})
-    return int(sent.get("x-stainless-retry-count") or 0)
-
-
-def _retry_after(headers: Mapping[str, str] | None) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
-    for header, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+    for header, seconds_in in (
+        ("retry-after-ms", lambda said: float(said) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda said: email.utils.parsedate_to_datetime(said).timestamp() - time.time()),
+    ):
         with contextlib.suppress(KeyError, ValueError, TypeError):
-            seconds = float((headers or {})[header]) * unit
+            seconds = seconds_in(headers[header])
             return max(seconds, 0.0) if math.isfinite(seconds) else None
-    with contextlib.suppress(KeyError, ValueError, TypeError):
-        date = email.utils.parsedate_to_datetime((headers or {})["retry-after"])
-        return max(date.timestamp() - time.time(), 0.0)
     return None

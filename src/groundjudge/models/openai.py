@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import re
 import weakref
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -19,18 +19,16 @@ import openai
 from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
-from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in, reply_without_choices
+from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in
 from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
-from groundjudge.models.loop_thread import called, shared_loop
+from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.model_error import FIRST_ERROR_STATUS, error_of, model_error, redacted
 from groundjudge.models.pacing import TRANSIENT, wait_before
 from groundjudge.models.per_loop import PerLoop, wrapped_alike
-from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
+from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from typing_extensions import TypeIs
+    from collections.abc import Callable, Mapping
 
     from groundjudge.errors import ModelError
     from groundjudge.replies.reply import Reply
@@ -38,9 +36,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-
 SyncClient: TypeAlias = openai.OpenAI
 OpenAIBatch: TypeAlias = openai.types.Batch
+OPENAI_CLIENTS = (openai.OpenAI, openai.AsyncOpenAI)
 
 CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
 KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
@@ -105,16 +103,19 @@ class OpenAIModel:
         self,
         name: str,
         *,
-        client: object = None,
+        client: Any = None,  # noqa: ANN401  of any making
         base_url: str | None = None,
         api_key: str | None = None,
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
-        self.name = name
-        self._given = _checked(name, client, base_url or api_key)
-        self._base_url = base_url
-        self._api_key = api_key
+        create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
+        if client is not None and not callable(create):
+            raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
+        if client is not None and (base_url or api_key):
+            message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
+            raise model_error("unknown_model", message, name)
+        self.name, self._given, self._base_url, self._api_key = name, client, base_url, api_key
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
         self._per_loop = PerLoop()
@@ -145,9 +146,9 @@ class OpenAIModel:
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call."""
         if self._given is None:
-            return self._url() or OPENAI
+            return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         url = str(getattr(self._given, "base_url", ""))
-        return url if re.match(r"\w+://", url) else class_of(self._given)
+        return url if "://" in url else class_of(self._given)
 
     @property
     def identity(self) -> str:
@@ -160,28 +161,14 @@ class OpenAIModel:
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        send = await self._sender()
-        negotiation = Negotiation(f"{self.name} at {_host(self.endpoint)}", request, self._refusals())
-        messages = [dict(message) for message in request.messages]
-        retries = 0
-        while True:
-            body = {**negotiation.parameters(), "model": self.name, "messages": messages}
-            try:
-                answer = await send(body)
-            except Exception as raised:
-                error = self.error_of(raised)
-                if negotiation.is_refusal(error.code, raised):
-                    continue
-                wait = self._wait_after(error, retries, is_paced=request.paced)
-                if wait is None:
-                    error.retries += retries
-                    raise error from raised
-                await asyncio.sleep(wait)
-                retries += 1
-            else:
-                reply = replace(self._reply(answer), retries=retries)
-                negotiation.succeeded(reply)
-                return reply
+        sent = {"model": self.name, "messages": [dict(message) for message in request.messages]}
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            return await self._retried({**parameters, **sent}, is_paced=request.paced)
+
+        # All models of one endpoint and name share what it refuses.
+        known = learnt_from(self.identity) if "://" in self.endpoint else self._own_refusals
+        return await negotiated(request, known, self._who(), send)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -198,65 +185,83 @@ class OpenAIModel:
 
     def error_of(self, error: Exception) -> ModelError:
         """What an exception of the client means, with the codes of an endpoint and what the user can do."""
-        return error_of(error, self.name, self._who(), remedies=REMEDIES, secrets=self._secrets())
+        who = f"{self._who()}: "
+        return error_of(error, self.name, who, remedies=REMEDIES, secrets=self._secrets())
 
     def _who(self) -> str:
-        """How the message of an error begins."""
-        return f"{self.name} at {_host(self.endpoint)}: "
-
-    def _secrets(self) -> tuple[object, ...]:
-        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
-
-    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
-        """The seconds to wait before the request is sent again; None if it is not."""
-        # A client retries by itself; who paces many requests does so after a rate limit.
-        own = isinstance(getattr(self._given, "max_retries", None), int)
-        is_left = not own and retries < self._options["max_retries"]
-        is_mine = error.code in TRANSIENT and not (is_paced and error.code == "rate_limited")
-        return wait_before(retries, error.retry_after) if is_left and is_mine else None
-
-    def _reply(self, answer: object) -> Reply:
-        completion = parsed(answer)
-        # OpenAI's clients return a text for what is not JSON, others for a reply.
-        is_page = isinstance(answer, bytes) or (_is_openai(self._given) and isinstance(answer, str))
-        reply = reply_in(completion) or (None if is_page else reply_without_choices(completion))
-        if reply is None:
-            message = f"{self._who()}{NO_COMPLETION}: {message_of(completion)} ({REMEDIES['server']})"
-            raise model_error("server", message, self.name, secrets=self._secrets())
-        return reply
-
-    def _refusals(self) -> dict[str, str]:
-        """What the endpoint is known to refuse: shared by all models of one endpoint and name."""
-        is_url = re.match(r"\w+://", self.endpoint)
-        return learnt_from(self.identity) if is_url else self._own_refusals
-
-    async def _sender(self) -> Callable[[dict[str, Any]], Awaitable[object]]:
-        """What sends a body and returns the response."""
-        if self._given is None:
-            endpoint: _Endpoint = await self._per_loop.client(lambda: self._build(_Endpoint))
-            return endpoint.post
-        given, create = self._given, self._given.chat.completions.create
-        if _is_async_openai(given) and not self._in_first_loop():
-            copy = await self._per_loop.client(
-                lambda: given.copy(http_client=openai.DefaultAsyncHttpxClient())
-            )
-            create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
-
-        async def send(body: dict[str, Any]) -> object:
-            arguments = _arguments(body)
-            return await (create(**arguments) if _is_async_openai(given) else called(create, **arguments))
-
-        return send
-
-    def _url(self) -> str | None:
-        return self._base_url or os.environ.get("OPENAI_BASE_URL")
+        """The model and its host, without the user and the password that a URL may hold."""
+        host = urlsplit(self.endpoint).netloc or self.endpoint
+        return f"{self.name} at {host.rpartition('@')[2]}"
 
     def _key(self) -> str | None:
         return self._api_key or os.environ.get("OPENAI_API_KEY")
 
+    def _secrets(self) -> tuple[object, ...]:
+        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
+
+    async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
+        """The reply to a body, which is sent again after transient errors."""
+        retries = 0
+        while True:
+            try:
+                return replace(self._reply(await self._send(body)), retries=retries)
+            except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
+                error = self.error_of(raised)
+            wait = self._wait_after(error, retries, is_paced=is_paced)
+            if wait is None:
+                error.retries += retries
+                raise error
+            await asyncio.sleep(wait)
+            retries += 1
+
+    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
+        """The seconds to wait before the request is sent again; None if it is not."""
+        if error.code not in TRANSIENT or (is_paced and error.code == "rate_limited"):
+            return None  # who paces many requests waits after a rate limit
+        most, own = self._options["max_retries"], getattr(self._given, "max_retries", None)
+        if isinstance(own, int):
+            # A client retries by itself, except after a response that it does not take for an error.
+            was_read = isinstance(error.__cause__, ValueError | None)
+            most = own if error.code == "server" and was_read else 0
+        return wait_before(retries, error.retry_after) if retries < most else None
+
+    def _reply(self, answer: object) -> Reply:
+        """The reply in what the endpoint sent, or the client returned.
+
+        Raises:
+            ModelError: `server`: there is none, as in a gateway's page with status 200.
+        """
+        # OpenAI's clients return a text for what is not JSON, others for a reply.
+        is_foreign = self._given is not None and not issubclass(type(self._given), OPENAI_CLIENTS)
+        completion = parsed(answer)
+        reply = reply_in(completion, is_foreign=is_foreign)
+        if reply is None:
+            message = f"{self._who()}: {NO_COMPLETION}: {message_of(completion)} ({REMEDIES['server']})"
+            raise model_error("server", message, self.name, secrets=self._secrets())
+        return reply
+
+    async def _send(self, body: dict[str, Any]) -> object:
+        """Send a body, and return the response."""
+        given = self._given
+        if given is None:
+            endpoint: _Endpoint = await self._per_loop.client(partial(self._build, _Endpoint))
+            return await endpoint.post(body)
+        # What the openai client does not know by name is `extra_body`.
+        arguments = {name: value for name, value in body.items() if name in KNOWN}
+        extra = {name: value for name, value in body.items() if name not in KNOWN}
+        arguments |= {"extra_body": extra} if extra else {}
+        create = given.chat.completions.create
+        # The connections of an AsyncOpenAI belong to an event loop. A mock has the class, but not the type.
+        if not issubclass(type(given), openai.AsyncOpenAI):
+            return await called(create, **arguments)
+        if not self._in_first_loop():
+            http = openai.DefaultAsyncHttpxClient
+            copy = await self._per_loop.client(lambda: given.copy(http_client=http()))
+            create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
+        return await create(**arguments)
+
     def _build(self, make: Callable[..., T]) -> T:
-        url = self._url()
-        key = self._key() or (url and NO_KEY)
+        key = self._key() or (NO_KEY if self.endpoint != OPENAI else None)
         if not key:
             message = (
                 f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
@@ -264,19 +269,19 @@ class OpenAIModel:
             )
             raise model_error("no_endpoint", message, self.name)
         try:
-            return make(base_url=url or OPENAI, api_key=key.strip(), **self._options)
+            return make(base_url=self.endpoint, api_key=key.strip(), **self._options)
         except Exception as error:
             message = (
-                f"cannot build a client for {self.name} at {url or OPENAI} "
+                f"cannot build a client for {self.name} at {self.endpoint} "
                 f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
             raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
 
     def _in_first_loop(self) -> bool:
-        """Whether the running loop is the first that called: only there the client given is used itself."""
-        loop = asyncio.get_running_loop()
-        if shared_loop().is_running(loop):
+        """Whether the running loop is the caller's first one: only there the client given is used itself."""
+        if is_in_loop_thread():
             return False  # the caller's own code may use the client in its own loop later
+        loop = asyncio.get_running_loop()
         self._first_loop = self._first_loop or weakref.ref(loop)
         return self._first_loop() is loop
 
@@ -309,34 +314,10 @@ class _Endpoint:
             raise openai.APIStatusError("", response=response, body=error)
         return response.content
 
-
-def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
-    if client is None:
-        return None
-    if not callable(getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)):
-        raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
-    if endpoint:
-        message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"
-        raise model_error("unknown_model", message, name)
-    return client
-
-
-def _is_async_openai(client: object) -> TypeIs[openai.AsyncOpenAI]:
-    """Whether its connections belong to an event loop. A mock with `spec` has the class, but not the type."""
-    return issubclass(type(client), openai.AsyncOpenAI)
-
-
-def _is_openai(client: object) -> bool:
-    return issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
-
-
-def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A body as arguments of `create`: what the openai client does not know by name is `extra_body`."""
-    known = {name: value for name, value in body.items() if name in KNOWN}
-    extra = {name: value for name, value in body.items() if name not in KNOWN}
-    return {**known, "extra_body": extra} if extra else known
-
-
-def _host(url: str) -> str:
-    """The host and the port, without the user and the password that a URL may hold."""
-    return (urlsplit(url).netloc or url).rpartition("@")[2]
+    def __del__(self) -> None:
+        """Close what is open, though its event loop is gone: as far as that is possible without it."""
+        with suppress(Exception):
+            if not self.is_closed():
+                closing = self.close()
+                closing.send(None)
+                closing.close()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import weakref
 from collections.abc import AsyncGenerator, Callable
 from types import CellType, FunctionType
-from typing import Any, TypeAlias
-
-Function: TypeAlias = Callable[..., Any]
+from typing import Any
 
 
 class PerLoop:
@@ -17,50 +14,35 @@ class PerLoop:
 
     asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
     open in it, and a running loop closes those that are garbage-collected. Each client is owned by such a
-    generator, so it is closed in its own loop, in time. What remains are loops that were closed or abandoned
-    without shutting down their generators: their clients are closed as far as that is possible without a
-    running loop.
+    generator, so it is closed in its own loop, in time.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None]]] = {}
-        weakref.finalize(self, _close_without_loops, self._kept)  # also called when the interpreter exits
+        self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
-        """The running loop's client; `make` builds it if there is none yet, or only a closed one."""
+        """The running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
-        client, _ = self._kept.get(loop, (None, None))
-        if client is None or client.is_closed():
-            client = make()
-            lifetime = _lifetime(client)
-            await anext(lifetime)
-            _close_without_loops(self._kept, if_closed=True)
-            self._kept[loop] = client, lifetime
+        kept = self._kept.get(loop)
+        client = kept and await anext(kept, None)
+        if client is None:
+            for ended in [each for each in [*self._kept] if each.is_closed()]:
+                self._kept.pop(ended, None)
+            self._kept[loop] = _lifetime(make())
+            client = await anext(self._kept[loop])
         return client
 
 
-async def _lifetime(client: Any) -> AsyncGenerator[None]:  # noqa: ANN401
-    """Yields once; closing the generator closes the client."""
+async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
+    """Yields the client each time it is asked; closing the generator closes the client."""
     try:
-        yield
+        while True:
+            yield client
     finally:
         await client.close()
 
 
-def _close_without_loops(
-    clients: dict[asyncio.AbstractEventLoop, tuple[Any, AsyncGenerator[None]]], *, if_closed: bool = False
-) -> None:
-    """Close the clients whose loops do not run, as far as that is possible without them, and forget them."""
-    for loop in [*clients]:
-        if loop.is_closed() or not (if_closed or loop.is_running()):
-            closing = clients.pop(loop)[0].close()
-            with contextlib.suppress(Exception):
-                closing.send(None)
-            with contextlib.suppress(Exception):
-                closing.close()
-
-
-def wrapped_alike(wrapper: Function, owner: object, replacement: Function) -> Function:
+def wrapped_alike(wrapper: Any, owner: object, replacement: Any) -> Any:  # noqa: ANN401  functions of any kind
     """The wrapper with `replacement` in place of the method of `owner` that it calls.
 
     Tracers such as LangSmith's `wrap_openai` replace a method of one client by a function that calls the
@@ -79,16 +61,13 @@ def wrapped_alike(wrapper: Function, owner: object, replacement: Function) -> Fu
         return replacement
     if not isinstance(wrapper, FunctionType):
         return wrapper
-    cells = tuple(_replaced(cell, owner, replacement) for cell in wrapper.__closure__ or ())
-    alike = FunctionType(wrapper.__code__, wrapper.__globals__, wrapper.__name__, wrapper.__defaults__, cells)
+    cells = [*(wrapper.__closure__ or ())]
+    for place, cell in enumerate(cells):
+        with contextlib.suppress(ValueError):  # the cell is empty
+            if callable(cell.cell_contents):  # any other cell may be shared with what changes its content
+                cells[place] = CellType(wrapped_alike(cell.cell_contents, owner, replacement))
+    code, names = wrapper.__code__, wrapper.__globals__
+    alike = FunctionType(code, names, wrapper.__name__, wrapper.__defaults__, tuple(cells))
     alike.__kwdefaults__ = wrapper.__kwdefaults__
     alike.__dict__.update(wrapper.__dict__)
     return alike
-
-
-def _replaced(cell: CellType, owner: object, replacement: Function) -> CellType:
-    """The cell of a closure; a new one if it holds the method or a wrapper around it."""
-    with contextlib.suppress(ValueError):  # the cell is empty
-        if callable(cell.cell_contents):
-            return CellType(wrapped_alike(cell.cell_contents, owner, replacement))
-    return cell

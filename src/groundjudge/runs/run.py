@@ -413,7 +413,7 @@ def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 
     It is a loop of this run alone: reading the rows may block it.
     """
-    thread = LoopThread("groundjudge run")
+    thread = LoopThread("run")
     end = object()
     try:
         while (found := thread.run(anext, verdicts, end)) is not end:
