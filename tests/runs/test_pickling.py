@@ -17,9 +17,9 @@ from langchain_core.language_models import FakeListChatModel
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load, panel
+from groundjudge.models.lookup import FunctionModel, LibraryModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.lookup import LibraryModel, FunctionModel, LibraryModel
 from groundjudge.replies import Json
 from groundjudge.types import AnyJudge, Model, Panel, Request
 
@@ -135,10 +135,10 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
         lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
         "with a password in its base_url: name it",
     ),
-    "chat model": (chat_model, "with the chat model that was given, which may hold a key: name it"),
+    "chat model": (chat_model, "with the model object that was given, which may hold a key: name it"),
     "DeepEval": (
         lambda: LibraryModel(Llm()),
-        "llm cannot be sent to another process with the DeepEval model that was given",
+        "llm cannot be sent to another process with the model object that was given",
     ),
 }
 

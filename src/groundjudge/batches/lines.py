@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from groundjudge.batches.replay import Answer, PendingRequest
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
-from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
+from groundjudge.models.answer import message_of, no_completion, reply_in
 from groundjudge.replies.reply import Reply
 from groundjudge.verdict import Usage
 
@@ -91,7 +91,7 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
             return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
+            error = ModelError("server", f"{where}{no_completion(body)}", model)
             return reply_in(body) or error
         case _:
             fault = found["error"]

@@ -13,9 +13,9 @@ from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.completion import message_of
-from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
+from groundjudge.models.answer import message_of
 from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,15 +25,14 @@ from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
-LAYOUT = 2
-"""Part of every key: increase it when the meaning of keys changes."""
-
 PATIENCE = 5.0
 """Seconds to wait for another process that is writing to the file."""
 
-FIND = "SELECT reply FROM replies WHERE key = ?"
 STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
+
+Call: TypeAlias = "tuple[SharedModel, asyncio.Task[Reply]]"
+"""A call and the model that made it."""
 
 KEPT = 256
 """How many calls two shared models keep for each other; the oldest is dropped first."""
@@ -71,10 +70,18 @@ class CachedModel:
         self._lock = threading.Lock()
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         try:
-            self._file = _open(self.path)
+            self._file = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            weakref.finalize(self, self._file.close)
+            # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
+            # mode does not wait: it fails if another process has the file, and then that one changes it.
+            with suppress(sqlite3.OperationalError):
+                self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.execute(TABLE)
         except sqlite3.Error as error:
             raise ModelError("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
-        weakref.finalize(self, self._file.close)
 
     @property
     def name(self) -> str:
@@ -116,7 +123,7 @@ class CachedModel:
         return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
 
     async def _found_or_asked(self, key: str, request: Request) -> Reply:
-        row = None if request.fresh else self._execute(FIND, key)
+        row = None if request.fresh else self._execute("SELECT reply FROM replies WHERE key = ?", key)
         with suppress(ValidationError):  # what is in the file may be no reply
             if row:
                 stored = StoredReply.model_validate_json(row[0])
@@ -127,7 +134,7 @@ class CachedModel:
 
     def _key(self, request: Request) -> str:
         parts = [
-            LAYOUT,
+            2,  # increase it when the meaning of keys changes
             identity_of(self.model),
             [dict(message) for message in request.messages],
             dict(request.parameters),
@@ -143,21 +150,6 @@ class CachedModel:
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be used: %s", self.path, error)
             return None
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
-        # mode does not wait: it fails if another process has the file, and then that one changes it.
-        with suppress(sqlite3.OperationalError):
-            file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = NORMAL")
-        file.execute(TABLE)
-    except sqlite3.Error:
-        file.close()
-        raise
-    return file
 
 
 class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):
@@ -190,9 +182,7 @@ class SharedModel:
     """
 
     model: Model
-    calls: dict[str, tuple[SharedModel, asyncio.Task[Reply]]] = field(
-        default_factory=dict[str, "tuple[SharedModel, asyncio.Task[Reply]]"], repr=False
-    )
+    calls: dict[str, Call] = field(default_factory=dict[str, "Call"], repr=False)
 
     @property
     def name(self) -> str:
@@ -209,7 +199,10 @@ class SharedModel:
         """
         key = repr((request.messages, request.parameters, request.repeat))
         maker, call = self.calls.pop(key, (self, None))
-        if maker is not self and call and _can_be_awaited(call):
+        # A synchronous judge blocks its caller's loop, and with it a call that runs there.
+        is_here = call and (call.done() or call.get_loop() is asyncio.get_running_loop())
+        has_failed = call and call.done() and (call.cancelled() or call.exception())
+        if maker is not self and call and is_here and not has_failed:
             reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
         call = asyncio.create_task(self.model.acomplete(request))
@@ -217,10 +210,3 @@ class SharedModel:
         if len(self.calls) > KEPT:
             self.calls.pop(next(iter(self.calls)), None)
         return await asyncio.shield(call)
-
-
-def _can_be_awaited(call: asyncio.Task[Reply]) -> bool:
-    """Whether a call has its reply, or waits in this loop: a synchronous judge blocks its caller's loop."""
-    if not call.done():
-        return call.get_loop() is asyncio.get_running_loop()
-    return not call.cancelled() and not call.exception()

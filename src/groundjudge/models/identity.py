@@ -10,7 +10,7 @@ from hashlib import sha256
 from pickle import PicklingError
 from typing import Any, TypeVar
 
-from groundjudge.models.model_error import redacted
+from groundjudge.models.answer import redacted
 
 M = TypeVar("M")
 
@@ -24,12 +24,6 @@ UNRELATED = frozenset(
 )
 """Settings of LangChain's classes that change no reply."""
 
-IN_THE_ENVIRONMENT = (
-    'name it, as in model="openai:gpt-4o-mini", and set OPENAI_API_KEY and, unless it is OpenAI\'s endpoint, '
-    "OPENAI_BASE_URL in the environment of the workers"
-)
-"""How a model behind an OpenAI-compatible endpoint gets its key in a worker."""
-
 BY_NAME = (
     'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
     "environment of the workers"
@@ -39,10 +33,10 @@ BY_NAME = (
 
 def identity_by_settings(name: str, model: object) -> str:
     """The identity of a model of another library: its name, its class and a hash of its settings."""
-    settings = _fields(model) if hasattr(type(model), "model_fields") else vars(model)
-    shown = json.loads(json.dumps(settings, default=_fields, skipkeys=True), object_hook=_without_secrets)
-    hashed = _hash(redacted(json.dumps(shown, sort_keys=True)).encode())
-    return f"{name} {class_of(model)} {hashed}"
+    settings = model if hasattr(type(model), "model_fields") else vars(model)
+    text = json.dumps(settings, default=_fields, skipkeys=True)
+    shown = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
+    return f"{name} {class_of(model)} {_hash(redacted(shown).encode())}"
 
 
 def identity_by_code(name: str, function: Any) -> str:  # noqa: ANN401  anything that can be called

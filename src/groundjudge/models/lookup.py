@@ -1,4 +1,4 @@
-"""What callers pass as a model, and the Model that it becomes: a name, a client, a function, a library's model.
+"""What can be passed as a model, and the Model that it becomes: names, clients, functions, libraries' models.
 
 LangChain and DeepEval are used through the methods of the objects only: neither is imported.
 """
@@ -13,9 +13,9 @@ from functools import cached_property, partial
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias, cast
 
+from groundjudge.models.answer import error_of, model_error
 from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
 from groundjudge.models.loop_thread import called
-from groundjudge.models.model_error import error_of, model_error
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.model import Model
@@ -56,26 +56,17 @@ Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any
 
 
 class ChatModel(Protocol):
-    """The methods of a LangChain chat model, or of a runnable used in its place."""
-
-    def invoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Takes messages, returns a message."""
+    """A LangChain chat model, or a runnable used in its place; it has `invoke` too."""
 
     def ainvoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """The same, asynchronous."""
+        """Takes messages, returns a message."""
 
 
 class DeepEvalLLM(Protocol):
-    """The methods of a DeepEvalBaseLLM."""
-
-    def generate(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Takes a prompt, returns a string, or a string and its cost."""
+    """A DeepEvalBaseLLM; it has `generate` and `get_model_name` too."""
 
     def a_generate(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """The same, asynchronous."""
-
-    def get_model_name(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Returns the model's name."""
+        """Takes a prompt, returns a string, or a string and its cost."""
 
 
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
@@ -260,16 +251,34 @@ def _at_endpoint(name: str, client: object = None) -> Model:
 
 
 def _named(name: str) -> Model:
+    """The model of a name: of an endpoint with OpenAI's API, or of LangChain.
+
+    The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
+    refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
+
+    Raises:
+        ModelError: `unknown_model`; the message says how the model can be used.
+    """
+    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
+    separator = "/" if "/" in name.partition(":")[0] else ":"
+    prefix, _, model = name.partition(separator)
+    provider = PROVIDERS.get(prefix.casefold().replace("-", "_")) if model else None
+    message = ""
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
-        raise model_error("unknown_model", message, name)
-    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
-    if not deployment.strip():
+    elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
+    elif provider and not (separator == "/" and os.environ.get("OPENAI_BASE_URL")):
+        at_gateway = name if separator == "/" else f"openai:{model}"
+        message = (
+            f"{name!r} is a model of another provider, {prefix}: pass "
+            f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
+            f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
+        )
+    if message:
         raise model_error("unknown_model", message, name)
     if name.startswith(LANGCHAIN):
         return _from_langchain(name.removeprefix(LANGCHAIN))
-    _refuse_other_provider(name)
     return _at_endpoint(deployment)
 
 
@@ -287,30 +296,6 @@ def _from_langchain(name: str) -> LibraryModel:
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
         raise model_error("unknown_model", message, name) from error
-
-
-def _refuse_other_provider(name: str) -> None:
-    """Refuse a name that begins with another provider than OpenAI, whose API differs.
-
-    Names with a slash are those of gateways (OpenRouter, LiteLLM), refused at OpenAI's endpoint only.
-    A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
-
-    Raises:
-        ModelError: `unknown_model`; the message says how the model can be used.
-    """
-    separator = "/" if "/" in name.partition(":")[0] else ":"
-    prefix, _, model = name.partition(separator)
-    provider = PROVIDERS.get(prefix.casefold().replace("-", "_"))
-    is_at_gateway = separator == "/" and os.environ.get("OPENAI_BASE_URL")
-    if not model or not provider or is_at_gateway:
-        return
-    at_gateway = name if separator == "/" else f"openai:{model}"
-    message = (
-        f"{name!r} is a model of another provider, {prefix}: pass "
-        f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
-        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
-    )
-    raise model_error("unknown_model", message, name)
 
 
 def _has_methods(model: object, *names: str) -> bool:

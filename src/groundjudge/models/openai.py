@@ -9,43 +9,36 @@ import asyncio
 import inspect
 import os
 import weakref
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
-from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in
-from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
+from groundjudge.errors import ModelError
+from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted, reply_in
+from groundjudge.models.identity import class_of, not_pickled, same
 from groundjudge.models.loop_thread import called, is_in_loop_thread
-from groundjudge.models.model_error import FIRST_ERROR_STATUS, error_of, model_error, redacted
 from groundjudge.models.pacing import TRANSIENT, wait_before
-from groundjudge.models.per_loop import PerLoop, wrapped_alike
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from groundjudge.errors import ModelError
-    from groundjudge.replies.reply import Reply
-    from groundjudge.rubric.rubric import Request
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
 
 SyncClient: TypeAlias = openai.OpenAI
 OpenAIBatch: TypeAlias = openai.types.Batch
-OPENAI_CLIENTS = (openai.OpenAI, openai.AsyncOpenAI)
 
-CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
-KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
+KNOWN = frozenset(inspect.signature(Completions.create).parameters) - {
+    *("self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout")
+}
 """The parameters of the API that the openai client knows by name. A stream is not asked for."""
 
-NO_CLIENT = "client must be an OpenAI client, or have a method chat.completions.create:"
-PATH = "/chat/completions"
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
@@ -109,9 +102,13 @@ class OpenAIModel:
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
-        create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
-        if client is not None and not callable(create):
-            raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
+        completions = getattr(getattr(client, "chat", None), "completions", None)
+        if client is not None and not callable(getattr(completions, "create", None)):
+            message = (
+                "client must be an OpenAI client, or have a method chat.completions.create: "
+                f"{type(client).__name__} has none"
+            )
+            raise model_error("unknown_model", message, name)
         if client is not None and (base_url or api_key):
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
             raise model_error("unknown_model", message, name)
@@ -119,7 +116,9 @@ class OpenAIModel:
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
         self._per_loop = PerLoop()
-        self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        # A client may serve several models.
+        if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
+            completions._post = PostPerLoop(client)  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -139,7 +138,11 @@ class OpenAIModel:
             "a password in its base_url": password,
         }
         for what in filter(secrets.get, secrets):
-            raise not_pickled(self.name, what, IN_THE_ENVIRONMENT)
+            remedy = (
+                'name it, as in model="openai:gpt-4o-mini", and set OPENAI_API_KEY and, unless it is '
+                "OpenAI's endpoint, OPENAI_BASE_URL in the environment of the workers"
+            )
+            raise not_pickled(self.name, what, remedy)
         return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property
@@ -188,6 +191,9 @@ class OpenAIModel:
         who = f"{self._who()}: "
         return error_of(error, self.name, who, remedies=REMEDIES, secrets=self._secrets())
 
+    def _secrets(self) -> tuple[object, ...]:
+        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
+
     def _who(self) -> str:
         """The model and its host, without the user and the password that a URL may hold."""
         host = urlsplit(self.endpoint).netloc or self.endpoint
@@ -196,15 +202,12 @@ class OpenAIModel:
     def _key(self) -> str | None:
         return self._api_key or os.environ.get("OPENAI_API_KEY")
 
-    def _secrets(self) -> tuple[object, ...]:
-        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
-
     async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
         """The reply to a body, which is sent again after transient errors."""
         retries = 0
         while True:
             try:
-                return replace(self._reply(await self._send(body)), retries=retries)
+                return replace(self._reply(parsed(await self._send(body))), retries=retries)
             except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
                 error = self.error_of(raised)
             wait = self._wait_after(error, retries, is_paced=is_paced)
@@ -220,25 +223,18 @@ class OpenAIModel:
             return None  # who paces many requests waits after a rate limit
         most, own = self._options["max_retries"], getattr(self._given, "max_retries", None)
         if isinstance(own, int):
-            # A client retries by itself, except after a response that it does not take for an error.
-            was_read = isinstance(error.__cause__, ValueError | None)
-            most = own if error.code == "server" and was_read else 0
+            # A client retries by itself, but not after a response of status 200 that is not a completion.
+            is_page = isinstance(error.__cause__, ValueError | RecursionError | None)
+            most = own if is_page and error.code == "server" else 0
         return wait_before(retries, error.retry_after) if retries < most else None
 
     def _reply(self, answer: object) -> Reply:
-        """The reply in what the endpoint sent, or the client returned.
-
-        Raises:
-            ModelError: `server`: there is none, as in a gateway's page with status 200.
-        """
         # OpenAI's clients return a text for what is not JSON, others for a reply.
-        is_foreign = self._given is not None and not issubclass(type(self._given), OPENAI_CLIENTS)
-        completion = parsed(answer)
-        reply = reply_in(completion, is_foreign=is_foreign)
-        if reply is None:
-            message = f"{self._who()}: {NO_COMPLETION}: {message_of(completion)} ({REMEDIES['server']})"
-            raise model_error("server", message, self.name, secrets=self._secrets())
-        return reply
+        ours = self._given is None or issubclass(type(self._given), openai.OpenAI | openai.AsyncOpenAI)
+        if reply := reply_in(answer, is_foreign=not ours):
+            return reply
+        message = f"{self._who()}: {no_completion(answer)} ({REMEDIES['server']})"
+        raise model_error("server", message, self.name, secrets=self._secrets())
 
     async def _send(self, body: dict[str, Any]) -> object:
         """Send a body, and return the response."""
@@ -251,14 +247,7 @@ class OpenAIModel:
         extra = {name: value for name, value in body.items() if name not in KNOWN}
         arguments |= {"extra_body": extra} if extra else {}
         create = given.chat.completions.create
-        # The connections of an AsyncOpenAI belong to an event loop. A mock has the class, but not the type.
-        if not issubclass(type(given), openai.AsyncOpenAI):
-            return await called(create, **arguments)
-        if not self._in_first_loop():
-            http = openai.DefaultAsyncHttpxClient
-            copy = await self._per_loop.client(lambda: given.copy(http_client=http()))
-            create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
-        return await create(**arguments)
+        return await (create(**arguments) if _is_async(given) else called(create, **arguments))
 
     def _build(self, make: Callable[..., T]) -> T:
         key = self._key() or (NO_KEY if self.endpoint != OPENAI else None)
@@ -277,13 +266,66 @@ class OpenAIModel:
             )
             raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
 
-    def _in_first_loop(self) -> bool:
-        """Whether the running loop is the caller's first one: only there the client given is used itself."""
-        if is_in_loop_thread():
-            return False  # the caller's own code may use the client in its own loop later
+
+class PerLoop:
+    """Keeps one client per running event loop, in which its connections work, and closes it with the loop.
+
+    asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
+    open in it, and a running loop closes those that are garbage-collected. Each client is owned by such a
+    generator, so it is closed in its own loop, in time.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
+
+    async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
+        """The running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
-        self._first_loop = self._first_loop or weakref.ref(loop)
-        return self._first_loop() is loop
+        kept = self._kept.get(loop)
+        client = kept and await anext(kept, None)
+        if client is None:
+            for ended in [each for each in [*self._kept] if each.is_closed()]:
+                self._kept.pop(ended, None)
+            self._kept[loop] = _lifetime(make())
+            client = await anext(self._kept[loop])
+        return client
+
+
+async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
+    """Yields the client each time it is asked; closing the generator closes the client."""
+    try:
+        while True:
+            yield client
+    finally:
+        await client.close()
+
+
+class PostPerLoop:
+    """What the `create` of an AsyncOpenAI posts with, so that all its wrappers see the calls of every loop.
+
+    The client's own connections serve the first of the caller's event loops, a copy's each other one: the
+    caller's code may use the client in its own loop, now or later.
+    """
+
+    def __init__(self, client: openai.AsyncOpenAI) -> None:
+        self._client, self._copies = client, PerLoop()
+        self._first: weakref.ref[asyncio.AbstractEventLoop] | None = None
+
+    async def __call__(self, *args: Any, **options: Any) -> object:  # noqa: ANN401  those of the client's method
+        """Post in the running loop."""
+        loop = asyncio.get_running_loop()
+        if not is_in_loop_thread():
+            self._first = self._first or weakref.ref(loop)
+        client = self._client
+        if self._first is None or self._first() is not loop:
+            http = openai.DefaultAsyncHttpxClient
+            client = await self._copies.client(lambda: self._client.copy(http_client=http()))
+        return await client.post(*args, **options)
+
+
+def _is_async(client: object) -> bool:
+    """Whether it is an AsyncOpenAI. A mock has that class, but not the type."""
+    return issubclass(type(client), openai.AsyncOpenAI)
 
 
 class _Endpoint:
@@ -295,7 +337,7 @@ class _Endpoint:
     def __init__(self, *, timeout: float, **options: Any) -> None:  # noqa: ANN401  those of AsyncOpenAI
         self._transport = openai.DefaultAioHttpClient(timeout=timeout)
         client = openai.AsyncOpenAI(http_client=self._transport, **options)
-        self._url = f"{str(client.base_url).rstrip('/')}{PATH}"
+        self._url = f"{str(client.base_url).rstrip('/')}/chat/completions"
         headers = {**client.default_headers, **client.auth_headers}
         # What the client leaves out has no string as its value.
         self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
@@ -308,7 +350,7 @@ class _Endpoint:
             APIStatusError: the response has an error status.
         """
         response = await self._transport.post(self._url, json=body, headers=self._headers)
-        if response.status_code >= FIRST_ERROR_STATUS:
+        if response.is_error:
             said = parsed(response.content)
             error = said.get("error", said) if is_mapping(said) else said
             raise openai.APIStatusError("", response=response, body=error)

@@ -11,7 +11,7 @@ from typing import Any
 
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.model_error import message_in
+from groundjudge.models.answer import message_in
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
