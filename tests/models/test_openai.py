@@ -155,7 +155,7 @@ def test_status_200_without_a_completion_is_a_server_error(
     monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
     with (
         StandIn([answer]) as server,
-        openai.OpenAI(base_url=server.url, api_key="k", max_retries=1) as client,
+        openai.OpenAI(base_url=server.url, api_key="k") as client,
     ):
         for model in (model_at(server), OpenAIModel("m", client=client)):
             server.requests.clear()

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groundjudge.case.shapes import is_mapping
@@ -27,18 +27,17 @@ SHORTEST_SECRET = 6
 """Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
 
 SECRETS = (
-    (re.compile(r"(?<=://)[^/\s@]+@|[^/\s@:\"']+:[^/\s@\"']+@"), f"{REDACTED}@"),
-    (re.compile(r"\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", re.IGNORECASE), rf"\1 {REDACTED}"),
+    (r"(?<=://)[^/\s@]+@|[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
+    (r"(?i)\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", rf"\1 {REDACTED}"),
     (
-        re.compile(
-            r"\b(authorization|(?:x-)?api[-_]?key|access[-_]?token|password|secret)"
-            r"""(["']?(?::\s*|=)["']?)(?!bearer|basic)[^\s"'&,;})\]]{6,}""",
-            re.IGNORECASE,
+        (
+            r"(?i)\b(authorization|(?:x-)?api[-_]?key|access[-_]?token|password|secret)(['\"]?(?::\s*|=)['\"]?)"
+            r"(?!bearer|basic)[^\s\"'&,;})\]]{6,}"
         ),
         rf"\1\2{REDACTED}",
     ),
-    (re.compile(r"([?&](?:key|token|sig)=)[^\s&\"']+", re.IGNORECASE), rf"\1{REDACTED}"),
-    (re.compile(r"\bsk-[\w*-]{6,}"), REDACTED),
+    (r"(?i)([?&](?:key|token|sig)=)[^\s&\"']+", rf"\1{REDACTED}"),
+    (r"\bsk-[\w*-]{6,}", REDACTED),
 )
 """What looks like a secret, and what is left of it."""
 
@@ -145,7 +144,7 @@ def redacted(text: str, secrets: Iterable[object] = ()) -> str:
         if isinstance(secret, str) and len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, REDACTED)
     for pattern, replacement in SECRETS:
-        text = pattern.sub(replacement, text)
+        text = re.sub(pattern, replacement, text)
     return text
 
 
@@ -195,7 +194,7 @@ def code_of(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
         return "server"  # the client could not read what the endpoint sent
     # The openai client calls every error of its transport a timeout; the first cause is what happened.
-    kinds = [*filter(None, map(_kind, _causes(error)))]
+    kinds = [kind for kind in map(_kind, _causes(error)) if kind]
     return kinds[-1] if _kind(error) else "failed"
 
 
@@ -204,7 +203,7 @@ def message_in(error: BaseException) -> str:
     status, body = getattr(error, "status_code", None), getattr(error, "body", None)
     if isinstance(status, int) and hasattr(error, "body"):
         return f"{status}: {message_of(body)}"
-    cause = [*_causes(error)][-1] if _kind(error) else error
+    cause = _causes(error)[-1] if _kind(error) else error
     return f"{type(cause).__name__}: {cause}".removesuffix(": ")
 
 
@@ -213,20 +212,19 @@ def _kind(error: BaseException) -> str | None:
     return next((code for part, code in KINDS.items() if part in names), None)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException) -> list[BaseException]:
     """The exception, and what it was raised from, down to the first."""
-    while error is not None:
-        yield error
-        error = error.__cause__
+    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
-    for header, seconds_in in (
+    readings: tuple[tuple[str, Callable[[str], float]], ...] = (
         ("retry-after-ms", lambda said: float(said) / 1000),
         ("retry-after", float),
         ("retry-after", lambda said: email.utils.parsedate_to_datetime(said).timestamp() - time.time()),
-    ):
+    )
+    for header, seconds_in in readings:
         with contextlib.suppress(KeyError, ValueError, TypeError):
             seconds = seconds_in(headers[header])
             return max(seconds, 0.0) if math.isfinite(seconds) else None

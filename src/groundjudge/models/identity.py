@@ -36,7 +36,7 @@ def identity_by_settings(name: str, model: object) -> str:
     settings = model if hasattr(type(model), "model_fields") else vars(model)
     text = json.dumps(settings, default=_fields, skipkeys=True)
     shown = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
-    return f"{name} {class_of(model)} {_hash(redacted(shown).encode())}"
+    return f"{name} {class_of(model)} {_hash(redacted(shown))}"
 
 
 def identity_by_code(name: str, function: Any) -> str:  # noqa: ANN401  anything that can be called
@@ -69,8 +69,8 @@ def same(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
     return model
 
 
-def _hash(content: bytes) -> str:
-    return sha256(content).hexdigest()[:16]
+def _hash(content: str) -> str:
+    return sha256(content.encode()).hexdigest()[:16]
 
 
 def _fields(value: object) -> dict[str, object]:
@@ -84,19 +84,13 @@ def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
     return {name: settings[name] for name in kept}
 
 
-def _content(function: Any) -> bytes:  # noqa: ANN401
+def _content(function: Any) -> str:  # noqa: ANN401
     """The code of a function and the values that it uses: defaults, closure, bound arguments, attributes."""
     if issubclass(type(function), partial):
-        return _content(function.func) + repr((function.args, sorted(function.keywords.items()))).encode()
+        return f"{_content(function.func)} {function.args} {sorted(function.keywords.items())}"
     code = getattr(function, "__code__", None)
-    if code is None:
-        return _state_of(function).encode()
-    closed_over: list[Any] = [cell.cell_contents for cell in function.__closure__ or ()]
-    owner = _state_of(getattr(function, "__self__", None))
-    values = (closed_over, function.__defaults__, function.__kwdefaults__, owner)
-    return marshal.dumps(code) + repr(values).encode()
-
-
-def _state_of(owner: object) -> str:
-    """The type and the attributes of an object, which tell it from others of its type."""
-    return "" if owner is None else f"{type(owner)} {getattr(owner, '__dict__', None) or owner!r}"
+    values: list[Any] = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    values += [getattr(function, name, None) for name in ("__defaults__", "__kwdefaults__")]
+    owner = getattr(function, "__self__", None) if code else function  # an object that can be called
+    values += [type(owner), getattr(owner, "__dict__", None) or owner]
+    return f"{code and marshal.dumps(code)!r} {values}"

@@ -49,8 +49,6 @@ PROVIDERS = {
 None is the name of a model at Ollama, as in "mistral:7b".
 """
 
-LANGCHAIN = "langchain:"
-
 Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
 """A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
 
@@ -174,9 +172,10 @@ class LibraryModel:
             ModelError: the llm raised an exception, or its result cannot be read as a reply; the codes are
                 those of a FunctionModel.
         """
-        possible: set[str] = set()
-        if hasattr(type(self.llm), "bind_tools"):  # a runnable around an llm has fields of another kind
-            possible = type(self.llm).model_fields.keys() - self.llm.model_fields_set
+        kind = cast("Any", type(self.llm))
+        # A runnable around an llm has fields of another kind.
+        is_llm = hasattr(kind, "bind_tools")
+        possible: set[str] = kind.model_fields.keys() - self.llm.model_fields_set if is_llm else set()
 
         async def send(parameters: dict[str, Any]) -> Reply:
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
@@ -192,11 +191,12 @@ class LibraryModel:
 
 async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
-    if hasattr(type(llm), "ainvoke"):
-        ask, ask_in_thread, given = llm.ainvoke, llm.invoke, [dict(message) for message in request.messages]
+    given: Any = [dict(message) for message in request.messages]
+    if _has_methods(llm, "ainvoke"):
+        ask, ask_in_thread = llm.ainvoke, llm.invoke
     else:
-        text = "\n\n".join(message["content"] for message in request.messages)
-        ask, ask_in_thread, given = llm.a_generate, llm.generate, text
+        ask, ask_in_thread = llm.a_generate, llm.generate
+        given = "\n\n".join(message["content"] for message in request.messages)
     try:
         return await ask(given)
     except RuntimeError as error:  # NotImplementedError is one too
@@ -259,7 +259,7 @@ def _named(name: str) -> Model:
     Raises:
         ModelError: `unknown_model`; the message says how the model can be used.
     """
-    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
+    deployment = name.removeprefix("langchain:").removeprefix("openai:")
     separator = "/" if "/" in name.partition(":")[0] else ":"
     prefix, _, model = name.partition(separator)
     provider = PROVIDERS.get(prefix.casefold().replace("-", "_")) if model else None
@@ -277,8 +277,8 @@ def _named(name: str) -> Model:
         )
     if message:
         raise model_error("unknown_model", message, name)
-    if name.startswith(LANGCHAIN):
-        return _from_langchain(name.removeprefix(LANGCHAIN))
+    if name.startswith("langchain:"):
+        return _from_langchain(name.removeprefix("langchain:"))
     return _at_endpoint(deployment)
 
 

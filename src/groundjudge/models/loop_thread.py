@@ -20,10 +20,6 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LONGEST_END = 5.0
-"""Seconds that the end of the program waits for the loop thread to close its clients."""
-
-
 NAME = "groundjudge "
 """How the names of the library's loop threads begin."""
 
@@ -106,7 +102,8 @@ def shared_loop() -> LoopThread:
     process = os.getpid()
     if process not in _SHARED:
         kept = _SHARED.setdefault(process, LoopThread("loop"))
-        atexit.register(kept.close, LONGEST_END)  # does nothing in a fork, which has no such thread
+        # The end of the program waits 5 seconds for it; in a fork, which has no such thread, not at all.
+        atexit.register(kept.close, 5.0)
     return _SHARED[process]
 
 

@@ -102,7 +102,7 @@ class OpenAIModel:
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
-        completions = getattr(getattr(client, "chat", None), "completions", None)
+        completions: Any = getattr(getattr(client, "chat", None), "completions", None)
         if client is not None and not callable(getattr(completions, "create", None)):
             message = (
                 "client must be an OpenAI client, or have a method chat.completions.create: "
@@ -112,13 +112,14 @@ class OpenAIModel:
         if client is not None and (base_url or api_key):
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
             raise model_error("unknown_model", message, name)
-        self.name, self._given, self._base_url, self._api_key = name, client, base_url, api_key
+        self.name, self._base_url, self._api_key = name, base_url, api_key
+        self._given: Any = client
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
         self._per_loop = PerLoop()
         # A client may serve several models.
-        if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
-            completions._post = PostPerLoop(client)  # noqa: SLF001
+        if _is_async(self._given) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
+            completions._post = PostPerLoop(self._given)  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
