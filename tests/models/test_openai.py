@@ -456,6 +456,7 @@ def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.Mo
         asyncio.run(five(model))
         assert len(built) == 2
         assert built[1].is_closed()
+        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def test_many_loops_in_many_threads_get_their_own_replies() -> None:
@@ -468,14 +469,6 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
-
-
-def test_clients_of_ended_loops_are_dropped() -> None:
-    with StandIn() as server:
-        model = model_at(server)
-        for _ in range(5):
-            ask(model)
-        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_garbage_collected_model_closes_its_client_in_the_running_loop() -> None:

@@ -264,14 +264,6 @@ def test_refused_response_format_is_loosened_in_the_same_reask(
     assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [*told]
 
 
-def test_other_model_at_the_endpoint_is_asked_for_the_schema() -> None:
-    with StandIn(refusing_after_prose({SCHEMA: NO_SCHEMA})) as server:
-        for name in ("m", "n"):
-            model = OpenAIModel(name, base_url=server.url)
-            load("confidence_grounding", model=model).judge(ROW)
-    assert kinds(server.bodies) == [None, SCHEMA, OBJECT] * 2
-
-
 def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
     with StandIn(refusing_after_prose({"temperature": refuses("temperature")})) as server:
         judge_at(server, structured="always").judge(ROW)

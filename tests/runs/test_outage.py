@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 from many_rows import GOOD, ids, judge_named, rows
-from scripted_model import ScriptedModel
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
-from groundjudge import ModelError, Reply, Verdict, arun, run
+from groundjudge import ModelError, Verdict, arun, run
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
@@ -94,11 +93,6 @@ def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
     assert len(server.requests) == 3 * concurrency
 
 
-async def test_a_closed_port_ends_arun(closed: str) -> None:
-    with pytest.raises(ModelError, match="connection: m at 127"):
-        _ = [verdict async for verdict in arun(judge_named("j", at(closed)), rows(50))]
-
-
 def refuse(_: Request) -> str:
     raise ConnectionRefusedError
 
@@ -149,13 +143,6 @@ def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
         found, error = until_it_stops(judging)
     assert error.code == "connection"
     assert codes(found).keys() <= {"timeout"}
-
-
-def test_previous_verdicts_come_before_the_error(closed: str) -> None:
-    first = {v.case_id: v for v in run(judge_named("j", ScriptedModel(GOOD)), rows(10))}
-    judging = run(judge_named("j", at(closed)), rows(40), previous=lambda _, case: first.get(case.id))
-    found, error = until_it_stops(judging)
-    assert (len(found), error.code) == (10, "connection")
 
 
 def test_an_endpoint_that_answers_late_loses_no_row() -> None:
@@ -318,21 +305,6 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
         await asyncio.wait([task])
     assert task.cancelled()
     assert codes(found) == {"ok": 5}
-
-
-def test_a_function_that_fails_for_a_while_is_asked_again() -> None:
-    asked = 0
-
-    async def answer(request: Request) -> Reply:
-        nonlocal asked
-        asked += 1
-        await asyncio.sleep(0)
-        if 10 < asked <= 30:
-            raise ConnectionResetError
-        return Reply(f"<S1>t</S1><S2>{request.case.response_text}</S2>")
-
-    found = list(run(judge_named("j", answer), rows(50), concurrency=4))
-    assert codes(found) == {"ok": 50}
 
 
 @pytest.mark.soak
