@@ -18,7 +18,7 @@ from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuse
 
 from groundjudge import Reply
 from groundjudge.errors import ModelError
-from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.loop_thread import LoopThread, shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
@@ -407,10 +407,16 @@ async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
         transport = openai.DefaultAsyncHttpxClient(event_hooks={"request": [hook]})
         async with openai.AsyncOpenAI(base_url=server.url, api_key="k", http_client=transport) as client:
             model = OpenAIModel("m", client=client)
+            for _ in range(2):
+                run_thread = LoopThread("run")
+                await asyncio.to_thread(run_thread.run, model.acomplete, request())
+                run_thread.close()
+            assert hooked == [], "the connections of the caller's loop are not for other loops"
             await model.acomplete(request())
+            await OpenAIModel("m", client=client).acomplete(request())
             del model
             gc.collect()
-            assert len(hooked) == 1
+            assert len(hooked) == 2
             assert not client.is_closed()
 
 

@@ -64,7 +64,8 @@ class OpenAIModel:
     requires a key.
 
     Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
-    that the endpoint asks for, or else after half a second, doubling with each retry. A parameter that the
+    that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
+    200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
     model refuses is left out, or sent under its new name, in this request and all later ones.
 
     Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
@@ -76,8 +77,9 @@ class OpenAIModel:
             and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
             `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
             that the openai client does not know by name are passed in `extra_body`. A client with
-            `max_retries` does its own retrying, and nothing is retried here: use max_retries=0 to let a run
-            slow down at the first rate limit. How often it retried is known for errors only.
+            `max_retries` does its own retrying, and only a response of status 200 without a completion,
+            which it takes for a success, is sent again here, as often: use max_retries=0 to let a run slow
+            down at the first rate limit. How often it retried is known for errors only.
             A sync client answers async calls in threads. An AsyncOpenAI is used as it is in the first event
             loop that calls it; other loops and sync calls use copies with the same settings and wrappers but
             another transport: proxies and certificates set on its http_client do not apply to them.
