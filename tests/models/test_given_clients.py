@@ -164,9 +164,10 @@ def test_it_is_read_as_from_a_client_of_the_library(
 ) -> None:
     with StandIn([answer]) as server:
         outcomes: list[object] = []
-        for options in ({"client": client_of(kind, server, max_retries=0)}, {"base_url": server.url}):
+        given = OpenAIModel("m", client=client_of(kind, server, max_retries=0))
+        for model in (given, OpenAIModel("m", base_url=server.url, max_retries=0)):
             try:
-                outcomes.append(ask(OpenAIModel("m", **options, max_retries=0)))
+                outcomes.append(ask(model))
             except ModelError as error:
                 outcomes.append(error.code)
     assert outcomes[0] == outcomes[1]

@@ -28,7 +28,6 @@ from groundjudge.verdict import Usage
 PATIENCE = 5.0
 """Seconds to wait for another process that is writing to the file."""
 
-STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
 Call: TypeAlias = "tuple[SharedModel, asyncio.Task[Reply]]"
@@ -129,8 +128,11 @@ class CachedModel:
                 stored = StoredReply.model_validate_json(row[0])
                 return Reply(**dict(stored), usage=Usage(), cached=True)
         reply = await self.model.acomplete(request)
+        return replace(reply, keep=partial(self._keep, key, reply))
+
+    def _keep(self, key: str, reply: Reply) -> None:
         text = StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
-        return replace(reply, keep=lambda: self._execute(STORE, key, text))
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request) -> str:
         parts = [
