@@ -233,8 +233,9 @@ class OpenAIModel:
 
     def _reply(self, answer: object) -> Reply:
         # OpenAI's clients return a text for what is not JSON, others for a reply.
-        ours = self._given is None or issubclass(type(self._given), openai.OpenAI | openai.AsyncOpenAI)
-        if reply := reply_in(answer, is_foreign=not ours):
+        is_openai = issubclass(type(self._given), openai.OpenAI | openai.AsyncOpenAI)
+        is_page = self._given is None or (is_openai and isinstance(answer, str))
+        if reply := reply_in(answer, is_foreign=not is_page):
             return reply
         message = f"{self._who()}: {no_completion(answer)} ({REMEDIES['server']})"
         raise model_error("server", message, self.name, secrets=self._secrets())
