@@ -662,7 +662,7 @@ def test_passage_metrics_share_one_call_per_case(run_async: bool) -> None:  # no
 async def test_call_in_flight_is_shared() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        while any(metric.model.own for metric in metrics):  # noqa: ASYNC110  until the other metric waits for it too
+        while any(metric.model.calls for metric in metrics):  # noqa: ASYNC110  until the other waits too
             await asyncio.sleep(0)
         return PASSAGE
 
