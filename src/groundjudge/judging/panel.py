@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
-from statistics import fmean, median, pstdev
+from statistics import fmean, median, median_low, pstdev
 from typing import Any, Literal, TypeAlias
 
 from groundjudge.case.case import Case
@@ -24,7 +24,7 @@ from groundjudge.judging.judge import Judge, Judging
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Part, Usage, Verdict, Vote
+from groundjudge.verdict import Usage, Verdict, Vote, deciding_score
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -37,6 +37,9 @@ FIRST_VOTES = 2
 Stop: TypeAlias = Literal["decided", "never"]
 """When to stop asking for votes: once the majority is decided, or not before all have voted."""
 
+OF_ONE_VOTE = ("status", "score", "weakest", "value", "label", "passed", "reason", "parts", "reply")
+"""What one vote of the majority says for all."""
+
 WARM = 0.7
 """The temperature of repeats: at 0 a model repeats its reply, and nothing is learned."""
 
@@ -47,7 +50,9 @@ class Panel(Judging):
 
     Attributes:
         judges: two or more, in the order in which they are asked; all answer on one scale.
-        rule: the score is the "mean", the "median" or the "min" of the scores of the votes.
+        rule: the score is the "mean", the "median" or the "min" of the scores of the votes. Votes with parts
+            are not mixed: the one with the median of the deciding scores, or with "min" the lowest, speaks
+            for all, so that parts, headline and weakest part fit each other.
         stop: "decided" asks two judges, and the others only until no outcome can be overturned; "never"
             asks all. Early stopping keeps the verdict, not the precision of the score.
 
@@ -101,7 +106,8 @@ class Panel(Judging):
         winner = _more_than_half([_outcome(vote) for vote in votes])
         if winner is None:
             raise _no_majority(self.name, votes, errors)
-        return majority_verdict(conversation.spent, votes, winner, self.rule)
+        off = {value for rubric in self.rubrics for value in rubric.not_applicable}
+        return majority_verdict(conversation.spent, votes, winner, self.rule, off)
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -121,8 +127,8 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     members: list[Judge] = []
     for judge in judges:
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
-            kind = type(judge).__name__
-            raise bad_panel("panel", f"its members must be judges, not {kind}: load them without `repeats`")
+            fault = f"its members must be judges, not {type(judge).__name__}: load them without `repeats`"
+            raise bad_panel("panel", fault)
         who = judge.identity, getattr(judge.model, "identity", id(judge.model))
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
@@ -155,23 +161,18 @@ def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> l
         of: makes the new model of a model; it is called once for each model.
     """
     made = {id(model): of(model) for model in models_of(judges)}
-
-    def changed(judge: Judge) -> Judge:
-        return replace(judge, model=made[id(judge.model)])
-
     return [
-        replace(judge, judges=tuple(map(changed, judge.judges)))
+        replace(judge, judges=tuple(replace(each, model=made[id(each.model)]) for each in judge.judges))
         if isinstance(judge, Panel)
-        else changed(judge)
+        else replace(judge, model=made[id(judge.model)])
         for judge in judges
     ]
 
 
 def _repeat(judge: Judge, index: int) -> Judge:
     given = judge.rubric.prompt.parameters
-    changed: dict[str, Any] = {} if given.get("temperature") else {"temperature": WARM}
-    if isinstance(given.get("seed"), int):
-        changed["seed"] = given["seed"] + index
+    seed = {"seed": given["seed"] + index} if isinstance(given.get("seed"), int) else {}
+    changed: dict[str, Any] = {"temperature": given.get("temperature") or WARM, **seed}
     return replace(judge, rubric=judge.rubric.with_options(parameters=changed), repeat=index)
 
 
@@ -180,26 +181,52 @@ def bad_panel(subject: str, message: str) -> PromptError:
     return PromptError("bad_panel", f"{subject}: {message}", subject)
 
 
-def majority_verdict(verdict: Verdict, votes: Sequence[Verdict], winner: str, rule: Rule) -> Verdict:
-    """The verdict of the majority."""
+def majority_verdict(
+    verdict: Verdict, votes: Sequence[Verdict], winner: str, rule: Rule, not_applicable: Collection[float]
+) -> Verdict:
+    """The verdict of the majority: what one of its votes says, with the score of all votes.
+
+    Parts and headline fit each other in one reply only, so of votes with parts the whole vote is taken.
+
+    Args:
+        verdict: what names judge and case, and what the votes cost.
+        votes: all votes.
+        winner: the outcome of the majority.
+        rule: how the scores become one; of votes with parts "min" takes the lowest, and any other rule the
+            median one, of two the lower.
+        not_applicable: values that mean "nothing to judge".
+    """
     scored = [vote for vote in votes if vote.score is not None]
-    is_scored = winner != "not_applicable"
-    score = round(RULES[rule]([vote.score or 0.0 for vote in scored]), DIGITS) if is_scored else None
-    representative = _representative([vote for vote in votes if _outcome(vote) == winner], score)
-    return verdict.model_copy(
-        update={
-            "status": "ok" if is_scored else "not_applicable",
-            "score": score,
-            "value": _value(rule, scored) if is_scored else representative.value,
-            "label": _more_than_half([vote.label for vote in votes]),
-            "passed": winner != "failed",
-            "reason": representative.reason,
-            "parts": tuple(_part(part, scored, rule) for part in representative.parts),
-            "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
-            "reply": representative.reply,
-            "error": None,
-        }
-    )
+    scores = [deciding_score(vote) or 0.0 for vote in scored]
+    has_parts = any(vote.parts for vote in scored)
+    combine = median_low if has_parts and rule != "min" else RULES[rule]
+    score = round(combine(scores), DIGITS) if winner != "not_applicable" else 0.0
+    # The nearest vote of the majority; its reason and its reply are the panel's.
+    agreeing = (vote for vote in votes if _outcome(vote) == winner)
+    said = min(agreeing, key=lambda vote: _distance(vote, score))
+    update = {name: getattr(said, name) for name in OF_ONE_VOTE}
+    update["warnings"] = tuple(dict.fromkeys(code for vote in votes for code in vote.warnings))
+    if winner != "not_applicable" and not has_parts:
+        label, value = _more_than_half([vote.label for vote in votes]), _value(scored, rule, not_applicable)
+        update |= {"score": score, "label": label, "value": value}
+    return verdict.model_copy(update=update)
+
+
+def _distance(vote: Verdict, score: float) -> tuple[float, float, str, str]:
+    """How far a vote is from a score; of equal ones the lower one is nearer."""
+    own = deciding_score(vote) or 0.0
+    return abs(own - score), own, vote.reply or "", vote.model or ""
+
+
+def _value(scored: Sequence[Verdict], rule: Rule, not_applicable: Collection[float]) -> float | None:
+    """The value of all votes, if they have one label: between two levels lies no third one that was meant."""
+    values = [vote.value for vote in scored if vote.value is not None]
+    if len(values) < len(scored) or len({vote.label for vote in scored}) > 1:
+        return None
+    # The lowest score may have the largest number.
+    lowest = min(scored, key=lambda vote: vote.score or 0.0).value
+    value = lowest if rule == "min" else round(RULES[rule](values), DIGITS)
+    return None if value in not_applicable else value
 
 
 def _more_than_half(said: Sequence[str | None]) -> str | None:
@@ -209,16 +236,14 @@ def _more_than_half(said: Sequence[str | None]) -> str | None:
 
 def _is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
     """Whether the first two agree, no further vote can overturn the majority, or none can make one."""
-    most = _largest_group(votes)
-    is_hopeless = 2 * (most + asked_for - len(votes)) <= asked_for
-    return 2 * most > asked_for or most == len(votes) == FIRST_VOTES or is_hopeless
+    most, to_come = _largest_group(votes), asked_for - len(votes)
+    return most == len(votes) == FIRST_VOTES or 2 * most > asked_for or 2 * (most + to_come) <= asked_for
 
 
 def _outcome(vote: Verdict) -> str | None:
     """What a vote counts for: "passed", "failed" or "not_applicable"; None for an error."""
-    if vote.status == "ok":
-        return "passed" if vote.passed else "failed"
-    return "not_applicable" if vote.status == "not_applicable" else None
+    counted = {"ok": "passed" if vote.passed else "failed", "not_applicable": "not_applicable"}
+    return counted.get(vote.status)
 
 
 def _largest_group(votes: Sequence[Verdict]) -> int:
@@ -229,7 +254,7 @@ def _largest_group(votes: Sequence[Verdict]) -> int:
 def _with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Verdict:
     """A verdict with what the votes cost, and how far they agree."""
     usages = [vote.usage for vote in votes if vote.usage]
-    scores = [vote.score for vote in votes if vote.score is not None]
+    scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
     return verdict.model_copy(
         update={
             "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
@@ -245,43 +270,9 @@ def _with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> V
     )
 
 
-def _representative(votes: Sequence[Verdict], score: float | None) -> Verdict:
-    """The vote of the majority that is nearest to the score: its reason and its reply are the panel's."""
-
-    def rank(vote: Verdict) -> tuple[float, float, str, str]:
-        own = vote.score or 0.0
-        return abs(own - (score or 0.0)), own, vote.reply or "", vote.model or ""
-
-    return min(votes, key=rank)
-
-
-def _value(rule: Rule, scored: Sequence[Verdict | Part]) -> float | None:
-    """The votes' value on the judge's scale, whose worst end may be its largest number."""
-    values = [each.value for each in scored if each.value is not None]
-    if len(values) < len(scored):
-        return None
-    return min(scored, key=lambda each: each.score or 0.0).value if rule == "min" else RULES[rule](values)
-
-
-def _part(part: Part, votes: Sequence[Verdict], rule: Rule) -> Part:
-    """A part of the representative's verdict with the score and value of all votes that have it."""
-    same = [
-        each for vote in votes for each in vote.parts if each.name == part.name and each.score is not None
-    ]
-    if part.score is None or not same:
-        return part
-    score = RULES[rule]([each.score or 0.0 for each in same])
-    labels = {each.label for each in same}
-    label = labels.pop() if len(labels) == 1 else None
-    return part.model_copy(
-        update={"score": round(score, DIGITS), "value": _value(rule, same), "label": label}
-    )
-
-
 def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:
     """Why there is no verdict: the reason of all votes if they failed alike, otherwise that they differ."""
-    codes = {error.code for error in errors}
-    if len(errors) == len(votes) and len(codes) == 1:
+    if len(errors) == len(votes) and len({error.code for error in errors}) == 1:
         return errors[-1]
     counts = Counter(_outcome(vote) or (vote.error.code if vote.error else "error") for vote in votes)
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))

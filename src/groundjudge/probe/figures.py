@@ -15,7 +15,7 @@ from groundjudge.probe.cases import ProbeError, digest
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, id_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.shares import Rate, mcnemar, rate_of, wilson
-from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
+from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, deciding_score
 from groundjudge.version import __version__
 
 LEAST_DROP = 0.05
@@ -82,7 +82,7 @@ class Card(Frozen):
         prompt: which prompt was used.
         library: the version of groundjudge.
         date: the day of the probe, as in 2030-01-31.
-        threshold: on the score: a verdict passes if its score reaches it.
+        threshold: on the score: a verdict passes if its deciding score reaches it.
         graded: whether a fault is caught if the score drops by `LEAST_DROP`; otherwise the case must no
             longer pass.
         cases: a hash of cases and labels.
@@ -171,7 +171,8 @@ class Judged:
             return (has_passed(verdict), verdict.label) != (has_passed(self.first), self.first.label)
         if self.trial.family == "attacks":
             return has_passed(verdict)
-        drop = 0.0 if verdict.score is None else (self.first.score or 0.0) - verdict.score
+        score = deciding_score(verdict)
+        drop = 0.0 if score is None else (deciding_score(self.first) or 0.0) - score
         # Where cases are rated by degrees, one fault among several statements need not fail a case.
         return drop >= LEAST_DROP if self.graded else drop > 0 and not has_passed(verdict)
 

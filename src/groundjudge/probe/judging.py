@@ -11,7 +11,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.probe.figures import Card, Judged, card, judged
 from groundjudge.probe.plan import FAMILIES, Family, Plan, asked_twice, plan_of
 from groundjudge.runs.run import Row, RunOptions, run
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import Verdict, deciding_score
 
 
 @dataclass(frozen=True)
@@ -88,5 +88,5 @@ def result_of(planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge) -> Pr
 
 def _badness(each: Judged) -> float:
     """How far a verdict is from what it should be."""
-    score, first = each.verdict.score or 0.0, each.first.score or 0.0
+    score, first = deciding_score(each.verdict) or 0.0, deciding_score(each.first) or 0.0
     return abs(score - first) if each.trial.family == "neutral_edits" else score
