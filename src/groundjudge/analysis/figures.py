@@ -127,7 +127,7 @@ def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold
 
 
 def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
-    """Whether a verdict or vote passes: with a threshold on its deciding score, or with None as in its run."""
+    """Whether a verdict or vote passes: with a threshold by its deciding score, with None as in its run."""
     score = deciding_score(verdict)
     return bool(verdict.passed) if threshold is None or score is None else passes(score, threshold)
 

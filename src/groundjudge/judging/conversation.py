@@ -161,7 +161,7 @@ def next_request(request: Request, reply: Reply, error: ReplyError, left: dict[s
 def _more_room(request: Request, reply: Reply) -> dict[str, Any]:
     """Twice the room for the reply."""
     limit = "max_completion_tokens" if "max_completion_tokens" in request.parameters else "max_tokens"
-    used = reply.usage.completion_tokens if reply.usage else 0
+    used = (reply.usage or Usage()).completion_tokens
     room = request.parameters.get(limit) or used or DEFAULT_REPLY_TOKENS
     return {"parameters": {**request.parameters, limit: 2 * room}}
 
@@ -179,11 +179,9 @@ def _complaint(request: Request, error: ReplyError) -> dict[str, Any]:
 
 def _with_format(request: Request) -> Mapping[str, Any]:
     """The parameters of the next request: with the format's schema, then with any JSON, then without."""
-    rubric, parameters = request.rubric, dict(request.parameters)
+    rubric, sent = request.rubric, dict(request.parameters)
     if not rubric.response_format or "response_format" in rubric.prompt.parameters:
-        return parameters
-    last = parameters.pop("response_format", None)
-    if last is None:
-        return {**parameters, **rubric.response_format}
-    is_schema = last["type"] == "json_schema"
-    return {**parameters, "response_format": {"type": "json_object"}} if is_schema else parameters
+        return sent
+    asked_for = sent.pop("response_format", {}).get("type")
+    further = {None: rubric.response_format, "json_schema": {"response_format": {"type": "json_object"}}}
+    return {**sent, **further.get(asked_for, {})}

@@ -265,8 +265,9 @@ class Judge(Judging):
             else:
                 if reply.keep:
                     reply.keep()
-                total = {name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
-                return read.model_copy(update=total)
+                return read.model_copy(
+                    update={name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
+                )
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:

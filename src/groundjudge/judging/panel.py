@@ -75,14 +75,17 @@ class Panel(Judging):
                 raise bad_panel("panel", f"its judges must answer on one scale, not on several: {scales}")
         for judge in self.judges:
             if judge.repeat and judge.rubric.prompt.parameters.get("temperature", 1) == 0:
-                twice = "is listed twice at temperature 0, where it repeats itself: ask one for repeats"
-                raise bad_panel("panel", f"{judge.name} {twice}")
+                raise bad_panel(
+                    "panel",
+                    f"{judge.name} is listed twice at temperature 0, where it repeats itself: "
+                    "ask one for repeats",
+                )
 
     @cached_property
     def identity(self) -> str:
         """A hash of all that decides on a verdict: the judges' identities, the rule, and when to stop."""
-        settings = [*(judge.identity for judge in self.judges), self.rule, self.stop]
-        return sha256(" ".join(settings).encode()).hexdigest()[:16]
+        settings = " ".join([*(judge.identity for judge in self.judges), self.rule, self.stop])
+        return sha256(settings.encode()).hexdigest()[:16]
 
     def _voters(self) -> tuple[Judge, ...]:
         return self.judges
@@ -90,6 +93,7 @@ class Panel(Judging):
     async def _verdict(self, case: Case, conversation: Conversation) -> Verdict:
         votes: list[Verdict] = []
         errors: list[GroundjudgeError] = []
+        needed, most = len(self.judges) // 2 + 1, 0
         for number, judge in enumerate(self.judges, 1):
             try:
                 with conversation.around(Step(f"groundjudge.vote {number}", case, is_vote=True)) as note:
@@ -99,15 +103,44 @@ class Panel(Judging):
                 errors.append(error)
                 vote = judge.failed(error, case)
             votes.append(vote)
-            if self.stop == "decided" and _is_decided(votes, len(self.judges)):
+            most = max(Counter(filter(None, map(_outcome, votes))).values(), default=0)
+            to_come = len(self.judges) - len(votes)
+            # Two that agree decide; then whatever no further vote can overturn: a majority, or no majority.
+            if self.stop == "decided" and (
+                most == len(votes) == FIRST_VOTES or most >= needed or most + to_come < needed
+            ):
                 break
-        conversation.spent = _with_votes(conversation.spent, votes, conversation.latency())
+        conversation.spent = _with_votes(conversation.spent, votes, most / len(votes), conversation.latency())
         # A vote with status "error" counts among the votes and says nothing.
         winner = _more_than_half([_outcome(vote) for vote in votes])
         if winner is None:
             raise _no_majority(self.name, votes, errors)
-        off = {value for rubric in self.rubrics for value in rubric.not_applicable}
-        return majority_verdict(conversation.spent, votes, winner, self.rule, off)
+        return self._majority_verdict(conversation.spent, votes, winner)
+
+    def _majority_verdict(self, spent: Verdict, votes: Sequence[Verdict], winner: str) -> Verdict:
+        """What one vote of the majority says, with the score of all votes.
+
+        Parts and headline fit each other in one reply only: of votes with parts that vote is taken whole.
+        """
+        scored = [vote for vote in votes if vote.score is not None]
+        has_parts = any(vote.parts for vote in scored)
+        combine = median_low if has_parts and self.rule != "min" else RULES[self.rule]
+        score = round(combine([deciding_score(vote) or 0.0 for vote in scored]), DIGITS) if scored else 0.0
+        agreeing = [vote for vote in votes if _outcome(vote) == winner]
+        nearest = min(agreeing, key=lambda vote: _distance(vote, score))
+        said: dict[str, Any] = {
+            **{name: getattr(nearest, name) for name in OF_ONE_VOTE},
+            "warnings": tuple(dict.fromkeys(code for vote in votes for code in vote.warnings)),
+        }
+        if winner != "not_applicable" and not has_parts:
+            said |= {
+                "score": score,
+                "label": _more_than_half([vote.label for vote in votes]),
+                "value": _value(
+                    scored, self.rule, {each for one in self.rubrics for each in one.not_applicable}
+                ),
+            }
+        return spent.model_copy(update=said)
 
 
 AnyJudge: TypeAlias = Judge | Panel
@@ -127,8 +160,10 @@ def panel(judges: Sequence[Judge], *, rule: Rule = "mean", stop: Stop = "decided
     members: list[Judge] = []
     for judge in judges:
         if not isinstance(judge, Judge):  # pyright: ignore[reportUnnecessaryIsInstance]
-            fault = f"its members must be judges, not {type(judge).__name__}: load them without `repeats`"
-            raise bad_panel("panel", fault)
+            raise bad_panel(
+                "panel",
+                f"its members must be judges, not {type(judge).__name__}: load them without `repeats`",
+            )
         who = judge.identity, getattr(judge.model, "identity", id(judge.model))
         members.append(replace(judge, repeat=seen[who]))
         seen[who] += 1
@@ -172,44 +207,13 @@ def with_models(judges: Collection[AnyJudge], of: Callable[[Model], Model]) -> l
 def _repeat(judge: Judge, index: int) -> Judge:
     given = judge.rubric.prompt.parameters
     seed = {"seed": given["seed"] + index} if isinstance(given.get("seed"), int) else {}
-    changed: dict[str, Any] = {"temperature": given.get("temperature") or WARM, **seed}
-    return replace(judge, rubric=judge.rubric.with_options(parameters=changed), repeat=index)
+    rubric = judge.rubric.with_options(parameters={"temperature": given.get("temperature") or WARM, **seed})
+    return replace(judge, rubric=rubric, repeat=index)
 
 
 def bad_panel(subject: str, message: str) -> PromptError:
     """The error of a panel, or of an option of panels, that cannot be."""
     return PromptError("bad_panel", f"{subject}: {message}", subject)
-
-
-def majority_verdict(
-    verdict: Verdict, votes: Sequence[Verdict], winner: str, rule: Rule, not_applicable: Collection[float]
-) -> Verdict:
-    """The verdict of the majority: what one of its votes says, with the score of all votes.
-
-    Parts and headline fit each other in one reply only, so of votes with parts the whole vote is taken.
-
-    Args:
-        verdict: what names judge and case, and what the votes cost.
-        votes: all votes.
-        winner: the outcome of the majority.
-        rule: how the scores become one; of votes with parts "min" takes the lowest, and any other rule the
-            median one, of two the lower.
-        not_applicable: values that mean "nothing to judge".
-    """
-    scored = [vote for vote in votes if vote.score is not None]
-    scores = [deciding_score(vote) or 0.0 for vote in scored]
-    has_parts = any(vote.parts for vote in scored)
-    combine = median_low if has_parts and rule != "min" else RULES[rule]
-    score = round(combine(scores), DIGITS) if winner != "not_applicable" else 0.0
-    # The nearest vote of the majority; its reason and its reply are the panel's.
-    agreeing = (vote for vote in votes if _outcome(vote) == winner)
-    said = min(agreeing, key=lambda vote: _distance(vote, score))
-    update = {name: getattr(said, name) for name in OF_ONE_VOTE}
-    update["warnings"] = tuple(dict.fromkeys(code for vote in votes for code in vote.warnings))
-    if winner != "not_applicable" and not has_parts:
-        label, value = _more_than_half([vote.label for vote in votes]), _value(scored, rule, not_applicable)
-        update |= {"score": score, "label": label, "value": value}
-    return verdict.model_copy(update=update)
 
 
 def _distance(vote: Verdict, score: float) -> tuple[float, float, str, str]:
@@ -223,35 +227,23 @@ def _value(scored: Sequence[Verdict], rule: Rule, not_applicable: Collection[flo
     values = [vote.value for vote in scored if vote.value is not None]
     if len(values) < len(scored) or len({vote.label for vote in scored}) > 1:
         return None
-    # The lowest score may have the largest number.
-    lowest = min(scored, key=lambda vote: vote.score or 0.0).value
-    value = lowest if rule == "min" else round(RULES[rule](values), DIGITS)
+    if rule == "min":  # the lowest score may have the largest number
+        return min(scored, key=lambda vote: vote.score or 0.0).value
+    value = round(RULES[rule](values), DIGITS)
     return None if value in not_applicable else value
 
 
 def _more_than_half(said: Sequence[str | None]) -> str | None:
-    counts = Counter(each for each in said if each is not None)
+    counts = Counter(filter(None, said))
     return next((each for each, count in counts.items() if 2 * count > len(said)), None)
-
-
-def _is_decided(votes: Sequence[Verdict], asked_for: int) -> bool:
-    """Whether the first two agree, no further vote can overturn the majority, or none can make one."""
-    most, to_come = _largest_group(votes), asked_for - len(votes)
-    return most == len(votes) == FIRST_VOTES or 2 * most > asked_for or 2 * (most + to_come) <= asked_for
 
 
 def _outcome(vote: Verdict) -> str | None:
     """What a vote counts for: "passed", "failed" or "not_applicable"; None for an error."""
-    counted = {"ok": "passed" if vote.passed else "failed", "not_applicable": "not_applicable"}
-    return counted.get(vote.status)
+    return {"ok": "passed" if vote.passed else "failed", "error": None}.get(vote.status, vote.status)
 
 
-def _largest_group(votes: Sequence[Verdict]) -> int:
-    """How many votes say the same, at most."""
-    return max(Counter(filter(None, map(_outcome, votes))).values(), default=0)
-
-
-def _with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> Verdict:
+def _with_votes(verdict: Verdict, votes: Sequence[Verdict], agreement: float, latency: float) -> Verdict:
     """A verdict with what the votes cost, and how far they agree."""
     usages = [vote.usage for vote in votes if vote.usage]
     scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
@@ -259,7 +251,7 @@ def _with_votes(verdict: Verdict, votes: Sequence[Verdict], latency: float) -> V
         update={
             "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
             "spread": pstdev(scores) if scores else None,
-            "agreement": _largest_group(votes) / len(votes) or None,
+            "agreement": agreement or None,
             "decided_after": len(votes),
             "usage": sum(usages, Usage()) if usages else None,
             "attempts": sum(vote.attempts for vote in votes),
@@ -276,5 +268,6 @@ def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[Groundjud
         return errors[-1]
     counts = Counter(_outcome(vote) or (vote.error.code if vote.error else "error") for vote in votes)
     listed = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    message = f"{name}: no outcome has more than half of the {len(votes)} votes: {listed}"
-    return PanelError("no_majority", message, name)
+    return PanelError(
+        "no_majority", f"{name}: no outcome has more than half of the {len(votes)} votes: {listed}", name
+    )
