@@ -118,6 +118,13 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a scale without end": ("worst: 1,", "worst: .nan,", HEAD, "scale.worst"),
     "a level that is not a number": ("1: cold", "low: cold", HEAD, "levels"),
     "a threshold off the score": ("threshold: 0.6", "threshold: 3", HEAD, "threshold"),
+    "what cannot decide": (
+        "threshold: 0.6",
+        "passes: lowest",
+        HEAD,
+        "passes: Input should be 'score' or 'weakest'",
+    ),
+    "a misspelt key of what decides": ("threshold: 0.6", "pass: weakest", HEAD, "unknown key pass"),
 }
 
 

@@ -52,7 +52,7 @@ def load(
 ) -> Panel: ...
 
 
-def load(name: str | Path, *, model: ModelLike | None = None, **options: Any) -> AnyJudge:
+def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
     """Load a judge by its name, or from a prompt file of your own by its path.
 
     Args:
