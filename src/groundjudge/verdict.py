@@ -73,9 +73,9 @@ class Part(Frozen):
 
     Attributes:
         name: the part's name, or the sentence.
-        value: the number on the judge's own scale; None where there is nothing to judge: for a label that
-            means "not applicable", and for a sentence that claims nothing.
-        score: 0..1, 1 is best; None where there is nothing to judge.
+        value: the number on the judge's own scale; None for a label that means "not applicable", and for a
+            sentence that claims nothing.
+        score: 0..1, 1 is best; None where the value is None.
         label: the label that the judge chose, on a scale of labels.
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
@@ -90,7 +90,7 @@ class Part(Frozen):
 
     @property
     def said(self) -> str:
-        """The label, or the number on the judge's own scale, as text; "no claim" without either."""
+        """The label, or the number on the judge's own scale, as text."""
         return self.label or ("no claim" if self.value is None else f"{self.value:g}")
 
 
