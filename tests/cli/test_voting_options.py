@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from command_line import GOOD, ROW, Invoke, verdicts_in, words
+from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Status, Text
 from typer.testing import Result
@@ -81,7 +81,7 @@ def prompts(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def judged(invoke: Invoke, file_of: Callable[..., Path], serve: Serve, prompts: dict[str, Path]) -> Judged:
+def judged(invoke: Invoke, file_of: FileOf, serve: Serve, prompts: dict[str, Path]) -> Judged:
     """Runs a command on rows, by default on one, with an endpoint that has a script."""
 
     def call(
@@ -200,7 +200,7 @@ def test_options_out_of_range_are_named(judged: Judged, options: list[str], show
 
 
 def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
+    invoke: Invoke, file_of: FileOf, tmp_path: Path, serve: Serve
 ) -> None:
     server, out = serve(by_model), tmp_path / "out.jsonl"
     options = ("run", file_of(*({**ROW, "id": str(n)} for n in range(4))), "--out", out, "--concurrency", "1")
@@ -221,7 +221,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
 
 @pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS]])
 def test_votes_from_the_cache_cost_nothing(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve, options: list[str]
+    invoke: Invoke, file_of: FileOf, tmp_path: Path, serve: Serve, options: list[str]
 ) -> None:
     server = serve(by_model)
     prices = "--price-in 1e5 --price-out 1e5".split()
@@ -312,9 +312,7 @@ def test_full_shows_each_vote(judged: Judged) -> None:
     ]
 
 
-def test_full_shows_the_probabilities_of_a_weighted_score(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_of: FileOf) -> None:
     tokens = (
         Token(b"<S1>all of it</S1><S2>", ((b"<", 1.0),)),
         Token(b"5", ((b"5", 0.75), (b"4", 0.25))),
@@ -377,7 +375,7 @@ def test_estimate_counts_votes_and_needs_no_key(judged: Judged, options: str, ca
 
 
 def test_labels_are_shown_with_their_scores(
-    invoke: Invoke, file_of: Callable[..., Path], prompts: dict[str, Path]
+    invoke: Invoke, file_of: FileOf, prompts: dict[str, Path]
 ) -> None:
     scale = "scale: yes (1), partly (0.5), no (0), cannot tell (not applicable)"
     assert scale in invoke("show", prompts["LABELLED"]).stdout.splitlines()
