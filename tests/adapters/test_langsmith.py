@@ -687,8 +687,10 @@ def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
         "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
     )
     server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
-    (feedback,) = server.feedback
+    weakest, feedback = sorted(server.feedback, key=lambda one: one["score"])
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
+    assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
+    assert weakest["comment"] == "Eleven hours. (5): one"
     assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
     assert feedback["feedback_source"]["type"] == "model"
     source = feedback["feedback_source"]["metadata"]
