@@ -34,7 +34,7 @@ from groundjudge.replies.reply import Reply
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Verdict, passes
+from groundjudge.verdict import Verdict, deciding_score, passes
 
 try:
     from deepeval.errors import MissingTestCaseParamsError
@@ -116,7 +116,8 @@ class _Judged:
         reason: the explanation, or the message of the error.
         error: the message of the last error; None if there was none.
         verdict: the last verdict, with label, parts and evidence; also after an error.
-        score_breakdown: the scores of the verdict's parts by their names; None if there are no parts.
+        score_breakdown: the scores of the verdict's parts by their names, and `weakest` where the lowest
+            of them decides; None if there are no parts.
         verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
         output_tokens: the completion tokens of the last verdict; None if unknown.
@@ -166,6 +167,7 @@ class _Judged:
     def _reset(self) -> None:
         self.verdict: Verdict | None = None
         self.score: float | None = None
+        self._deciding: float | None = None
         self.score_breakdown: Any = None
         self.reason: str | None = None
         self.success: bool | None = None
@@ -202,8 +204,8 @@ class _Judged:
             self.success = False
         elif self.verdict and self.verdict.votes and not self.part:
             self.success = self.verdict.passed  # the majority decides, whatever the mean score is
-        elif self.score is not None:
-            self.success = passes(self.score, self.threshold)
+        elif self._deciding is not None:
+            self.success = passes(self._deciding, self.threshold)
         return self.success
 
     @property
@@ -256,8 +258,12 @@ class _Judged:
     def _show_scores(self, verdict: Verdict) -> None:
         named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
         self.score = named_score.score
-        self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
-        status = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
+        self._deciding = self.score if self.part else deciding_score(verdict)
+        weakest = {} if verdict.weakest is None else {"weakest": verdict.weakest}
+        self.score_breakdown = {part.name: part.score for part in verdict.parts} | weakest or None
+        status = (
+            f"Not applicable ({verdict.label or 'no claim'})." if verdict.status == "not_applicable" else None
+        )
         self.reason = named_score.explanation if self.include_reason else status
         self.success = verdict.passed
 

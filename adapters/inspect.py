@@ -21,8 +21,7 @@ from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import Panel
-from groundjudge.models.lookup import ModelLike
-from groundjudge.models.wrappers import FunctionModel
+from groundjudge.models.lookup import FunctionModel, ModelLike
 from groundjudge.replies.reply import Reply, tokens_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage, Verdict

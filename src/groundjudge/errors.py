@@ -106,6 +106,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
         "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
         "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",
+        "bad_passes": "It is not `score` or `weakest`, or it is `weakest` and replies have no parts. "
+        "Leave it out, or choose a format with parts.",
         "bad_reply_format": "The object passed as `reply=` is not a reply format. Pass one, as "
         '`Tags(value="rating")`, or an object with all members of [`Format`](reference/replies.md).',
         "bad_reply_option": "`reply:` has an unknown option, or no text for one. See the message.",

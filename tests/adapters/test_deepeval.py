@@ -218,6 +218,23 @@ def test_without_include_reason_only_not_applicable_has_a_reason() -> None:
     assert metric.reason == "Not applicable (nothing_to_ground)."
 
 
+@pytest.mark.parametrize(
+    ("options", "success"), [({}, False), ({"threshold": 0.5}, True), ({"passes": "score"}, True)]
+)
+def test_weakest_sentence_decides_and_is_in_the_breakdown(options: Any, success: bool) -> None:  # noqa: FBT001
+    sentences = {"It opens at 9:00.": 10, "It closes at 5.": 5}
+    blocks = [
+        f"Statement Sentence: {each}\nSupporting Evidence: {each}\nScore: {sentences[each]}"
+        for each in sentences
+    ]
+    said = " ".join(sentences)
+    metric = StatementGroundednessMetric(model=ScriptedModel("\n\n".join(blocks)), **options)
+    metric.measure(LLMTestCase(input="q", actual_output=said, retrieval_context=[said]))
+    assert (metric.score, metric.success, metric.is_successful()) == (0.75, success, success)
+    weakest = {} if "passes" in options else {"weakest": 0.5}
+    assert metric.score_breakdown == {"It opens at 9:00.": 1.0, "It closes at 5.": 0.5, **weakest}
+
+
 # --- arguments and copies -------------------------------------------------------------------------
 
 
@@ -662,7 +679,7 @@ def test_passage_metrics_share_one_call_per_case(run_async: bool) -> None:  # no
 async def test_call_in_flight_is_shared() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        while any(metric.model.own for metric in metrics):  # noqa: ASYNC110  until the other metric waits for it too
+        while any(metric.model.calls for metric in metrics):  # noqa: ASYNC110  until the other waits too
             await asyncio.sleep(0)
         return PASSAGE
 

@@ -44,7 +44,7 @@ from groundjudge import (
     run,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
-from groundjudge.models.wrappers import LangChainModel
+from groundjudge.models.lookup import LibraryModel
 from groundjudge.types import Model
 
 ROW: Mapping[str, Any] = {
@@ -305,7 +305,7 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
         ([TimeoutError()], ["groundjudge.ask", "groundjudge.call!"]),
     ],
 )
-@pytest.mark.parametrize("wrap", [None, LangChainModel])
+@pytest.mark.parametrize("wrap", [None, LibraryModel])
 def test_trace_shows_each_step_of_each_attempt(
     method: str, replies: list[Any], children: list[str], wrap: Callable[[Any], Any] | None
 ) -> None:
@@ -510,14 +510,14 @@ def test_parser_with_a_case_checks_quotes() -> None:
 
 
 async def test_chat_model_works_as_the_model_of_a_judge() -> None:
-    model = LangChainModel(answers(COUNTED))
+    model = LibraryModel(answers(COUNTED))
     assert isinstance(model, Model)
     judge = load("groundedness", model=model)
     assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
     assert (await judge.ajudge(ROW)).model == "answering-1-0613"
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     with pytest.raises(ModelError, match="rate_limited"):
-        load("groundedness", model=LangChainModel(answers(HttpError(429)))).judge(ROW)
+        load("groundedness", model=LibraryModel(answers(HttpError(429)))).judge(ROW)
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ async def test_chat_model_works_as_the_model_of_a_judge() -> None:
     ],
 )
 def test_chat_model_has_the_name_of_its_llms_model(llm: Any, name: str) -> None:
-    assert LangChainModel(llm).name == name
+    assert LibraryModel(llm).name == name
 
 
 @sync_and_async

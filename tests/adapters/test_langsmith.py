@@ -687,9 +687,11 @@ def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
         "Statement Sentence: hours.\nSupporting Evidence: one\nScore: 5",
     )
     server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
-    (feedback,) = server.feedback
+    weakest, feedback = sorted(server.feedback, key=lambda one: one["score"])
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
     assert feedback["comment"] == "hours. (5): one\nEleven (10): NOTHING FOUND"
+    assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
+    assert weakest["comment"] == "hours. (5): one"
     assert feedback["feedback_source"]["type"] == "model"
     source = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}

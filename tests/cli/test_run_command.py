@@ -206,7 +206,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     assert shown.splitlines()[:4] == [
         "ferry, statement_groundedness",
         "  status: ok",
-        "  score: 0.5, passed",
+        "  score: 0.5, weakest 0, not passed",
         "  value: 5",
     ]
     assert "    quote: the FERRY  sails at nine\n" in shown

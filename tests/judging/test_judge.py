@@ -249,11 +249,7 @@ def test_a_missing_or_blank_response_can_be_left_out_or_scored_worst(
 @pytest.mark.parametrize(
     ("name", "row", "message"),
     [
-        (
-            "passage_quality",
-            {"query": "When?", "response": ""},
-            "missing_field: passage_quality needs reference",
-        ),
+        ("passage_quality", {"query": "When?", "response": ""}, "missing_field: .* needs reference"),
         ("groundedness", {"query": "When?"}, "no_response"),
         ("groundedness", {"context": "At nine."}, "missing_field: groundedness needs query"),
     ],
@@ -356,33 +352,15 @@ def test_level_that_names_another_band_gives_a_warning(level: str, warned: bool)
 
 
 @pytest.mark.parametrize(
-    ("threshold", "passed"), [(None, True), (0.75, True), (0.750000001, False), (0.0, True), (1.0, False)]
-)
-def test_score_equal_to_the_threshold_passes(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
-    judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]), threshold=threshold)
-    assert judge.judge(RAG).passed is passed
-
-
-@pytest.mark.parametrize(
     ("score", "threshold", "passed"),
     [
         *((0.1 + 0.2, 0.3, True), (0.7 + 0.1, 0.8, True), (1 - 0.9, 0.1, True)),
         *((0.29999999, 0.3, False), (0.75, 0.75, True), (0.0, 0.0, True)),
+        *((0.75, 0.750000001, False), (0.75, 0.0, True), (0.75, 1.0, False)),
     ],
 )
 def test_rounding_errors_of_sums_do_not_decide(score: float, threshold: float, passed: bool) -> None:  # noqa: FBT001
     assert passes(score, threshold) is passed
-
-
-def test_passage_quality_is_the_harmonic_mean_of_its_parts() -> None:
-    verdict = load("passage_quality", model=ScriptedModel(GOOD["passage_quality"])).judge(RAG)
-    assert [(part.name, part.value, part.score) for part in verdict.parts] == [
-        ("recall", 5, 1.0),
-        ("precision", 2, 0.25),
-    ]
-    assert verdict.score == pytest.approx(0.4)
-    worst = ScriptedModel(GOOD["passage_quality"].replace("(2 * 1.0)", "(1 * 1.0)"))
-    assert load("passage_quality", model=worst).judge(RAG).score == 0
 
 
 def test_statement_parts_carry_checked_evidence() -> None:
@@ -439,27 +417,18 @@ def test_repr_of_a_judge_names_judge_model_and_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "shown"),
+    ("given", "shown"),
     [
-        (
-            Verdict(
-                judge="g", status="ok", score=0.75, value=4, label="incomplete", reason="r", reply="r" * 999
-            ),
-            "judge='g', status='ok', score=0.75, label='incomplete'",
-        ),
-        (Verdict(judge="g", status="ok", score=0.0, usage=Usage()), "judge='g', status='ok', score=0.0"),
-        (
-            Verdict(judge="g", status="not_applicable", label="nothing_to_ground"),
-            "judge='g', status='not_applicable', label='nothing_to_ground'",
-        ),
-        (
-            Verdict(judge="g", status="error", error=Failure(code="no_verdict", message="m" * 999)),
-            "judge='g', status='error', error='no_verdict'",
-        ),
+        ({"status": "ok", "score": 0.75, "label": "incomplete"}, "score=0.75, label='incomplete'"),
+        ({"status": "ok", "score": 0.0, "usage": Usage()}, "score=0.0"),
+        ({"status": "not_applicable", "label": "nothing_to_ground"}, "label='nothing_to_ground'"),
+        ({"status": "error", "error": Failure(code="empty", message="m" * 999)}, "error='empty'"),
     ],
 )
-def test_repr_of_a_verdict_has_one_short_line(verdict: Verdict, shown: str) -> None:
-    assert (repr(verdict), str(verdict)) == (f"Verdict({shown})", shown.replace(", ", " "))
+def test_repr_of_a_verdict_has_one_short_line(given: Any, shown: str) -> None:
+    verdict = Verdict(judge="g", value=4, reason="r", reply="r" * 999, **given)
+    line = f"judge='g', status={given['status']!r}, {shown}"
+    assert (repr(verdict), str(verdict)) == (f"Verdict({line})", line.replace(", ", " "))
 
 
 def test_request_has_messages_and_parameters_and_makes_no_call() -> None:

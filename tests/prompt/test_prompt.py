@@ -118,6 +118,13 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a scale without end": ("worst: 1,", "worst: .nan,", HEAD, "scale.worst"),
     "a level that is not a number": ("1: cold", "low: cold", HEAD, "levels"),
     "a threshold off the score": ("threshold: 0.6", "threshold: 3", HEAD, "threshold"),
+    "what cannot decide": (
+        "threshold: 0.6",
+        "passes: lowest",
+        HEAD,
+        "'score' or 'weakest'",
+    ),
+    "a misspelt key of what decides": ("threshold: 0.6", "pass: weakest", HEAD, "unknown key pass"),
     "a level off the scale": ("5: warm", "6: warm", "bad_levels", "6 is not on the scale 1..5"),
     "not applicable off the scale": ("applicable: [3]", "applicable: [0]", "bad_levels", "0 is not on"),
     "no reply format": ("reply: {format: tags, value: S2, reason: S1}\n", "", "no_reply_format", "reply is"),

@@ -22,7 +22,7 @@ from groundjudge.runs.run import id_of
 from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.scale import folded
-from groundjudge.verdict import Verdict, Vote
+from groundjudge.verdict import Verdict, Vote, deciding_score
 
 # What verdicts on a missing or blank response have in place of a label.
 NOT_LABELS = frozenset({"no_response", "empty_response"})
@@ -384,6 +384,8 @@ def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float |
         return None
     if len(numbers) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
         _unreadable(value, f"{source}, {rubric.name} (a single value)")
+    if rubric.passes == "weakest":
+        return min(map(rubric.scale.score, numbers))
     reading = Reading(numbers[0], parts=tuple(PartReading("", number) for number in numbers))
     return rubric.format.score(reading, rubric.scale)
 
@@ -438,8 +440,9 @@ def _one_each(
 
 def _threshold(outcomes: Sequence[Judged], scores: Mapping[str, float | None]) -> float | None:
     """The lowest score that passed, if no label's score lies between it and the highest that did not."""
-    passed = [one.score for one in outcomes if one.score is not None and one.passed]
-    failed = [one.score for one in outcomes if one.score is not None and not one.passed]
+    decided = [(score, one.passed) for one in outcomes if (score := deciding_score(one)) is not None]
+    passed = [score for score, has_passed in decided if has_passed]
+    failed = [score for score, has_passed in decided if not has_passed]
     if not passed:
         return None
     lowest, highest = min(passed), max(failed, default=-1.0)

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import PendingRequest
-from groundjudge.models.model_error import error_of
+from groundjudge.models.answer import error_of
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""

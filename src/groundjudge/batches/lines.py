@@ -15,8 +15,7 @@ from groundjudge.batches.replay import Answer, DiskDict, PendingRequest, pending
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
-from groundjudge.models.model_error import FIRST_ERROR_STATUS
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion, reply_in
 from groundjudge.replies.reply import Reply
 from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Usage, Verdict
@@ -92,9 +91,8 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
             return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            return reply_in(body) or ModelError(
-                "server", f"{where}{NO_COMPLETION}: {message_of(body)}", model
-            )
+            error = ModelError("server", f"{where}{no_completion(body)}", model)
+            return reply_in(body) or error
         case _:
             fault = found["error"]
             code = fault.get("code") if is_mapping(fault) else None

@@ -13,9 +13,9 @@ from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.completion import message_of
+from groundjudge.models.answer import message_of
+from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
-from groundjudge.models.wrappers import LangChainModel
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -121,7 +121,7 @@ def batches_of(model: Model) -> Provider:
     """
     if isinstance(model, OpenAIModel):
         return OpenAIBatches(model)
-    if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
+    if isinstance(model, LibraryModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
         from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
 
         return AnthropicBatches()

@@ -294,12 +294,13 @@ def show_case(screen: Screen, case_id: str, verdicts: Sequence[Verdict], sources
 def _fields(verdict: Verdict) -> dict[str, str]:
     """What is known of the verdict as a whole; "" is not shown."""
     passed = "passed" if verdict.passed else "not passed"
+    weakest = "" if verdict.weakest is None else f"weakest {verdict.weakest:.4g}, "
     shares = (verdict.distribution or {}).items()
     after = f"after {verdict.decided_after} votes"
     return {
         "status": verdict.status.replace("_", " "),
         "error": _error(verdict.error),
-        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {passed}",
+        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {weakest}{passed}",
         "value": "" if verdict.value is None else f"{verdict.value:g}",
         "label": verdict.label or "",
         "expected": "" if verdict.expected is None else f"{verdict.expected:.4g}",
@@ -321,7 +322,8 @@ def _vote(vote: Vote) -> str:
     label = f", label {vote.label}" if vote.label else ""
     if vote.score is None:
         return f"{voter}: not applicable{label}"
-    return f"{voter}: score {vote.score:.4g}{label}, {'passed' if vote.passed else 'not passed'}"
+    weakest = "" if vote.weakest is None else f", weakest {vote.weakest:.4g}"
+    return f"{voter}: score {vote.score:.4g}{weakest}{label}, {'passed' if vote.passed else 'not passed'}"
 
 
 def _error(error: Failure | None) -> str:

@@ -26,7 +26,7 @@ from groundjudge.judging.conversation import (
 )
 from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request, Rubric, doubt
+from groundjudge.rubric.rubric import Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -76,8 +76,9 @@ class Judging(ABC):
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that are looked at, by any of the votes."""
-        shown = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
-        return tuple(shown.values())
+        return tuple(
+            {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}.values()
+        )
 
     @property
     def scale(self) -> Scale:
@@ -95,14 +96,18 @@ class Judging(ABC):
         ids = [*dict.fromkeys(rubric.prompt.id for rubric in self.rubrics)]
         if len(ids) == 1:
             return ids[0]
-        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
-        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+        return PromptId(
+            name=self.name,
+            version="+".join(each.version for each in ids),
+            sha256=sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest(),
+        )
 
     @cached_property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict, and each of its votes, has besides the headline."""
         first, *others = (rubric.format.part_names for rubric in self.rubrics)
-        return tuple(name for name in first if all(name in names for names in others))
+        weakest = ("weakest",) if all(rubric.passes == "weakest" for rubric in self.rubrics) else ()
+        return (*(name for name in first if all(name in names for names in others)), *weakest)
 
     def key(self, case: CaseLike) -> str:
         """The key of the verdicts on a case, before and after it is judged.
@@ -156,8 +161,7 @@ class Judging(ABC):
             conversation.spent = self.unjudged(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
-            latency = conversation.latency() if conversation.spent.attempts else 0.0
-            error.verdict = _with_error(conversation.spent, error.code, error.message, latency)
+            error.verdict = _with_error(conversation.spent, error.code, error.message)
             raise
 
     def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
@@ -242,7 +246,9 @@ class Judge(Judging):
         if free is not None:
             return free.model_copy(update={"key": conversation.spent.key})
         left = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
-        request = conversation.do("groundjudge.ask", case, self._request)
+        request = conversation.do(
+            "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
+        )
         found: Verdict | None = None
         while True:
             before = conversation.spent
@@ -268,10 +274,6 @@ class Judge(Judging):
                 with conversation.around(Step("groundjudge.ask", case)) as note:
                     note(request)
 
-    def _request(self, case: Case) -> Request:
-        request = self.rubric.ask(case)
-        return replace(request, repeat=self.repeat) if self.repeat else request
-
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
     """A verdict with the error that took its place; the error's own verdict, if it has one.
@@ -284,6 +286,5 @@ def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
     return _with_error(verdict, "unexpected", f"{type(error).__name__}: {error}")
 
 
-def _with_error(verdict: Verdict, code: str, message: str, latency: float = 0.0) -> Verdict:
-    failure = Failure(code=code, message=well_formed(message))
-    return verdict.model_copy(update={"error": failure, "latency_s": latency})
+def _with_error(verdict: Verdict, code: str, message: str) -> Verdict:
+    return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})

@@ -19,7 +19,7 @@ from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial,
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.shares import Rate, mcnemar, rate_of, wilson
-from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
+from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, deciding_score
 from groundjudge.version import __version__
 
 # How far the score must drop where one wrong fact among several need not fail a case.
@@ -86,7 +86,7 @@ class Card(Frozen):
         prompt: which prompt was used.
         library: the version of groundjudge.
         date: the day of the probe, as in 2030-01-31.
-        threshold: on the score: a verdict passes if its score reaches it.
+        threshold: on the score: a verdict passes if its deciding score reaches it.
         graded: whether a fault is caught if the score drops by `LEAST_DROP`; otherwise the case must no
             longer pass.
         cases: a hash of cases and labels.
@@ -314,7 +314,8 @@ def _detected(family: Family | None, first: Verdict, verdict: Verdict, *, graded
         return (_has_passed(verdict), verdict.label) != (_has_passed(first), first.label)
     if family == "attacks":
         return _has_passed(verdict)
-    drop = 0.0 if verdict.score is None else (first.score or 0.0) - verdict.score
+    score = deciding_score(verdict)
+    drop = 0.0 if score is None else (deciding_score(first) or 0.0) - score
     # Where cases are rated by degrees, one fault among several statements need not fail a case.
     return drop >= LEAST_DROP if graded else drop > 0 and not _has_passed(verdict)
 
@@ -326,7 +327,7 @@ def _has_passed(verdict: Verdict) -> bool:
 
 def _badness(each: Judged) -> float:
     """How far a verdict is from what it should be."""
-    score, first = each.verdict.score or 0.0, each.first.score or 0.0
+    score, first = deciding_score(each.verdict) or 0.0, deciding_score(each.first) or 0.0
     return abs(score - first) if each.trial.family == "neutral_edits" else score
 
 

@@ -22,7 +22,7 @@ from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, t
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
-from groundjudge.verdict import Finite, Frozen, PromptId
+from groundjudge.verdict import Finite, Frozen, Passes, PromptId
 
 FRONT_MATTER = re.compile(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
@@ -107,6 +107,7 @@ class FrontMatter(BaseModel):
     levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
     not_applicable: tuple[Finite, ...] = ()
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    passes: Passes = "score"
     example_reply: ExampleReply | None = None
 
 
@@ -126,6 +127,7 @@ class Prompt(Frozen):
         levels: the highest value of each level -> the level's label.
         not_applicable: the values that mean that there is nothing to judge.
         threshold: the score, 0..1, from which a response passes.
+        passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
         example_reply: an example that the reply format must read correctly.
         path: the file, for error messages.
     """
@@ -142,6 +144,7 @@ class Prompt(Frozen):
     levels: Mapping[float, str]
     not_applicable: tuple[float, ...]
     threshold: float
+    passes: Passes
     example_reply: ExampleReply | None
     path: str
 

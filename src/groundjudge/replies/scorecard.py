@@ -122,7 +122,8 @@ def _part(block: Block, text: Folded, expected: Expected) -> PartReading:
     name, quote = (text.slice(each.start, each.end) for each in (sentence, evidence))
     quotes = () if NOTHING.fullmatch(quote) or NOTHING_AS_ASKED.match(quote) else (quote,)
     place = text.text[score.start : score.stop]
-    if folded(unwrapped(place)) == folded(NO_CLAIM) and not text.says_something(score.stop, score.end):
+    claims_nothing = folded(unwrapped(place)) == folded(NO_CLAIM) and not expected.scale.named(NO_CLAIM)
+    if claims_nothing and not text.says_something(score.stop, score.end):
         return PartReading(name, None, quote, quotes)
     found = verdict(text, [score], expected, name)[1]
     span = expected.found(text, score.start, score.stop)

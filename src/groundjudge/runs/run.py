@@ -393,7 +393,7 @@ def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     It is a loop of this run alone: reading the rows may block it. Its end cancels what is in flight, also
     after an interrupt, and closes the generator.
     """
-    thread = LoopThread("groundjudge run")
+    thread = LoopThread("run")
     try:
         while (found := thread.run(anext, outputs, _END)) is not _END:
             yield cast("T", found)
