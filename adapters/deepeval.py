@@ -23,7 +23,7 @@ from uuid import uuid4
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, tool_documents
-from groundjudge.errors import CaseError, GroundjudgeError, PromptError
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, as_judge
@@ -36,13 +36,10 @@ from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import Prices
 from groundjudge.verdict import Verdict, passes
 
-try:
+with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
     from deepeval.metrics.utils import construct_verbose_logs
-except ImportError as error:
-    needed = 'groundjudge.adapters.deepeval needs deepeval: pip install "groundjudge[deepeval]"'
-    raise ImportError(needed) from error
 
 __all__ = [
     "ConfidenceGroundingMetric",

@@ -18,6 +18,7 @@ from typing import Any, TypeGuard, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
+from groundjudge.errors import requires
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import Panel
@@ -27,7 +28,7 @@ from groundjudge.replies.reply import Reply, tokens_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage, Verdict
 
-try:
+with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
     from inspect_ai.model import (
         ChatMessage,
         ChatMessageAssistant,
@@ -40,9 +41,6 @@ try:
     )
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
-except ImportError as error:
-    needed = 'groundjudge.adapters.inspect needs Inspect AI: pip install "groundjudge[inspect]"'
-    raise ImportError(needed) from error
 
 __all__ = [
     "confidence_grounding",

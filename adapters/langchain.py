@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
 from groundjudge.case.case import Case, Context, Text
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
+from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -28,7 +28,7 @@ from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
 
-try:
+with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"):
     from langchain_core.exceptions import OutputParserException
     from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
@@ -36,9 +36,6 @@ try:
     from langchain_core.prompt_values import ChatPromptValue
     from langchain_core.runnables import Runnable, RunnableLambda
     from langchain_core.runnables import config as configs
-except ImportError as error:
-    needed = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
-    raise ImportError(needed) from error
 
 __all__ = ["parser", "prompt", "runnable"]
 

@@ -22,18 +22,16 @@ from typing import Any, Unpack
 from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
+from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.runs.summary import summarise
 from groundjudge.verdict import Verdict
 
-try:
+with requires("groundjudge.adapters.langfuse needs Langfuse", "langfuse"):
     from langfuse import Evaluation
     from langfuse.experiment import ExperimentItemResult
-except ImportError as error:
-    needed = 'groundjudge.adapters.langfuse needs Langfuse: pip install "groundjudge[langfuse]"'
-    raise ImportError(needed) from error
 
 __all__ = ["evaluator", "summary"]
 

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
-from groundjudge.errors import GroundjudgeError
+from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -37,16 +37,13 @@ from groundjudge.runs.summary import MISSING, summarise
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, Verdict, score_names
 
-try:
+with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
     from langsmith import get_current_run_tree, trace
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
     from langsmith.run_trees import RunTree
     from langsmith.schemas import Example, Run
     from langsmith.utils import tracing_is_enabled
-except ImportError as error:
-    needed = 'groundjudge.adapters.langsmith needs LangSmith: pip install "groundjudge[langsmith]"'
-    raise ImportError(needed) from error
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 

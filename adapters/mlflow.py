@@ -23,19 +23,16 @@ from pydantic import PrivateAttr
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
 from groundjudge.case.shapes import is_absent
-from groundjudge.errors import CaseError
+from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import NamedScore, Verdict, passes
 
-try:
+with requires("groundjudge.adapters.mlflow needs MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
     from mlflow.entities.trace_state import TraceState
     from mlflow.genai.scorers import Scorer
-except ImportError as error:
-    needed = 'groundjudge.adapters.mlflow needs MLflow: pip install "groundjudge[mlflow]"'
-    raise ImportError(needed) from error
 
 __all__ = ["documents", "scorer"]
 

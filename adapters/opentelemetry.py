@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from time import time_ns
 
+from groundjudge.errors import requires
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import NamedScore, Verdict, named_scores
 from groundjudge.version import __version__
 
-try:
+with requires("groundjudge.adapters.opentelemetry needs opentelemetry-api", "otel"):
     from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber, get_logger
     from opentelemetry.trace import NonRecordingSpan, SpanContext, set_span_in_context
     from opentelemetry.util.types import AttributeValue
-except ImportError as error:
-    needed = 'groundjudge.adapters.opentelemetry needs opentelemetry-api: pip install "groundjudge[otel]"'
-    raise ImportError(needed) from error
 
 __all__ = ["emit"]
 

@@ -27,18 +27,14 @@ from pydantic_core.core_schema import str_schema
 from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
-from groundjudge.errors import GroundjudgeError
+from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
 
-try:
+with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
-except ImportError as error:
-    extra = 'pip install "groundjudge[pydantic-evals]"'
-    needed = f"groundjudge.adapters.pydantic_evals needs pydantic-evals: {extra}"
-    raise ImportError(needed) from error
 
 __all__ = ["JudgeEvaluator"]
 
