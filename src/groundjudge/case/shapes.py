@@ -307,9 +307,10 @@ def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, calls, name = role_of(item), _calls(item), get(item, "name")
+    role, calls, name = role_of(item), _calls(item), get(item, "name", get(item, "function"))
     refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
-    contents = [content for content in (get(item, "content"), refusal) if content is not None]
+    failure = get(get(item, "error"), "message")  # of Inspect's tools
+    contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
     if role is None or not (contents or calls):
         raise _unreadable(field, "a string or chat messages with role and content", item)
     whole = _whole(item) if role == "tool" else None
@@ -334,9 +335,11 @@ def _calls(item: object) -> list[Any]:
 
 
 def _tool_call(call: object) -> ToolCall:
-    call = get(call, "function", call)  # OpenAI nests name and arguments in "function"
+    # OpenAI nests name and arguments in "function", which is the name itself in Inspect.
+    nested = get(call, "function", call)
+    call = call if isinstance(nested, str) else nested
     arguments = get(call, "arguments", get(call, "args", get(call, "input")))
-    return ToolCall(name=str(get(call, "name", "")), arguments=arguments)
+    return ToolCall(name=str(get(call, "name", get(call, "function", ""))), arguments=arguments)
 
 
 # --- documents --------------------------------------------------------------------------------------------
