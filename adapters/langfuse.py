@@ -17,9 +17,9 @@ the whole verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, Unpack
 
-from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import requires
@@ -72,6 +72,7 @@ def evaluator(
     """
     made = as_judge(judge, model, **options)
     found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+    case_of = found.function or partial(_case, found)
 
     async def evaluate(
         *,
@@ -81,9 +82,8 @@ def evaluator(
         metadata: object = None,
         **_: object,
     ) -> list[Evaluation]:
-        sides = (input, output, expected_output, metadata)
-        given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
-        verdict = await made.aevaluate(lambda: _case(found, given))
+        item = dict(zip(ROOTS, (input, output, expected_output, metadata), strict=True))
+        verdict = await made.aevaluate(lambda: case_of(**item))
         return _evaluations(verdict, made, name or made.name)
 
     evaluate.__name__ = name or made.name
@@ -117,20 +117,17 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     return summarised
 
 
-def _case(fields: Fields, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
-    if fields.function:
-        return Case.of(fields.function(**given))
-    *sides, metadata = given.values()
+def _case(fields: Fields, **item: object) -> Mapping[str, Any]:
+    *sides, metadata = item.values()
     more = {"metadata": metadata} if is_mapping(metadata) else {}
-    return fields.in_exchange(*sides, roots=given, more=more)
+    return fields.in_exchange(*sides, roots=item, more=more)
 
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
     """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
-    scores = judge.scores(verdict, name)
     status = None if verdict.status == "ok" else verdict.status
     values: list[tuple[str, float | str | None, str]] = [
-        *((one.name, one.score, one.explanation) for one in scores),
+        *((one.name, one.score, one.explanation) for one in judge.scores(verdict, name)),
         (f"{name}_label", verdict.label if judge.scale.choices else None, verdict.explanation),
         (f"{name}_status", status, verdict.explanation),
     ]

@@ -20,7 +20,7 @@ from typing import Any, Unpack
 
 from pydantic import PrivateAttr
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
 from groundjudge.case.shapes import is_absent
 from groundjudge.errors import CaseError, requires
@@ -103,11 +103,12 @@ class JudgeScorer(Scorer):
     """Off: a model has its own timeout, and MLflow's would replace the error code."""
 
     _judge: AnyJudge = PrivateAttr()
-    _found_by: Fields = PrivateAttr()
+    _case_of: Callable[..., CaseLike] = PrivateAttr()
 
     def __init__(self, judge: AnyJudge, name: str, fields: Fields) -> None:
         super().__init__(name=name)
-        self.identity, self._judge, self._found_by = judge.identity, judge, fields
+        self.identity, self._judge = judge.identity, judge
+        self._case_of = fields.function or partial(_case, fields)
 
     def __call__(
         self,
@@ -119,8 +120,8 @@ class JudgeScorer(Scorer):
         session: list[Trace] | None = None,  # noqa: ARG002  MLflow has it for scorers of conversations
     ) -> Feedback | list[Feedback]:
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
-        row = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
-        verdict = self._judge.evaluate(lambda: _case(row, self._found_by))
+        row: Any = dict(zip(ROOTS, (inputs, outputs, expectations, trace), strict=True))
+        verdict = self._judge.evaluate(lambda: self._case_of(**row))
         feedback = [_feedback(score, verdict) for score in self._judge.scores(verdict, self.name)]
         return feedback if len(feedback) > 1 else feedback[0]
 
@@ -131,14 +132,12 @@ class JudgeScorer(Scorer):
         return None if isinstance(judge, Panel) else lambda value: passes(value, judge.threshold)
 
 
-def _case(row: Mapping[str, Any], fields: Fields) -> Case | Mapping[str, Any]:
-    """The case by `fields`, or by the usual names; its context, if it has none, from the trace.
+def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """The fields of a row; the context, if it has none, from the trace.
 
     Raises:
         CaseError: `no_response` if the application failed; otherwise as for `Fields.in_exchange`.
     """
-    if fields.function:
-        return Case.of(fields.function(**row))
     inputs, outputs, expectations, trace = (None if is_absent(value) else value for value in row.values())
     if outputs is None and trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]

@@ -24,7 +24,6 @@ from typing import Annotated, Any
 from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
-from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import GroundjudgeError, requires
@@ -121,7 +120,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             GroundjudgeError: there is no verdict; pydantic-evals makes it an EvaluatorFailure.
         """
         name = self.get_default_evaluation_name()
-        verdict = await self.loaded.aevaluate(lambda: self._case(ctx))
+        case_of = self.found_by.function or self._case
+        verdict = await self.loaded.aevaluate(lambda: case_of(ctx))
         ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
         if verdict.error:
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
@@ -134,9 +134,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         ]
         return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
 
-    def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Case | Mapping[str, Any]:
-        if self.found_by.function:
-            return Case.of(self.found_by.function(ctx))
+    def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
         sides = ctx.inputs, ctx.output, ctx.expected_output
         roots = {name: getattr(ctx, name) for name in ROOTS}
         more = {"id": ctx.name, "metadata": ctx.metadata if is_mapping(ctx.metadata) else None}

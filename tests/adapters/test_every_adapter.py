@@ -135,7 +135,7 @@ async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
 
 def from_langsmith(row: Any, judge: AnyJudge) -> Fields:
     """The verdict that the evaluator stores in the run, after checking the feedback against it."""
-    verdict: Verdict = row["run"].extra["groundjudge"][judge.name]
+    verdict: Verdict = row["run"].extra["groundjudge"][judge.name][1]
     shown = [(one.key, one.score, one.value, one.comment) for one in row["evaluation_results"]["results"]]
     assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
     return fields_of(verdict)

@@ -606,7 +606,7 @@ def test_summary_takes_whatever_evaluator_takes(run: Any, tmp_path: Path) -> Non
     for each in (path, str(path), judge, rubric, "on_topic"):
         assert summarised("on_topic", rows, each)["mean"].score == 1
         assert summary(each).__name__ == "on_topic_summary"
-    with pytest.raises(PromptError, match=r"nowhere\.prompty: the prompt file cannot be read"):
+    with pytest.raises(PromptError, match=r"no judge '.*nowhere\.prompty', and no file"):
         summary(tmp_path / "nowhere.prompty")
 
 

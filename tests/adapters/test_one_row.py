@@ -51,7 +51,7 @@ def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
         id=uuid4(), name="a", run_type="chain", trace_id=uuid4(), inputs=inputs, outputs=row.outputs, **times
     )
     made.evaluate_run(run, Example(id=uuid4(), inputs=inputs, metadata={**row.metadata}))
-    (verdict,) = (run.extra or {})["groundjudge"].values()
+    ((_, verdict),) = (run.extra or {})["groundjudge"].values()
     return Verdict.model_validate(verdict)
 
 
