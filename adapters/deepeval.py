@@ -31,7 +31,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Verdict, passes
+from groundjudge.verdict import Verdict, passes, score_names
 
 with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
@@ -118,8 +118,6 @@ class _Judged:
     """
 
     default_judge: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    """The name in reports; by default it is made from the judge's name."""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
     judged: ClassVar[type[Any]] = LLMTestCase
@@ -187,7 +185,8 @@ class _Judged:
     @property
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
-        return self.title or self.judge.name.replace("_", " ").title()
+        names = score_names(self.judge.name, self.judge.part_names)
+        return names[self.part].replace("_", " ").title()
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
@@ -310,14 +309,12 @@ class PassageQualityMetric(JudgeMetric):
 class PassageRecallMetric(PassageQualityMetric):
     """How much of what the query needs from the ideal passage is in the returned passage."""
 
-    title = "Passage Recall"
     part = "recall"
 
 
 class PassagePrecisionMetric(PassageQualityMetric):
     """How little the returned passage contains that is not in the ideal one."""
 
-    title = "Passage Precision"
     part = "precision"
 
 

@@ -135,8 +135,7 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     by_role = model is None and not isinstance(judge, Judging)
     own: Any = "offline" if is_inspects or by_role else model
     made = as_judge(judge, own, **given)
-    found_by = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    case_of = found_by.function or partial(_case, found_by)
+    case_of = made.cases(fields, ROOTS, _case)
 
     async def score(state: TaskState, target: Target) -> Score:
         judging = made

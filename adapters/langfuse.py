@@ -17,11 +17,9 @@ the whole verdict.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
 from typing import Any, Unpack
 
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
@@ -71,8 +69,7 @@ def evaluator(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    case_of = found.function or partial(_case, found)
+    case_of = made.cases(fields, ROOTS, _case)
 
     async def evaluate(
         *,
@@ -119,8 +116,7 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
 
 def _case(fields: Fields, **item: object) -> Mapping[str, Any]:
     *sides, metadata = item.values()
-    more = {"metadata": metadata} if is_mapping(metadata) else {}
-    return fields.in_exchange(*sides, roots=item, more=more)
+    return fields.in_exchange(*sides, roots=item, more={"metadata": metadata})
 
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
-from groundjudge.case.case import Document
+from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
 from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
@@ -106,8 +105,7 @@ def evaluator(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    return JudgeEvaluator(made, key or made.name, found)
+    return JudgeEvaluator(made, key or made.name, made.cases(fields, ROOTS, _case))
 
 
 def summary(
@@ -195,10 +193,9 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
-    def __init__(self, judge: AnyJudge, key: str, fields: Fields) -> None:
-        self.judge, self.key = judge, key
+    def __init__(self, judge: AnyJudge, key: str, case_of: Callable[..., CaseLike]) -> None:
+        self.judge, self.key, self.case_of = judge, key, case_of
         self.keys = [*score_names(key, judge.part_names).values()]
-        self.case_of = fields.function or partial(_case, fields)
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
@@ -394,6 +391,5 @@ def _categories(scale: Scale, score: NamedScore) -> FeedbackConfig | None:
     """
     if score.score is None or not isinstance(score.value, str) or not scale.choices:
         return None
-    choices = scale.choices.items()
-    listed: list[Any] = [{"value": own, "label": name} for name, own in choices if own is not None]
+    listed: Any = [{"value": own, "label": name} for name, own in scale.choices.items() if own is not None]
     return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)

@@ -39,9 +39,6 @@ __all__ = ["documents", "scorer"]
 ROOTS = ("inputs", "outputs", "expectations", "trace")
 """What a path to a field can begin with."""
 
-RENAMED = {"expected_response": "reference"}
-"""MLflow's own name of an expectation that is a field of the case."""
-
 
 def scorer(
     judge: JudgeLike,
@@ -76,8 +73,7 @@ def scorer(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    return JudgeScorer(made, name or made.name, found)
+    return JudgeScorer(made, name or made.name, made.cases(fields, ROOTS, _case))
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
@@ -105,10 +101,9 @@ class JudgeScorer(Scorer):
     _judge: AnyJudge = PrivateAttr()
     _case_of: Callable[..., CaseLike] = PrivateAttr()
 
-    def __init__(self, judge: AnyJudge, name: str, fields: Fields) -> None:
+    def __init__(self, judge: AnyJudge, name: str, case_of: Callable[..., CaseLike]) -> None:
         super().__init__(name=name)
-        self.identity, self._judge = judge.identity, judge
-        self._case_of = fields.function or partial(_case, fields)
+        self.identity, self._judge, self._case_of = judge.identity, judge, case_of
 
     def __call__(
         self,
@@ -142,9 +137,8 @@ def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
     if outputs is None and trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
-    expected = {RENAMED.get(name, name): value for name, value in (expectations or {}).items()}
     retrieved = partial(documents, trace) if trace else None
-    return fields.in_exchange(inputs, outputs, expected, roots=row, retrieved=retrieved)
+    return fields.in_exchange(inputs, outputs, expectations, roots=row, retrieved=retrieved)
 
 
 def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:
