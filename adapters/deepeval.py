@@ -171,13 +171,14 @@ class _Judged:
 
     def is_successful(self) -> bool | None:
         """Whether the test case passed: by its score, or as not applicable. None without a threshold."""
-        verdict = self.verdict
         if self.threshold is None:
             self.success = None
         elif self.error is not None:
             self.success = False
-        elif self.score is None or (verdict and verdict.votes and not self.part):
-            self.success = verdict and verdict.passed  # the majority decides, whatever the mean score is
+        elif self.score is None or (self.verdict and self.verdict.votes and not self.part):
+            self.success = (
+                self.verdict and self.verdict.passed
+            )  # the majority decides, whatever the mean score is
         else:
             self.success = passes(self.score, self.threshold)
         return self.success
@@ -207,10 +208,11 @@ class _Judged:
             verdict = await self.judge.ajudge(self._case(test_case), untraced, priced)
         except Exception as error:
             self._show(self.judge.failed(error), costs)
-            shown = _translated(error)
-            if shown is error:
-                raise
-            raise shown from error
+            if isinstance(error, CaseError) and error.code == "missing_field":
+                raise MissingTestCaseParamsError(str(error)) from error
+            if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
+                raise GroundjudgeError("unexpected", f"TypeError: {error}") from error
+            raise
         self._show(verdict, costs)
         return self.score
 
@@ -361,12 +363,3 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     (precision.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][1])
     (recall.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][0])
     return recall, precision
-
-
-def _translated(error: Exception) -> Exception:
-    """The error as the type that DeepEval expects, or as one that it does not misinterpret."""
-    if isinstance(error, CaseError) and error.code == "missing_field":
-        return MissingTestCaseParamsError(str(error))
-    if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
-        return GroundjudgeError("unexpected", f"TypeError: {error}")
-    return error

@@ -212,21 +212,18 @@ def _traceable(value: object) -> object:
     """The input or output of a step as an object that LangChain's traces display."""
     if isinstance(value, Request):
         return _prompt_value(value)
-    return _message(value) if isinstance(value, Reply) else value
+    if not isinstance(value, Reply):
+        return value
+    return AIMessage(
+        value.text,
+        response_metadata={"finish_reason": value.finish_reason, "model_name": value.model},
+        additional_kwargs={"refusal": value.refusal} if value.refusal else {},
+        usage_metadata=cast("UsageMetadata", value.usage.counts) if value.usage else None,
+    )
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
     return ChatPromptValue(messages=convert_to_messages([*map(dict, request.messages)]))
-
-
-def _message(reply: Reply) -> AIMessage:
-    """The reply as a message."""
-    return AIMessage(
-        reply.text,
-        response_metadata={"finish_reason": reply.finish_reason, "model_name": reply.model},
-        additional_kwargs={"refusal": reply.refusal} if reply.refusal else {},
-        usage_metadata=cast("UsageMetadata", reply.usage.counts) if reply.usage else None,
-    )
 
 
 def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not

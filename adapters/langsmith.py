@@ -145,10 +145,8 @@ def summary(
         (total,) = summarise(verdicts)
         bounds = total.bounds or (None, None)
         figures = dict(zip(METRICS, (total.mean, *bounds, total.coverage, total.pass_rate), strict=True))
-        shown: Any = {
-            "comment": total.counts,
-            "evaluator_info": {"signatures": sorted({verdict.signature for verdict in verdicts})},
-        }
+        info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
+        shown: Any = {"comment": total.counts, "evaluator_info": info}
         scores = [EvaluationResult(key=f"{key}_{name}", score=figures[name], **shown) for name in metrics]
         return {"results": scores}
 
@@ -342,8 +340,7 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    has_no_response = _has_crashed(run) and error.code in {MISSING, "unexpected"}
-    code = "no_response" if has_no_response else error.code
+    code = "no_response" if _has_crashed(run) and error.code in {MISSING, "unexpected"} else error.code
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 
@@ -361,7 +358,6 @@ def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationRes
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
     info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
-    extra = _extra(verdict)
     return [
         EvaluationResult(
             key=score.name,
@@ -370,7 +366,7 @@ def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationRes
             comment=score.explanation,
             feedback_config=_categories(judge.scale, score),
             evaluator_info=info,
-            extra=extra,
+            extra=_extra(verdict),
         )
         for score in judge.scores(verdict, key)
     ]

@@ -19,7 +19,7 @@ from groundjudge.verdict import NamedScore, Verdict, named_scores
 from groundjudge.version import __version__
 
 with requires("groundjudge.adapters.opentelemetry needs opentelemetry-api", "otel"):
-    from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber, get_logger
+    from opentelemetry._logs import LoggerProvider, SeverityNumber, get_logger
     from opentelemetry.trace import NonRecordingSpan, SpanContext, set_span_in_context
     from opentelemetry.util.types import AttributeValue
 
@@ -55,13 +55,11 @@ def emit(
     context = None if span_context is None else set_span_in_context(NonRecordingSpan(span_context))
     for score in named_scores(verdict, judge.part_names if judge else ()):
         logger.emit(
-            LogRecord(
-                timestamp=time_ns(),
-                context=context,
-                severity_number=SeverityNumber.INFO,
-                attributes=_attributes(verdict, score, response_id),
-                event_name=EVENT,
-            )
+            timestamp=time_ns(),
+            context=context,
+            severity_number=SeverityNumber.INFO,
+            attributes=_attributes(verdict, score, response_id),
+            event_name=EVENT,
         )
 
 

@@ -16,7 +16,7 @@ always in the case's `attributes["groundjudge"]`, under the evaluation's name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -91,8 +91,8 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     @cached_property
     def loaded(self) -> AnyJudge:
         """The judge with its model and options."""
-        known = {field.name for field in fields(self)} & PanelOptions.__annotations__.keys()
-        options: Any = {name: getattr(self, name) for name in known}
+        own = PanelOptions.__annotations__.keys() & vars(self).keys()
+        options: Any = {name: getattr(self, name) for name in own}
         return as_judge(self.judge, self.model, **options)
 
     @cached_property
