@@ -41,7 +41,6 @@ __all__ = ["parser", "prompt", "runnable"]
 
 OnError: TypeAlias = Literal["raise", "verdict"]
 
-DEFAULT_CONCURRENCY = 16
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
@@ -99,7 +98,7 @@ def runnable(
     step = RunnableLambda(invoke, judged, name=loaded.name)
     input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
-    return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
+    return typed.with_config(max_concurrency=16)  # LangChain's own default for `abatch` is all at once
 
 
 def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:

@@ -25,8 +25,6 @@ with requires("groundjudge.adapters.opentelemetry needs opentelemetry-api", "ote
 
 __all__ = ["emit"]
 
-EVENT = "gen_ai.evaluation.result"
-
 
 def emit(
     verdict: Verdict,
@@ -59,7 +57,7 @@ def emit(
             context=context,
             severity_number=SeverityNumber.INFO,
             attributes=_attributes(verdict, score, response_id),
-            event_name=EVENT,
+            event_name="gen_ai.evaluation.result",
         )
 
 
