@@ -18,6 +18,7 @@ import deepeval
 import pytest
 from deepeval import tracing
 from deepeval.dataset import EvaluationDataset, Golden
+from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 from deepeval.metrics.utils import copy_metrics
 from deepeval.models import DeepEvalBaseLLM
@@ -270,7 +271,7 @@ def test_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
         "flaky": True,
         "prices": PRICES,
     }
-    metric = build(model=ScriptedModel(GROUNDED), **arguments)
+    metric = build(0.7, ScriptedModel(GROUNDED), False, False, False, True, True, prices=PRICES)  # noqa: FBT003
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
@@ -353,6 +354,44 @@ async def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(
     assert not worst.is_successful()
 
 
+MISSING: Mapping[str, tuple[Build, dict[str, Any], str]] = {
+    "context": (GroundednessMetric, {"retrieval_context": None}, "needs context"),
+    "ideal context": (
+        GroundednessMetric,
+        {"retrieval_context": None, "context": ["It opens."]},
+        "needs context",
+    ),
+    "tools without output": (
+        GroundednessMetric,
+        {"retrieval_context": None, "tools_called": [tool("get_hours")]},
+        "needs context",
+    ),
+    "blank query": (GroundednessMetric, {"input": " "}, "needs query"),
+    "reference": (PassageRecallMetric, {"expected_output": None}, "needs reference"),
+    "metadata": (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "needs .*profile.*profil"),
+}
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(("build", "fields", "message"), MISSING.values(), ids=MISSING)
+def test_missing_field_is_an_error_of_its_row_or_skipped(
+    run_async: bool,  # noqa: FBT001
+    build: Build,
+    fields: Any,
+    message: str,
+) -> None:
+    model = ScriptedModel(GROUNDED)
+    [result] = results([build(model=model)], row(**fields), run_async=run_async, ignore_errors=True)
+    [data] = result.values()
+    assert re.search(f"missing_field: .* {message}", data.error)
+    assert (data.score, data.success) == (None, False)
+    skipped = {"skip_on_missing_params": True}
+    assert results([build(model=model)], row(**fields), run_async=run_async, **skipped) == [{}]
+    with pytest.raises(MissingTestCaseParamsError, match=message):
+        results([build(model=model)], row(**fields), run_async=run_async)
+    assert model.asked == []
+
+
 def test_test_case_with_images_raises(tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(b"\x89PNG")
     image = MLLMImage(url=str(tmp_path / "map.png"), local=True)
@@ -408,11 +447,29 @@ async def test_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
 def test_metadata_of_a_conversation_provides_agent_name_and_answers() -> None:
     model = ScriptedModel(IN_ROLE)
     metadata = {"agent_name": "Mira", "answers": ["I am Mira."]}
-    ConversationalKnowledgeHallucinationMetric(model=model).measure(
-        conversation("Who?", "Mira.", metadata=metadata)
-    )
+    case = conversation("Who?", "Mira.", metadata=metadata)
+    ConversationalKnowledgeHallucinationMetric(model=model).measure(case)
     assert "<data-agent_name>\nMira\n" in last_prompt(model)
     assert "I am Mira." in last_prompt(model)
+
+
+ON_TOPIC = """\
+---
+name: on_topic
+inputs: [{name: topic}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+{{topic}} {{response}}
+"""
+
+
+def test_metadata_of_a_conversation_provides_inputs_of_a_prompts_own(tmp_path: Path) -> None:
+    (tmp_path / "on_topic.prompty").write_text(ON_TOPIC)
+    model = ScriptedModel(GROUNDED)
+    metric = ConversationalKnowledgeHallucinationMetric(judge=tmp_path / "on_topic.prompty", model=model)
+    assert metric.measure(conversation("Who?", "Mira.", metadata={"topic": "dogs"})) == 1
+    assert "<data-topic>\ndogs\n" in last_prompt(model)
 
 
 @sync_and_async_runs
@@ -728,6 +785,31 @@ def test_changed_prompt_is_judged_again_despite_deepevals_cache(tmp_path: Path, 
     assert [calls_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
 
 
+@pytest.mark.parametrize(
+    ("name", "fields", "is_cacheable"),
+    [
+        ("groundedness", {}, True),
+        ("groundedness", {"tools_called": [tool("get_hours", "9:00")]}, False),
+        ("passage_quality", {"tools_called": [tool("get_hours", "9:00")]}, True),
+        ("knowledge_hallucination", {}, False),
+        ("on_topic", {"metadata": {"topic": "dogs"}}, False),
+        ("on_topic", {"metadata": {"Topic": "dogs"}}, False),
+    ],
+)
+def test_verdict_that_depends_on_what_deepevals_cache_ignores_is_not_reused(
+    tmp_path: Path,
+    name: str,
+    fields: dict[str, Any],
+    is_cacheable: bool,  # noqa: FBT001
+) -> None:
+    (tmp_path / "on_topic.prompty").write_text(ON_TOPIC)
+    judge = tmp_path / "on_topic.prompty" if name == "on_topic" else name
+    replies = {"passage_quality": PASSAGE, "knowledge_hallucination": IN_ROLE}
+    metric = JudgeMetric(judge=judge, model=ScriptedModel(replies.get(name, GROUNDED)))
+    metric.measure(row(**fields))
+    assert (metric.criteria == metric.judge.identity) is is_cacheable
+
+
 @sync_and_async_runs
 def test_verdict_from_deepevals_cache_costs_nothing(tmp_path: Path, run_async: bool) -> None:  # noqa: FBT001
     model = ScriptedModel(counted(GROUNDED))
@@ -878,16 +960,28 @@ def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(fold
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_unreadable_reply_in_deepeval_test_run_is_an_error_with_the_reply_in_the_logs(folder: Folder) -> None:
+    folder.write("groundedness.reply", UNREADABLE)
+    assert "ReplyError: no_verdict" in folder.run().stdout
+    done = folder.run("-i")
+    assert done.returncode == 1
+    assert "4 failed" in done.stdout
+    run = json.loads((folder.path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
+    shown = [data for case in run["testCases"] for data in case["metricsData"]]
+    judged = [data for data in shown if data["name"] == "Groundedness"]
+    assert [data["success"] for data in judged] == [False] * 4
+    assert all(f"Reply:\n{UNREADABLE}" in data["verboseLogs"] for data in judged)
+
+
+@pytest.mark.soak
 def test_example_passes(folder: Folder) -> None:
     done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
 
 
-# --- import without DeepEval ----------------------------------------------------------------------
-
-
-# Votes
+# --- votes ----------------------------------------------------------------------------------------
 
 
 def voted(*scores: int) -> list[str]:

@@ -202,6 +202,8 @@ def from_metric(metric: JudgeMetric) -> Fields:
     headline, *_ = metric.judge.scores(metric.verdict)
     assert (metric.score, metric.reason) == (headline.score, headline.explanation)
     assert metric.success is metric.verdict.passed
+    assert metric.score_breakdown == ({part.name: part.score for part in metric.verdict.parts} or None)
+    assert metric.verdict.signature in str(metric.verbose_logs)
     return fields_of(metric.verdict)
 
 
