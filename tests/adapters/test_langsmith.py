@@ -228,11 +228,6 @@ def readings(_: str) -> dict[str, Any]:
     return {"degrees": 21, "ort": "Köln"}
 
 
-@traceable(run_type="tool")
-def rows(_: str) -> list[dict[str, Any]]:
-    return [{"n": 1}]
-
-
 class Shelf(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[LangChainDocument]:
         del run_manager
@@ -320,17 +315,45 @@ def test_documents_are_the_same_after_runs_are_reloaded(steps: Any, expected: An
     assert described(model.asked[0].case) == expected
 
 
-def test_retrieved_object_without_text_is_an_error(run: Any) -> None:
+def test_retrieved_object_without_text_is_an_error_of_judges_that_look_at_it(run: Any) -> None:
     @traceable(run_type="retriever")
     def numbers(_: str) -> list[dict[str, int]]:
         return [{"rank": 1, "id": 7}]
 
-    (row,) = run(
-        application(numbers), (ASKED, None), evaluators=[evaluator("groundedness", model=ScriptedModel(""))]
-    )
-    (found,) = results(row)
-    assert comment(found).startswith("context_unreadable:")
-    assert "rank, id" in comment(found)
+    judges = [evaluator(name, model=ScriptedModel(ADJACENT)) for name in ("groundedness", "passage_quality")]
+    (row,) = run(application(numbers), (ASKED, EXPECTED), evaluators=judges)
+    unreadable, *others = results(row)
+    assert comment(unreadable).startswith("context_unreadable:")
+    assert "rank, id" in comment(unreadable)
+    assert {one.key: (one.score, one.value) for one in others} == PASSAGES
+
+
+INPUT, OUTPUT, IDEAL = ({"context": [each]} for each in ("input", "output", "ideal"))
+CONTEXTS: Mapping[str, tuple[Body, Body, bool, Any, list[str]]] = {
+    # where it is first found: (of the inputs, of the outputs, whether a retriever runs, `fields`, what it is)
+    "a path": (INPUT, OUTPUT, True, {"context": "example.outputs.context"}, ["ideal"]),
+    "outputs": (INPUT, OUTPUT, True, None, ["output"]),
+    "empty outputs": (INPUT, {"context": []}, True, None, []),
+    "child runs": (INPUT, {}, True, None, ["one", "two"]),
+    "inputs": (INPUT, {}, False, None, ["input"]),
+    "reference outputs": ({}, {}, False, None, ["ideal"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "retrieves", "fields", "context"), CONTEXTS.values(), ids=CONTEXTS
+)
+def test_context_is_at_its_path_then_in_outputs_child_runs_inputs_and_reference_outputs(  # noqa: PLR0913, PLR0917
+    run: Any, inputs: Body, outputs: Body, retrieves: Any, fields: Any, context: list[str]
+) -> None:
+    model = ScriptedModel(TAGS.format(5))
+
+    def target(_: dict[str, Any]) -> Body:
+        return {"answer": "a", "read": texts("it") if retrieves else None, **outputs}
+
+    judge = evaluator("groundedness", model=model, fields=fields)
+    run(target, ({**ASKED, **inputs}, IDEAL), evaluators=[judge])
+    assert [content for content, _, _ in described(model.asked[0].case)] == context
 
 
 NEEDS_ALL = (
@@ -694,8 +717,10 @@ def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
     source = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}
     assert feedback["extra"]["warnings"] == ["statement_not_in_response"]
-    assert feedback["extra"]["parts"][1]["evidence"][0]["quote"] == "one"
+    quote = {"quote": "one", "document": 0, "start": 0, "end": 3, "exact": True}
+    assert feedback["extra"]["parts"][1]["evidence"] == [quote]
     assert "error" not in feedback
+    assert not feedback.get("feedback_config")
 
 
 def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(upload: Any) -> None:
