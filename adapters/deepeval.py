@@ -176,9 +176,8 @@ class _Judged:
         elif self.error is not None:
             self.success = False
         elif self.score is None or (self.verdict and self.verdict.votes and not self.part):
-            self.success = (
-                self.verdict and self.verdict.passed
-            )  # the majority decides, whatever the mean score is
+            # Of a panel the majority decides, whatever the mean score is.
+            self.success = self.verdict.passed if self.verdict else None
         else:
             self.success = passes(self.score, self.threshold)
         return self.success

@@ -183,11 +183,12 @@ async def _ask(llm: Model, request: Request) -> Reply:
     output = await llm.generate(messages, config=GenerateConfig(**unset))
     first, used = output.choices[0] if output.choices else None, output.usage
     # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
-    cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0) if used else 0
+    prompt = (used.input_tokens, used.input_tokens_cache_read, used.input_tokens_cache_write) if used else ()
+    n_prompt = sum(filter(None, prompt))
     return Reply(
         output.completion,
         finish_reason=first.stop_reason if first else None,
-        usage=used and Usage(prompt_tokens=used.input_tokens + cached, completion_tokens=used.output_tokens),
+        usage=Usage(prompt_tokens=n_prompt, completion_tokens=used.output_tokens) if used else None,
         model=output.model or None,
         refusal=output.error,
         tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,

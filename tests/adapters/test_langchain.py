@@ -217,7 +217,7 @@ sync_and_async = pytest.mark.parametrize("method", [invoke, ainvoke])
 Method = Callable[[Judging, Any], Awaitable[Verdict]]
 
 
-def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
+def raised_by(judging: Runnable[Any, Any], row: Any) -> GroundjudgeError:
     with pytest.raises(GroundjudgeError) as raised:
         judging.invoke(row)
     return raised.value
@@ -633,6 +633,7 @@ async def test_error_is_returned_as_a_verdict(
 ) -> None:
     verdict = await method(judging("groundedness", ScriptedModel(reply), on_error="verdict"), row)
     assert (verdict.status, verdict.score) == ("error", None)
+    assert verdict.error
     assert (verdict.error.code, verdict.attempts, verdict.case_id) == expected
     with pytest.raises((GroundjudgeError, ValueError)) as raised:
         await method(judging("groundedness", ScriptedModel(reply)), row)
@@ -643,6 +644,7 @@ async def test_error_is_returned_as_a_verdict(
 @sync_and_async
 async def test_exception_of_the_function_is_raised_or_a_verdict(method: Method) -> None:
     verdict = await method(judging("groundedness", fields=fails, on_error="verdict"), ROW)
+    assert verdict.error
     assert (verdict.judge, verdict.error.code) == ("groundedness", "unexpected")
     with pytest.raises(KeyError, match="no such key"):
         await method(judging("groundedness", fields=fails), ROW)

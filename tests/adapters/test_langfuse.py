@@ -126,16 +126,3 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
     evaluators = [evaluator("groundedness", model=ScriptedModel(reply))] if reply else []
     result, _ = experiment("At 9.", evaluators=evaluators, run_evaluators=[summary("groundedness")])
     assert [one.name for one in result.run_evaluations] == figures
-
-
-@pytest.mark.soak
-def test_score_without_a_value_does_not_arrive() -> None:
-    """Why the adapter sends a status instead."""
-
-    def silent(**_: object) -> Evaluation:
-        nothing: Any = None
-        return Evaluation(name="nothing", value=nothing)
-
-    result, server = experiment("At 9.", evaluators=[silent])
-    assert [one.name for one in result.item_results[0].evaluations] == ["nothing"]
-    assert server.scores == []

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
@@ -105,25 +106,41 @@ def quiet() -> Client:
     )
 
 
-def local(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """The rows of a local `evaluate`."""
-    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
-    found: Any = evaluate(target, data=data, client=quiet(), upload_results=False, **options)
-    return [*found]
-
-
-def alocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """The rows of a local `aevaluate`."""
-    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+async def arows(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    """The rows of an `aevaluate`."""
 
     async def atarget(inputs: dict[str, Any]) -> Any:
         return target(inputs)
 
-    async def rows() -> list[Any]:
-        found: Any = await aevaluate(atarget, data=data, client=quiet(), upload_results=False, **options)
-        return [row async for row in found]
+    found: Any = await aevaluate(atarget, data=data, **options)
+    return [row async for row in found]
 
-    return asyncio.run(rows())
+
+def by_evaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    found: Any = evaluate(target, data=data, **options)
+    return [*found]
+
+
+def by_aevaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    return asyncio.run(arows(target, data, **options))
+
+
+def by_evaluate_existing(target: Target, data: Any, client: Client, **options: Any) -> list[dict[str, Any]]:
+    """The rows of an experiment whose runs are loaded again and judged then."""
+    experiment = evaluate(target, data=data, client=client)
+    client.flush()
+    found: Any = evaluate_existing(experiment.experiment_name, client=client, load_nested=True, **options)
+    client.flush()
+    return [*found]
+
+
+def locally(by: Any, target: Target, *examples: tuple[Body, Body | None], **options: Any) -> Any:
+    """The rows of an experiment that sends nothing."""
+    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+    return by(target, data, client=quiet(), upload_results=False, **options)
+
+
+local, alocal = partial(locally, by_evaluate), partial(locally, by_aevaluate)
 
 
 @pytest.fixture(params=[local, alocal])
@@ -419,14 +436,9 @@ QUICK_CRASHES = [CRASHES[1], CRASHES[6]]
 
 
 def relocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """Like `local`, with the runs loaded again and judged by `evaluate_existing`."""
+    """Like `local`, by `evaluate_existing`."""
     with StandIn(examples) as server:
-        client = server.client()
-        experiment = evaluate(target, data=server.dataset, client=client)
-        client.flush()
-        found: Any = evaluate_existing(experiment.experiment_name, client=client, **options)
-        client.flush()
-        return [*found]
+        return by_evaluate_existing(target, server.dataset, server.client(), **options)
 
 
 def soak_if_slow(run: object, row: object) -> Sequence[pytest.MarkDecorator]:
@@ -660,43 +672,20 @@ def test_summary_without_its_evaluator_raises() -> None:
 # Uploads
 
 
-def uploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
+def uploaded_by(
+    by: Any, *evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any
+) -> StandIn:
     """The stand-in after an experiment of one row was uploaded to it."""
     with StandIn([(ASKED, EXPECTED)]) as server:
         client = server.client()
-        evaluate(application(*steps), data=server.dataset, evaluators=evaluators, client=client, **options)
+        by(application(*steps), server.dataset, client=client, evaluators=evaluators, **options)
         client.flush()
     return server
 
 
-def auploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
-    """Like `uploaded`, with `aevaluate`."""
-    target = application(*steps)
-
-    async def atarget(inputs: dict[str, Any]) -> Any:
-        return target(inputs)
-
-    async def experiment(server: StandIn, client: Client) -> None:
-        found = await aevaluate(atarget, data=server.dataset, evaluators=evaluators, client=client, **options)
-        await found.wait()
-
-    with StandIn([(ASKED, EXPECTED)]) as server:
-        client = server.client()
-        asyncio.run(experiment(server, client))
-        client.flush()
-    return server
-
-
-def reuploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
-    """Like `uploaded`, with `evaluate_existing` for the evaluators."""
-    with StandIn([(ASKED, EXPECTED)]) as server:
-        client = server.client()
-        found = evaluate(application(*steps), data=server.dataset, client=client)
-        client.flush()
-        options = {"load_nested": True, **options}
-        evaluate_existing(found.experiment_name, evaluators=evaluators, client=client, **options)
-        client.flush()
-    return server
+uploaded, auploaded, reuploaded = (
+    partial(uploaded_by, by) for by in (by_evaluate, by_aevaluate, by_evaluate_existing)
+)
 
 
 @pytest.fixture(params=[uploaded, pytest.param(auploaded, marks=pytest.mark.soak)])
