@@ -734,12 +734,13 @@ def test_passage_metrics_share_one_call_per_case(run_async: bool) -> None:  # no
 async def test_call_in_flight_is_shared() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        while any(metric.judge.model.own for metric in metrics):  # noqa: ASYNC110  until the other metric waits for it too
+        while any(each.own for each in models):  # noqa: ASYNC110  until the other metric waits for it too
             await asyncio.sleep(0)
         return PASSAGE
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
+    models: list[Any] = [model for metric in metrics for model in metric.judge.models]
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4

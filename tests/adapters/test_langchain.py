@@ -246,13 +246,13 @@ class Traces(BaseTracer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: list[Run] = []
+        self.runs: list[Any] = []
 
     def _persist_run(self, run: Run) -> None:
         self.runs.append(run)
 
 
-def runs_of(judging: Judging, method: str, row: Any) -> list[Run]:
+def runs_of(judging: Judging, method: str, row: Any) -> list[Any]:
     """The root runs that a tracer gets."""
     traces = Traces()
     config: Any = {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}}

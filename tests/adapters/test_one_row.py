@@ -140,8 +140,14 @@ def by_deepeval(judge: Any, row: Row, **options: Any) -> Verdict:
 
 def by_opentelemetry(judge: Any, row: Row, **options: Any) -> Verdict:
     made, records = as_judge(judge, **options), list[Any]()
-    logger: Any = SimpleNamespace(emit=lambda **record: records.append(record))
-    provider: Any = SimpleNamespace(get_logger=lambda *_, **__: logger)
+
+    def keep(**record: Any) -> None:
+        records.append(record)
+
+    def get_logger(*_: Any, **__: Any) -> Any:
+        return SimpleNamespace(emit=keep)
+
+    provider: Any = SimpleNamespace(get_logger=get_logger)
     given = {**row.inputs, **row.outputs, "metadata": row.metadata}
     emit(made.evaluate(given), made, logger_provider=provider)
     return Verdict.model_validate_json(records[0]["attributes"]["groundjudge.verdict"])
@@ -307,7 +313,7 @@ def fails(*_: object, **__: object) -> Any:
     raise KeyError(message)
 
 
-ERRORS: Mapping[str, tuple[Any, Row, Any, str]] = {
+FAULTS: Mapping[str, tuple[Any, Row, Any, str]] = {
     # (the model's reply, the row, what `fields` is, the code)
     "no verdict": ("fine", Row(ASKED, ANSWER), None, "no_verdict"),
     "the endpoint": (ModelError("timeout", "no answer"), Row(ASKED, ANSWER), None, "timeout"),
@@ -337,7 +343,7 @@ UNJUDGEABLE: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "two contexts": ({"messages": OPENAI, "docs": ["d"], **C}, "alias_conflict"),
 }
 ERRORS = {
-    **ERRORS,
+    **FAULTS,
     **{what: (GOOD, Row({}, state), None, code) for what, (state, code) in UNJUDGEABLE.items()},
 }
 
