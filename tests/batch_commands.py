@@ -60,11 +60,7 @@ def unreadable_once(n_turns: int) -> LineAnswer:
 
 def environment(server: BatchStandIn) -> dict[str, str]:
     """Where both clients find the stand-in."""
-    return {
-        "OPENAI_BASE_URL": server.url,
-        "ANTHROPIC_BASE_URL": server.root,
-        "ANTHROPIC_API_KEY": "k",
-    }
+    return {"OPENAI_BASE_URL": server.url, "ANTHROPIC_BASE_URL": server.root, "ANTHROPIC_API_KEY": "k"}
 
 
 def _run_command(arguments: list[str], environ: Mapping[str, str], at_most: int) -> None:

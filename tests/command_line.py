@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import select
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,7 @@ from typer.testing import CliRunner, Result
 from groundjudge import Verdict
 from groundjudge.cli.app import app
 
-COMMAND = [sys.executable, "-m", "groundjudge.cli.app"]
+COMMAND = [sys.executable, "-m", "groundjudge"]
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
 ROW = {
     "query": "When does the ferry sail?",
@@ -26,6 +30,7 @@ ROW = {
 }
 
 Invoke = Callable[..., Result]
+FileOf = Callable[..., Path]
 
 
 @pytest.fixture
@@ -40,7 +45,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
             def stand_in(_: str) -> object:
                 return model
 
-            monkeypatch.setattr("groundjudge.cli.judging.as_model", stand_in)
+            monkeypatch.setattr("groundjudge.cli.options.as_model", stand_in)
         given_arguments = [*map(str, arguments)]
         runner = CliRunner(env={"COLUMNS": str(columns)})
         return runner.invoke(with_one_command(given_arguments), given_arguments, input=given)
@@ -93,3 +98,23 @@ def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProce
     return subprocess.run(  # noqa: S603  this very Python
         [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, **options
     )
+
+
+def on_a_terminal(
+    *arguments: object, see: Callable[[bytes], object] = lambda _: None, **environment: str
+) -> tuple[int, str]:
+    """Run a command on a terminal of its own; gives its status and what was seen, which `see` gets so far."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(COMMAND[0], [*COMMAND, *map(str, arguments)], {**os.environ, **environment})  # noqa: S606
+    seen, ready = b"", True
+    with suppress(OSError):  # how Linux says that the other side is closed
+        while ready := bool(select.select([terminal], [], [], 60)[0]):
+            if not (read := os.read(terminal, 65536)):
+                break
+            seen += read
+            see(seen)
+    assert ready, "nothing was printed for a minute"
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status), seen.decode()

@@ -73,13 +73,8 @@ def page(visits: tuple[str, list[str]], tmp_path_factory: pytest.TempPathFactory
     verdicts, cases, labels = make_content(visits[0])
     assert len(verdicts) == 2 * N_CASES
     path = tmp_path_factory.mktemp("report") / "report.html"
-    html = report(
-        verdicts,
-        title="a <b>title</b>",
-        cases=cases,
-        labels=labels,
-        agreements=agree(verdicts, labels, worst=9999),
-    )
+    agreements = agree(verdicts, labels, worst=9999)
+    html = report(verdicts, title="a <b>title</b>", cases=cases, labels=labels, agreements=agreements)
     path.write_text(html, encoding="utf-8")
     return path
 
@@ -96,46 +91,35 @@ def make_content(url: str) -> tuple[list[Verdict], list[Case], Labels]:
         Case(id=f"case-{index:04}", query=text(12), response=text(40), context=[text(120), text(60)])
         for index in range(N_CASES - 2)
     ]
+    document = {"title": hostile, "content": hostile}
     cases.append(Case(id="marked", query="q", response=" ".join(SENTENCES), context=["first", CONTEXT]))
-    cases.append(
-        Case(id=hostile, query=hostile, response=hostile, context=[{"title": hostile, "content": hostile}])
-    )
+    cases.append(Case(id=hostile, query=hostile, response=hostile, context=[document]))
     verdicts: list[Verdict] = []
     for index, case in enumerate(cases[:-2]):
-        score = round(generator.random(), 3)
-        verdicts.append(
-            verdict(
-                str(case.id),
-                score,
-                judge="whole",
-                label="good" if score > 0.7 else "bad",
-                reason=f"reason-{index:04}: {text(30)}",
-                warnings=("band_mismatch",) if index % 10 == 0 else (),
-                usage={"prompt_tokens": 400, "completion_tokens": index},
-                latency_s=0.5,
-            )
-        )
-        verdicts.append(
-            error(str(case.id), "timeout", judge="parts")
-            if index % 50 == 0
-            else verdict(str(case.id), score, judge="parts")
-        )
+        score, case_id = round(generator.random(), 3), str(case.id)
+        more: dict[str, Any] = {
+            "label": "good" if score > 0.7 else "bad",
+            "reason": f"reason-{index:04}: {text(30)}",
+            "warnings": ("band_mismatch",) if index % 10 == 0 else (),
+            "usage": {"prompt_tokens": 400, "completion_tokens": index},
+        }
+        verdicts.append(verdict(case_id, score, judge="whole", latency_s=0.5, **more))
+        failed = error(case_id, "timeout", judge="parts")
+        verdicts.append(verdict(case_id, score, judge="parts") if index % 50 else failed)
     verdicts.append(verdict("marked", 0.6, judge="parts", parts=tuple(parts())))
     verdicts.append(verdict("marked", None, judge="whole"))
-    fields = {
+    votes = (vote(hostile, 1.0, label=hostile, reply=hostile), vote("m", 0.0, reply=hostile))
+    shown: dict[str, Any] = {
         "reason": hostile,
         "label": hostile,
         "warnings": (hostile,),
         "model": hostile,
-        "votes": (vote(hostile, 1.0, label=hostile, reply=hostile), vote("m", 0.0, reply=hostile)),
-        "agreement": 0.5,
-        "expected": 0.5,
-        "distribution": {hostile: 1.0},
+        "votes": votes,
     }
-    verdicts.append(verdict(hostile, 0.5, judge="whole", **fields))
-    verdicts.append(
-        error(hostile, hostile, judge="parts").model_copy(update={"reply": hostile, "reason": hostile})
-    )
+    weighted = {"agreement": 0.5, "expected": 0.5, "distribution": {hostile: 1.0}}
+    verdicts.append(verdict(hostile, 0.5, judge="whole", **shown, **weighted))
+    failed = error(hostile, hostile, judge="parts")
+    verdicts.append(failed.model_copy(update={"reply": hostile, "reason": hostile}))
     labels = Labels({str(case.id): index % 2 for index, case in enumerate(cases[:500])})
     return verdicts, cases, labels
 
@@ -315,13 +299,8 @@ def test_highlights_are_at_the_offsets_of_the_evidence(browser: webdriver.Chrome
     assert document.text == CONTEXT
     for number, part in enumerate(parts()):
         marks = find(f'[data-document="1"] mark.quote[data-parts~="{number}"]')
-        marked = {
-            index
-            for mark in marks
-            for index in range(
-                int(mark.get_attribute("data-start") or 0), int(mark.get_attribute("data-end") or 0)
-            )
-        }
+        ends = [[int(mark.get_attribute(f"data-{end}") or 0) for end in ("start", "end")] for mark in marks]
+        marked = {index for start, end in ends for index in range(start, end)}
         expected = {index for one in part.evidence for index in range(one.start, one.end)}
         assert marked == expected
         pieces = browser.execute_script("return arguments[0].map((mark) => mark.textContent)", marks)
@@ -361,11 +340,8 @@ def test_page_requests_nothing_and_logs_nothing(browser: webdriver.Chrome, find:
     browser.get(browser.current_url)
     open_row(find, "marked", "parts")
     events = [json.loads(entry["message"])["message"] for entry in logged(browser, "performance")]
-    sent = [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
+    requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    sent = [each["request"]["url"] for each in requests]
     assert [url for url in sent if not url.startswith(("file:", "data:"))] == []
     assert sum(url.startswith("file:") for url in sent) == 1
     assert logged(browser, "browser") == []
@@ -392,15 +368,6 @@ def test_page_can_be_used_by_keyboard(browser: webdriver.Chrome, find: Find) -> 
     press(Keys.ESCAPE)
     assert not find("dialog")[0].is_displayed()
     assert focused("class") == "open"
-
-
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_overflows_the_screen(browser: webdriver.Chrome, find: Find, width: int) -> None:
-    screen(browser, width, 900)
-    measured = "return document.documentElement.scrollWidth"
-    assert browser.execute_script(measured) <= width
-    open_row(find, "marked", "parts")
-    assert browser.execute_script("return document.querySelector('dialog').scrollWidth") <= width
 
 
 def test_light_and_dark_colours_meet_wcag_contrast(browser: webdriver.Chrome, find: Find) -> None:
@@ -451,10 +418,8 @@ def panel_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def row(index: int) -> Verdict:
         last = (index + (index % 10 == 0)) % 3
         votes = [
-            vote(
-                f"provider/model-{number}", scores[place], label=words[place], value=scores[place], reply=said
-            )
-            for number, place in enumerate([index % 3] * 4 + [last])
+            vote(f"provider/model-{n}", scores[place], label=words[place], value=scores[place], reply=said)
+            for n, place in enumerate([index % 3] * 4 + [last])
         ]
         agreement = 1.0 if last == index % 3 else 0.8
         part = Part(name="recall", value=None, score=None, label="cannot tell")
@@ -489,9 +454,8 @@ def test_page_of_a_panel_is_small_and_shows_its_votes(
     assert set(column(find, "human")) <= {"no", "partly", "yes", "no ≠", "partly ≠", "yes ≠"}
     find("#body .open")[0].click()
     votes = find("dialog .votes > li")
-    assert [one.text.split("\n")[1].split(" · ")[0] for one in votes] == [
-        f"provider/model-{number}" for number in range(5)
-    ]
+    models = [one.text.split("\n")[1].split(" · ")[0] for one in votes]
+    assert models == [f"provider/model-{number}" for number in range(5)]
     assert not find("dialog .votes .raw")[0].is_displayed()
     find("dialog .votes summary")[0].click()
     assert find("dialog .votes .raw")[0].text.startswith("The context gives the hours")
@@ -505,14 +469,19 @@ def test_page_of_a_panel_is_small_and_shows_its_votes(
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
-def test_a_panels_page_does_not_overflow_the_screen(
+def test_nothing_overflows_the_screen(
     browser: webdriver.Chrome, find: Find, panel_page: Path, width: int
 ) -> None:
-    screen(browser, width, 900)
-    browser.get(panel_page.as_uri())
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    find("#body .open")[0].click()
-    assert browser.execute_script("return document.querySelector('dialog').scrollWidth") <= width
+    measured = "return document.querySelector(arguments[0]).scrollWidth"
+    for url in (browser.current_url, panel_page.as_uri()):
+        screen(browser, width, 900)
+        browser.get(url)
+        assert browser.execute_script(measured, "html") <= width
+        if url.startswith(panel_page.as_uri()):
+            find("#body .open")[0].click()
+        else:
+            open_row(find, "marked", "parts")
+        assert browser.execute_script(measured, "dialog") <= width
 
 
 def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(

@@ -55,7 +55,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         (CALIBRATE, "--out v.jsonl", "the file of verdicts"),
         (CALIBRATE, "--out l.jsonl", "the file of labels"),
         (CALIBRATE, "--out soft-l.jsonl", "the file of labels"),
-        ("calibrate v.jsonl --labels v.jsonl", "--out v.jsonl", "the file of verdicts"),
+        ("calibrate v.jsonl --labels v.jsonl", "--out v.jsonl", "the file of labels"),
         (RUN, "--out c.jsonl", "the file of cases"),
         (RUN, "--out soft-soft-c.jsonl", "the file of cases"),
         (RUN, "--judge own.prompty --out own.prompty", "the prompt file of a judge"),

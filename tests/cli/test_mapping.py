@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import GOOD, ROW, Invoke, verdicts_in
+from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from verdict_files import some_labels, some_verdicts, write_rows, write_verdicts
 
@@ -24,7 +23,7 @@ MAP = [
 RUN = ["--judge", "groundedness", "--model", "m"]
 
 
-def test_run_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_run_maps_fields(invoke: Invoke, file_of: FileOf) -> None:
     model = ScriptedModel(GOOD)
     result = invoke("run", file_of(ELSEWHERE), *RUN, *MAP, "--full", "ferry", model=model)
     assert result.exit_code == 0
@@ -34,15 +33,13 @@ def test_run_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
     assert "ferry, groundedness\n  status: ok" in result.stderr
 
 
-def test_estimate_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    plain = invoke("estimate", file_of(ROW), "--judge", "groundedness").stdout
-    assert invoke("estimate", file_of(ELSEWHERE), "--judge", "groundedness", *MAP).stdout == plain
-
-
-def test_show_maps_fields(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    plain = invoke("show", "groundedness", "--cases", file_of(ROW)).stdout
-    options = ["--cases", file_of(ELSEWHERE), "--case", "ferry", *MAP]
-    assert invoke("show", "groundedness", *options).stdout == plain
+def test_estimate_and_show_map_fields(invoke: Invoke, file_of: FileOf) -> None:
+    for arguments in (["estimate", "CASES", *RUN[:2]], ["show", "groundedness", "--cases", "CASES"]):
+        mapped, plain = (
+            invoke(*(file_of(row) if each == "CASES" else each for each in arguments), *options).stdout
+            for row, options in ((ELSEWHERE, MAP), (ROW, ()))
+        )
+        assert mapped == plain != ""
 
 
 def test_report_maps_fields(command: Invoke) -> None:
@@ -60,17 +57,26 @@ def test_report_maps_fields(command: Invoke) -> None:
     assert '"kappa":{"value":' in page  # the labels are joined by the mapped id
 
 
-def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: Callable[..., Path]) -> None:
-    prompt = file_of().with_name("on_topic.prompty")
+@pytest.mark.parametrize(
+    ("suffix", "text", "options"),
+    [
+        ("jsonl", '{"response": "r", "topic": "ferries"}', []),
+        ("csv", "response,topic\nr,ferries\n", []),
+        ("jsonl", '{"response": "r", "about": {"it": "ferries"}}', ["--fields", "topic=about.it"]),
+    ],
+)
+def test_an_input_of_a_prompt_of_your_own_comes_from_a_column_or_a_path(
+    invoke: Invoke, tmp_path: Path, suffix: str, text: str, options: list[str]
+) -> None:
+    prompt, cases = tmp_path / "on_topic.prompty", tmp_path / f"cases.{suffix}"
     prompt.write_text(
         "---\nname: on_topic\nreply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5}\n"
         "inputs: [{name: response, type: text}, {name: topic, type: text}]\n---\n"
         "user:\nIs {{response}} about {{topic}}?\n"
     )
+    cases.write_text(text)
     model = ScriptedModel(GOOD)
-    row = {"response": "r", "about": {"it": "ferries"}}
-    options = ["--judge", prompt, "--model", "m", "--fields", "topic=about.it"]
-    assert invoke("run", file_of(row), *options, model=model).exit_code == 0
+    assert invoke("run", cases, "--judge", prompt, "--model", "m", *options, model=model).exit_code == 0
     assert "ferries" in model.asked[0].messages[0]["content"]
 
 
@@ -79,25 +85,26 @@ def test_an_input_of_a_judge_of_your_own_can_be_mapped(invoke: Invoke, file_of: 
     [
         (
             "quary=inputs.q",
-            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, response",
+            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, resp",
         ),
         ("=inputs.q", "--fields: unknown field ''. The fields are: query, response"),
         ("query", "--fields query: expected FIELD=PATH, such as --fields query=inputs.question"),
         ("query=", "--fields query=: expected FIELD=PATH"),
+        ("query=other", "--fields query=other: query is already read from inputs.q: leave one out"),
         ("question=other", "--fields: query is already read from inputs.q"),
         (
             "response=output.txt",
-            "has output.txt, where `fields` looks for response, did you mean 'output.text'? The first row",
+            "has output.txt, where `fields` looks for response, did you mean 'output.text'",
         ),
         (
             "response=nowhere",
-            "has nowhere, where `fields` looks for response. The first row has meta.key, inputs.q, found.0",
+            "has nowhere, where `fields` looks for response. The first row has meta.key, inp",
         ),
     ],
 )
 @pytest.mark.parametrize("command", ["run", "estimate", "show"])
 def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
-    invoke: Invoke, file_of: Callable[..., Path], command: str, option: str, message: str
+    invoke: Invoke, file_of: FileOf, command: str, option: str, message: str
 ) -> None:
     model, path = ScriptedModel(GOOD), file_of(ELSEWHERE)
     arguments = {
@@ -113,9 +120,7 @@ def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
     assert result.stderr.count("\n") == 1
 
 
-def test_an_output_is_kept_when_a_path_is_wrong(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_an_output_is_kept_when_a_path_is_wrong(invoke: Invoke, file_of: FileOf, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("kept")
     options = [*RUN, "--fields", "query=x", "--out", out, "--overwrite"]
@@ -124,7 +129,7 @@ def test_an_output_is_kept_when_a_path_is_wrong(
 
 
 def test_resuming_with_another_map_judges_again_what_it_changes(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+    invoke: Invoke, file_of: FileOf, tmp_path: Path
 ) -> None:
     rows = [{**ROW, "id": "same", "b": ROW["query"]}, {**ROW, "id": "other", "b": "When does it return?"}]
     path, out = file_of(*rows), tmp_path / "out.jsonl"
@@ -152,21 +157,16 @@ CONTENTS = {
 
 
 @pytest.mark.parametrize("file_format", CONTENTS)
-def test_stdin_in_any_format(invoke: Invoke, file_format: str) -> None:
-    arguments = ["-", "--format", file_format, *RUN]
-    result = invoke("run", *arguments, model=ScriptedModel(GOOD), given=CONTENTS[file_format])
-    assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
-
-
-@pytest.mark.parametrize("file_format", CONTENTS)
-def test_a_file_in_any_format(invoke: Invoke, tmp_path: Path, file_format: str) -> None:
+def test_cases_in_any_format(invoke: Invoke, tmp_path: Path, file_format: str) -> None:
     by_suffix, by_option = tmp_path / f"cases.{file_format}", tmp_path / "cases.txt"
-    by_suffix.write_text(CONTENTS[file_format])
-    by_option.write_text(CONTENTS[file_format])
-    for path, options in ((by_suffix, []), (by_option, ["--format", file_format])):
-        result = invoke("run", path, *options, *RUN, model=ScriptedModel(GOOD))
+    for path in (by_suffix, by_option):
+        path.write_text(CONTENTS[file_format])
+    named = ["--format", file_format]
+    for path, options in ((by_suffix, []), (by_option, named), (Path("-"), named)):
+        given = CONTENTS[file_format] if path.name == "-" else None
+        result = invoke("run", path, *options, *RUN, model=ScriptedModel(GOOD), given=given)
         assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
-        estimate = invoke("estimate", path, *options, "--judge", "groundedness").stdout
+        estimate = invoke("estimate", path, *options, "--judge", "groundedness", given=given).stdout
         assert estimate.splitlines()[1].split()[:2] == ["groundedness", "1"]
 
 
@@ -180,14 +180,27 @@ def test_a_json_file_that_is_no_array_is_refused(invoke: Invoke, tmp_path: Path)
     )
 
 
-def test_format_and_map_of_show_need_cases(invoke: Invoke) -> None:
-    result = invoke("show", "groundedness", "--format", "csv")
-    assert (result.exit_code, "--format and --fields need --cases FILE" in result.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("show groundedness --format csv", "--format: add --cases FILE"),
+        ("report v.jsonl --fields query=q", "--fields: add --cases FILE"),
+        ("report v.jsonl --group topic", "--group: add --labels FILE"),
+        ("probe --judge groundedness --format csv --fields query=q", "--format, --fields: add --cases FILE"),
+        (
+            "compare v.jsonl v.jsonl --label l --label-threshold 1",
+            "--label, --label-threshold: add --labels FILE",
+        ),
+    ],
+)
+def test_options_about_a_file_need_the_file(command: Invoke, arguments: str, message: str) -> None:
+    write_verdicts("v.jsonl", some_verdicts())
+    result = command(*arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in result.stderr
 
 
-def test_verdicts_are_json_lines_whatever_their_file_is_called(
-    command: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_verdicts_are_json_lines_whatever_their_file_is_called(command: Invoke, file_of: FileOf) -> None:
     command("run", file_of(ROW), *RUN, "--out", "verdicts.json", model=ScriptedModel(GOOD))
     assert command("report", "verdicts.json").exit_code == 0
 
@@ -207,7 +220,7 @@ def test_verdicts_are_json_lines_whatever_their_file_is_called(
     ids=["two are missing", "all are missing", "only the response", "none", "fields that may be nested"],
 )
 def test_inputs_that_no_row_has_are_named_together(
-    invoke: Invoke, file_of: Callable[..., Path], row: dict[str, object], noted: str | None
+    invoke: Invoke, file_of: FileOf, row: dict[str, object], noted: str | None
 ) -> None:
     result = invoke("run", file_of(row, row), *RUN, model=ScriptedModel(GOOD))
     assert ("no row has" in result.stderr) is (noted is not None)

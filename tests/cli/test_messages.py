@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import GOOD, ROW, Invoke
+from command_line import GOOD, ROW, FileOf, Invoke
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
 
@@ -45,52 +44,26 @@ Rate {{{{response}}}}
 
 
 @pytest.mark.parametrize(
-    ("head", "row", "options", "shown"),
+    ("options", "shown"),
     [
-        pytest.param(
-            "", ROW, ["--model", "m", "--judge", "PROMPT"], "reply is missing: add it", id="no reply format"
-        ),
-        pytest.param(
-            *("reply: {format: tags, value: v}", ROW, ["--model", "m", "--judge", "PROMPT"]),
-            *("scale is missing: put it into the file",),
-            id="no scale",
-        ),
-        pytest.param("", ROW, ["--model", "m"], "set OPENAI_API_KEY to use OpenAI, set", id="no endpoint"),
-        pytest.param("", ROW, ["--model", "openai:"], "lacks the name of the model", id="no name of a model"),
-        pytest.param(
-            *("", ROW, ["--model", "anthropic:x"], 'pass "langchain:anthropic:x" (pip install'),
-            id="another provider",
-        ),
-        pytest.param("", ROW, ["--model", "ofline"], 'the lexical baseline is called "offline"', id="a typo"),
-        pytest.param(
-            *(
-                "",
-                {**ROW, "response": ""},
-                ["--model", "offline"],
-                'set --empty-response to "not_applicable" to',
-            ),
-            id="a blank response",
-        ),
-        pytest.param(
-            *("", ROW, ["--model", "offline", "--cache", "FOLDER"], "cannot be used as a cache"),
-            id="a cache that is a folder",
-        ),
+        ("--model m --judge NO_REPLY", "reply is missing: add it"),
+        ("--model m --judge NO_SCALE", "scale is missing: put it into the file"),
+        ("--model m --judge groundedness", "set OPENAI_API_KEY to use OpenAI, set"),
+        ("--model openai: --judge groundedness", "lacks the name of the model"),
+        ("--model anthropic:x --judge groundedness", 'pass "langchain:anthropic:x" (pip install'),
+        ("--model ofline --judge groundedness", 'the lexical baseline is called "offline"'),
+        ("--model offline --judge groundedness", 'set --empty-response to "not_applicable" to'),
+        ("--model offline --judge groundedness --cache FOLDER", "cannot be used as a cache"),
     ],
 )
-def test_messages_that_a_user_can_meet_name_no_argument(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    tmp_path: Path,
-    head: str,
-    row: dict[str, str],
-    options: list[str],
-    shown: str,
+def test_messages_that_a_user_can_meet_name_no_argument(
+    invoke: Invoke, file_of: FileOf, tmp_path: Path, options: str, shown: str
 ) -> None:
-    prompt = tmp_path / "mine.prompty"
-    prompt.write_text(PROMPT.format(head=head))
-    places = {"PROMPT": prompt, "FOLDER": tmp_path}
-    judge = [] if "PROMPT" in options else ["--judge", "groundedness"]
-    result = invoke("run", file_of(row), *judge, *(places.get(option, option) for option in options))
+    places = {name: tmp_path / f"{name}.prompty" for name in ("NO_REPLY", "NO_SCALE")}
+    for name, head in (("NO_REPLY", ""), ("NO_SCALE", "reply: {format: tags, value: v}")):
+        places[name].write_text(PROMPT.format(head=head))
+    given = ({**places, "FOLDER": tmp_path}.get(option, option) for option in options.split())
+    result = invoke("run", file_of(ROW, {**ROW, "response": ""}), *given)
     assert result.exit_code in {1, 2}
     assert shown in result.stderr
     assert not re.search(r"\b[a-z_]+=(?![\w{])", result.stderr)
@@ -98,7 +71,7 @@ def test_messages_that_a_user_can_meet_name_no_argument(  # noqa: PLR0913, PLR09
 
 @pytest.mark.parametrize("status", [400, 401, 404, 500])
 def test_messages_about_an_endpoint_name_no_argument(
-    invoke: Invoke, file_of: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, status: int
+    invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     with StandIn([Status(status)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -109,7 +82,7 @@ def test_messages_about_an_endpoint_name_no_argument(
     assert "api_key" not in result.stderr
 
 
-def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: FileOf) -> None:
     options = ["--judge", "groundedness", "--model", "m", "--max-calls", "1"]
     result = invoke("run", file_of(ROW, ROW), *options, model=ScriptedModel(GOOD))
     assert "stopped: 1 calls were made, and --max-calls allows 1\n" in result.stderr

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import pty
-import select
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import COMMAND, GOOD, ROW, run_command, verdicts_in
+from command_line import COMMAND, GOOD, ROW, FileOf, on_a_terminal, run_command, verdicts_in
 from standin_openai import Answer, Cut, StandIn
 
 
@@ -26,7 +22,7 @@ def options(out: Path) -> list[str]:
 
 
 @pytest.fixture
-def cases(file_of: Callable[..., Path]) -> Path:
+def cases(file_of: FileOf) -> Path:
     return file_of(*({**ROW, "id": str(number)} for number in range(960)))
 
 
@@ -70,7 +66,10 @@ class Outage:
 
 
 @pytest.mark.soak
-def test_without_a_terminal_waiting_is_a_line_of_stderr(file_of: Callable[..., Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_without_a_terminal_waiting_is_a_line_of_stderr(
+    file_of: FileOf, tmp_path: Path, *, is_interrupted: bool
+) -> None:
     out, script = tmp_path / "out.jsonl", Outage()
     path = file_of(*({**ROW, "id": str(number)} for number in range(30)))
     with StandIn(script) as server:
@@ -83,64 +82,31 @@ def test_without_a_terminal_waiting_is_a_line_of_stderr(file_of: Callable[..., P
         )
         assert running.stderr
         line = running.stderr.readline()
-        script.is_over = True
+        if is_interrupted:
+            running.send_signal(signal.SIGINT)
+        else:
+            script.is_over = True
         _, more = running.communicate(timeout=60)
     assert line.startswith("groundjudge: m does not answer: waiting, next attempt in ")
-    assert (running.returncode, more) == (0, "")
-    assert [verdict.status for verdict in verdicts_in(out.read_text())] == ["ok"] * 30
-
-
-@pytest.mark.soak
-def test_ctrl_c_ends_a_command_that_waits(file_of: Callable[..., Path], tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    path = file_of(*({**ROW, "id": str(number)} for number in range(30)))
-    with StandIn(Outage()) as server:
-        running = subprocess.Popen(  # noqa: S603  this very Python
-            [*COMMAND, "run", str(path), *options(out)],
-            env=environment(server.url),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert running.stderr
-        assert "does not answer" in running.stderr.readline()
-        running.send_signal(signal.SIGINT)
-        _, more = running.communicate(timeout=60)
-    assert running.returncode == 1
-    assert (
-        more
-        == f"groundjudge: stopped: interrupted; the finished verdicts are in {out}, continue with --resume\n"
-    )
-    assert len(verdicts_in(out.read_text())) == 5
+    kept = f"the finished verdicts are in {out}, continue with --resume"
+    interrupted = (1, f"groundjudge: stopped: interrupted; {kept}\n", 5)
+    n_verdicts = len(verdicts_in(out.read_text()))
+    assert (running.returncode, more, n_verdicts) == (interrupted if is_interrupted else (0, "", 30))
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.soak
-def test_a_terminal_says_that_the_run_waits(file_of: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_terminal_says_that_the_run_waits(file_of: FileOf, tmp_path: Path) -> None:
     out, script = tmp_path / "out.jsonl", Outage()
     path = file_of(*({**ROW, "id": str(number)} for number in range(30)))
+
+    def end_it(seen: bytes) -> None:
+        script.is_over = script.is_over or b"does not answer: waiting" in seen
+
     with StandIn(script) as server:
-        pid, terminal = pty.fork()
-        if pid == 0:
-            arguments = [*COMMAND, "run", str(path), *options(out)]
-            os.execve(COMMAND[0], arguments, {**environment(server.url), "COLUMNS": "120"})  # noqa: S606
-        seen = b""
-        while chunk := read(terminal):
-            seen += chunk
-            script.is_over = script.is_over or b"does not answer: waiting" in seen
-        os.close(terminal)
-        _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert b"5/30" in seen
-    assert b"m does not answer: waiting, next attempt in " in seen
-    assert b"30/30" in seen
-    assert [json.loads(line)["status"] for line in out.read_text().splitlines()] == ["ok"] * 30
-
-
-def read(terminal: int) -> bytes:
-    """What the terminal shows next; nothing at its end."""
-    select.select([terminal], [], [], 60)
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # how Linux says that the other side is closed
-        return b""
+        more = {**environment(server.url), "COLUMNS": "120"}
+        status, seen = on_a_terminal("run", path, *options(out), see=end_it, **more)
+    assert status == 0
+    for text in ("5/30", "m does not answer: waiting, next attempt in ", "30/30"):
+        assert text in seen
+    assert [verdict.status for verdict in verdicts_in(out.read_text())] == ["ok"] * 30

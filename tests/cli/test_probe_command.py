@@ -22,15 +22,10 @@ from groundjudge.probe.plan import plan_of
 
 JUDGE = "groundedness"
 DAYS = "It is kept for 28 days."
+WRONG = {"context": "It costs 12 euros.", "response": "It costs 15 euros."}
 ROWS = [
     {"id": "a", "expect": "pass", "query": "?", "context": DAYS, "response": DAYS},
-    {
-        "id": "b",
-        "expect": "fail",
-        "query": "?",
-        "context": "It costs 12 euros.",
-        "response": "It costs 15 euros.",
-    },
+    {"id": "b", "expect": "fail", "query": "?", **WRONG},
 ]
 TRUTH = {"a": True, "b": False}
 GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
@@ -56,20 +51,9 @@ def probe(command: Invoke, cases: Path) -> Callable[..., Any]:
 def test_table_shows_each_family_and_the_worst_failure_in_full(probe: Callable[..., Any]) -> None:
     result = probe(model="obeys")
     assert result.exit_code == 0
-    lines = [line.split() for line in result.stdout.splitlines()]
-    assert ["number", "1", "1.000", "[0.207,", "1.000]", "0.000", "1.000", "0", "0", "0"] in lines
-    assert [
-        "verdict_in_response",
-        "1",
-        "1.000",
-        "[0.207,",
-        "1.000]",
-        "0.000",
-        "1.000",
-        "0",
-        "0",
-        "0",
-    ] in lines
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    for edit in ("number", "verdict_in_response"):
+        assert f"{edit} 1 1.000 [0.207, 1.000] 0.000 1.000 0 0 0" in lines
     assert "unchanged: 1 of 1 right responses pass, 1 of 1 wrong ones fail" in result.stdout
     assert "fooled: b: attacks, " in result.stdout
     assert "  response, before: It costs 15 euros.\n  response, after: It costs 15 euros." in result.stdout
@@ -118,24 +102,18 @@ def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invo
     ]
 
 
-def test_report_shows_a_card(probe: Callable[..., Any], command: Invoke) -> None:
-    probe("--card", "card.json", "--out", "probe.jsonl")
-    result = command("report", "probe.jsonl", "--probe", "card.json")
-    assert result.exit_code == 0
-    page = Path("report.html").read_text()
-    assert '"probe":{"judge":"groundedness"' in page
-    assert '<section id="probe"' in page
-    command("report", "probe.jsonl")
-    assert '"probe":null' in Path("report.html").read_text()
-
-
-def test_text_of_a_card_stays_data_in_a_report(probe: Callable[..., Any], command: Invoke) -> None:
+def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke) -> None:
     probe("--card", "card.json", "--out", "probe.jsonl")
     card = Card.model_validate_json(Path("card.json").read_text())
     hostile = card.model_copy(update={"signature": "</script><script>alert(1)</script>"})
     Path("card.json").write_text(hostile.model_dump_json())
-    command("report", "probe.jsonl", "--probe", "card.json")
-    assert "<script>alert" not in Path("report.html").read_text()
+    assert command("report", "probe.jsonl", "--probe", "card.json").exit_code == 0
+    page = Path("report.html").read_text()
+    assert '"probe":{"judge":"groundedness"' in page
+    assert '<section id="probe"' in page
+    assert "<script>alert" not in page
+    command("report", "probe.jsonl")
+    assert '"probe":null' in Path("report.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -205,18 +183,7 @@ def test_estimate_says_what_the_probe_then_asks_for(command: Invoke, monkeypatch
 @pytest.mark.soak
 def test_killed_probe_is_resumed_without_asking_again(tmp_path: Path, cases: Path) -> None:
     out = tmp_path / "probe.jsonl"
-    options = [
-        "--judge",
-        JUDGE,
-        "--model",
-        "m",
-        "--cases",
-        str(cases),
-        "--out",
-        str(out),
-        "--concurrency",
-        "2",
-    ]
+    options = f"--judge {JUDGE} --model m --cases {cases} --out {out} --concurrency 2".split()
     with StandIn([Text(GOOD)], latency=0.05) as server:
         run = [*COMMAND, "probe", *options]
         environment = {**os.environ, "OPENAI_BASE_URL": server.url}

@@ -13,7 +13,7 @@ from command_line import ROW
 from make_verdicts import error, verdict
 
 from groundjudge import Usage, Verdict
-from groundjudge.cli.progress import LINE_EVERY, ProgressLine
+from groundjudge.cli.running import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.file_run import CaseFile, RunTotals
 from groundjudge.runs.summary import Tally
@@ -86,14 +86,12 @@ def test_lines_of_progress(
     assert capsys.readouterr().err.splitlines() == lines
 
 
-def test_the_cost_is_shown_where_it_is_known(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
-    judge_all(cases, [(1, GOOD), (11, GOOD)], Prices(1.0, 10.0))
-    assert capsys.readouterr().err == ("groundjudge: 2 of 1,200 verdicts, 0 errors, cost so far: 0.0040\n")
-
-
-def test_without_usage_no_cost_is_shown(cases: str, capsys: pytest.CaptureFixture[str]) -> None:
-    judge_all(cases, [(1, BAD), (11, BAD)], Prices(1.0, 10.0))
-    assert capsys.readouterr().err.endswith(", 2 errors\n")
+@pytest.mark.parametrize(("one", "end"), [(GOOD, ", 0 errors, cost so far: 0.0040\n"), (BAD, ", 2 errors\n")])
+def test_the_cost_is_shown_where_it_is_known(
+    cases: str, capsys: pytest.CaptureFixture[str], one: Verdict, end: str
+) -> None:
+    judge_all(cases, [(1, one), (11, one)], Prices(1.0, 10.0))
+    assert capsys.readouterr().err == f"groundjudge: 2 of 1,200 verdicts{end}"
 
 
 def test_rows_of_a_stream_have_no_total(

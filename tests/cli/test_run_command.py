@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import COMMAND, GOOD, ROW, Invoke, run_command, verdicts_in, words
+from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, on_a_terminal, run_command, verdicts_in, words
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, names
@@ -23,7 +20,7 @@ from groundjudge import ModelError, names
 JUDGED = ("--judge", "groundedness", "--model", "m")
 
 
-def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: FileOf) -> None:
     result = invoke("run", file_of(ROW, ROW), *JUDGED, model=ScriptedModel(GOOD))
     assert result.exit_code == 0
     found = verdicts_in(result.stdout)
@@ -41,21 +38,16 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
     ]
 
 
-def test_with_out_the_table_goes_to_stdout(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_with_out_the_table_goes_to_stdout(invoke: Invoke, file_of: FileOf, tmp_path: Path) -> None:
     out = tmp_path / "verdicts.jsonl"
     out.write_text("a previous run's\n" * 3)
-    result = invoke(
-        *("run", file_of(ROW), *JUDGED, "--out", out, "--overwrite"),
-        model=ScriptedModel(GOOD),
-    )
+    result = invoke(*("run", file_of(ROW), *JUDGED, "--out", out, "--overwrite"), model=ScriptedModel(GOOD))
     assert [v.score for v in verdicts_in(out.read_text())] == [1.0]
     assert words(result.stdout)[1][:2] == ["groundedness", "1.000"]
     assert result.stderr == ""
 
 
-def test_without_a_judge_all_built_in_judges_are_asked(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_without_a_judge_all_built_in_judges_are_asked(invoke: Invoke, file_of: FileOf) -> None:
     result = invoke(
         "run", file_of(ROW, {**ROW, "judges": ["groundedness"]}), "--model", "m", model=ScriptedModel(GOOD)
     )
@@ -65,7 +57,7 @@ def test_without_a_judge_all_built_in_judges_are_asked(invoke: Invoke, file_of: 
     )
 
 
-def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: FileOf, tmp_path: Path) -> None:
     prompt = tmp_path / "mine.prompty"
     prompt.write_text(
         "---\nname: mine\nreply: {format: tags, value: S2, reason: S1}\nscale: {worst: 1, best: 5}\n"
@@ -84,58 +76,63 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: Callable[..., Path], 
     )
 
 
+FOUR, TWO_OF_FOUR = [ROW] * 4, [GOOD, "", "", GOOD]
+BLANK = [ROW, {**ROW, "response": " "}]
+
+
 @pytest.mark.parametrize(
     ("rows", "replies", "options", "status"),
     [
-        pytest.param([ROW, ROW], [GOOD], [], 0, id="all well"),
-        pytest.param([ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], [], 1, id="an error"),
-        pytest.param(
-            [ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], ["--min-coverage", "0.75"], 0, id="just covered"
-        ),
-        pytest.param(
-            [ROW, ROW, ROW, ROW], [GOOD, "", "", GOOD], ["--min-coverage", "0.76"], 1, id="just not"
-        ),
-        pytest.param([ROW], [""], ["--min-coverage", "0"], 0, id="nothing demanded"),
-        pytest.param([ROW, {"response": "r"}], [GOOD], [], 0, id="a missing input is no error"),
-        pytest.param([ROW, {**ROW, "response": " "}], [GOOD], [], 1, id="a blank response is an error"),
-        pytest.param([ROW, {**ROW, "response": None}], [GOOD], [], 1, id="so is a missing one"),
-        pytest.param([{**ROW, "response": None}], [GOOD], [], 1, id="also where all of them crashed"),
-        pytest.param(
-            *([ROW, {**ROW, "response": " "}], [GOOD], ["--empty-response", "not_applicable"], 0),
-            id="a blank response left out",
-        ),
-        pytest.param(
-            *([ROW, {**ROW, "response": ""}], [GOOD], ["--empty-response", "worst"], 0),
-            id="a blank response scored worst",
-        ),
-        pytest.param([ROW], [GOOD], ["--empty-response", "ignore"], 2, id="an unknown choice"),
-        pytest.param([ROW, "{"], [GOOD], [], 1, id="a line that is not JSON"),
-        pytest.param([ROW, "{"], [GOOD], ["--min-coverage", "0"], 1, id="whatever the coverage"),
-        pytest.param([ROW, {**ROW, "answer": "x"}], [GOOD], [], 1, id="a row that is no case"),
-        pytest.param(
-            [ROW, {**ROW, "judges": "groundednes"}], [GOOD], [], 1, id="a judge that does not exist"
-        ),
-        pytest.param([{**ROW, "judges": "passage_quality"}], [GOOD], [], 2, id="no judge applies"),
-        pytest.param([{**ROW, "query": None}], [GOOD], [], 2, id="every row lacks something"),
-        pytest.param([ROW, {**ROW, "query": None}], [GOOD], [], 0, id="a row lacks something"),
-        pytest.param(["{", "[]"], [GOOD], [], 2, id="no row can be read"),
-        pytest.param([], [GOOD], [], 2, id="no rows"),
+        pytest.param([ROW, ROW], [GOOD], "", 0, id="all well"),
+        pytest.param(FOUR, TWO_OF_FOUR, "", 1, id="an error"),
+        pytest.param(FOUR, TWO_OF_FOUR, "--min-coverage 0.75", 0, id="just covered"),
+        pytest.param(FOUR, TWO_OF_FOUR, "--min-coverage 0.76", 1, id="just not"),
+        pytest.param([ROW], [""], "--min-coverage 0", 0, id="nothing demanded"),
+        pytest.param([ROW, {"response": "r"}], [GOOD], "", 0, id="a missing input is no error"),
+        pytest.param(BLANK, [GOOD], "", 1, id="a blank response is an error"),
+        pytest.param([ROW, {**ROW, "response": None}], [GOOD], "", 1, id="so is a missing one"),
+        pytest.param([{**ROW, "response": None}], [GOOD], "", 1, id="also where all of them crashed"),
+        pytest.param(BLANK, [GOOD], "--empty-response not_applicable", 0, id="a blank response left out"),
+        pytest.param(BLANK, [GOOD], "--empty-response worst", 0, id="a blank response scored worst"),
+        pytest.param([ROW], [GOOD], "--empty-response ignore", 2, id="an unknown choice"),
+        pytest.param([ROW, "{"], [GOOD], "", 1, id="a line that is not JSON"),
+        pytest.param([ROW, "{"], [GOOD], "--min-coverage 0", 1, id="whatever the coverage"),
+        pytest.param([ROW, {**ROW, "answer": "x"}], [GOOD], "", 1, id="a row that is no case"),
+        pytest.param([ROW, {**ROW, "judges": "groundednes"}], [GOOD], "", 1, id="an unknown judge"),
+        pytest.param([{**ROW, "judges": "passage_quality"}], [GOOD], "", 2, id="no judge applies"),
+        pytest.param([{**ROW, "query": None}], [GOOD], "", 2, id="every row lacks something"),
+        pytest.param([ROW, {**ROW, "query": None}], [GOOD], "", 0, id="a row lacks something"),
+        pytest.param(["{", "[]"], [GOOD], "", 2, id="no row can be read"),
+        pytest.param([], [GOOD], "", 2, id="no rows"),
     ],
 )
 def test_exit_status(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    rows: list[Any],
-    replies: list[str],
-    options: list[str],
-    status: int,
+    invoke: Invoke, file_of: FileOf, rows: list[Any], replies: list[str], options: str, status: int
 ) -> None:
-    one_at_a_time = ["--concurrency", "1", *JUDGED]
-    result = invoke("run", file_of(*rows), *one_at_a_time, *options, model=ScriptedModel(*replies))
+    given = [*JUDGED, "--concurrency", "1", *options.split()]
+    result = invoke("run", file_of(*rows), *given, model=ScriptedModel(*replies))
     assert result.exit_code == status, result.output
 
 
-def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("[]", "no row could be read; the file must hold one JSON object per line"),
+        (
+            {**ROW, "judges": "passage_quality"},
+            "nothing was judged, because every row names other judges under `judges`: choose one of them",
+        ),
+        ({**ROW, "query": None}, "nothing was judged, because every row lacks a required input: see above"),
+    ],
+)
+def test_why_nothing_was_judged(invoke: Invoke, file_of: FileOf, row: Any, message: str) -> None:
+    path = file_of(row)
+    result = invoke("run", path, *JUDGED, model=ScriptedModel(GOOD))
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(f"groundjudge: {path}: {message}")
+
+
+def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: FileOf) -> None:
     path = file_of(ROW, "", "{broken", ROW)
     result = invoke("run", path, *JUDGED, model=ScriptedModel(GOOD))
     found = {v.case_id: v for v in verdicts_in(result.stdout)}
@@ -155,41 +152,30 @@ def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: Callabl
     assert words(result.stderr)[1][:7] == ["groundedness", "1.000", "2", "0", "0", "0", "1.000"]
 
 
-def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: FileOf) -> None:
     result = invoke("run", file_of(ROW, *["{"] * 50), *JUDGED, model=ScriptedModel(GOOD))
     assert "unreadable rows: 50\n" in result.stderr
     assert result.stderr.count("not JSON") == 20
     assert len(verdicts_in(result.stdout)) == 51
 
 
-def test_no_row_could_be_read(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "cases.jsonl"
-    path.write_text("[]")
-    result = invoke("run", path, "--model", "m", model=ScriptedModel(GOOD))
-    assert result.exit_code == 2
-    count, line, message = result.stderr.splitlines()
-    assert (count, line) == ("unreadable rows: 1", "  line 1: a row must be a JSON object, not list")
-    assert message.startswith(
-        f"groundjudge: {path}: no row could be read; the file must hold one JSON object per line"
-    )
-
-
-def test_errors_are_counted_by_code_with_the_first_of_each(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_errors_are_counted_by_code_with_the_first_of_each(invoke: Invoke, file_of: FileOf) -> None:
     model = ScriptedModel(
         ModelError("timeout", "no reply in 2 s"),
         ModelError("timeout", "none in 3 s"),
         "<S2>9</S2>",
         "<S2>9</S2>",
     )
-    path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": ""})
+    path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": "", "topic": "t"})
     result = invoke("run", path, *JUDGED, "--concurrency", "1", model=model)
     assert words(result.stderr)[1][:8] == ["groundedness", "-", "0", "3", "0", "1", "0.000", "0.000..1.000"]
     timeout, out_of_scale, missing = result.stderr.splitlines()[2:]
     assert timeout == "groundedness: timeout 2, the first is row 1: no reply in 2 s"
     assert out_of_scale.startswith("groundedness: out_of_scale 1, the first is row 3: the score")
-    assert missing.startswith("groundedness: missing_field 1, the first is x: groundedness needs query")
+    assert missing.startswith(
+        "groundedness: missing_field 1, the first is x: groundedness needs query, which"
+    )
+    assert missing.endswith("The case has: response, context, topic")  # the keys that were there
 
 
 def test_csv_cells_may_be_long(invoke: Invoke, tmp_path: Path) -> None:
@@ -209,9 +195,7 @@ SCORECARD = (
 )
 
 
-def test_full_shows_the_verdict_and_the_sources_own_text(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of: FileOf) -> None:
     context = ["Nothing here.", "In summer the ferry\tsails at nine. \x1b[31m[bold]"]
     row = {"id": "ferry", "context": context, "response": "The ferry sails at nine. It is blue."}
     path = file_of(row, {**row, "id": "another"})
@@ -239,20 +223,20 @@ def test_full_shows_the_verdict_and_the_sources_own_text(
     ],
     ids=["an error", "control characters are escaped"],
 )
-def test_full_shows(invoke: Invoke, file_of: Callable[..., Path], reply: str, shown: str) -> None:
+def test_full_shows(invoke: Invoke, file_of: FileOf, reply: str, shown: str) -> None:
     result = invoke("run", file_of(ROW), *JUDGED, "--full", "row 1", model=ScriptedModel(reply))
     assert "row 1, groundedness\n" in result.stderr
     assert shown in result.stderr
 
 
-def test_a_lone_surrogate_in_a_reply_is_written(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_a_lone_surrogate_in_a_reply_is_written(invoke: Invoke, file_of: FileOf) -> None:
     reply = "<S1>\ud83d</S1><S2>5</S2>"
     result = invoke("run", file_of(ROW, ROW), *JUDGED, model=ScriptedModel(reply))
     assert [v.score for v in verdicts_in(result.stdout)] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("columns", [30, 60, 72, 80, 109, 110, 200])
-def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., Path], columns: int) -> None:
+def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: FileOf, columns: int) -> None:
     result = invoke("run", file_of(ROW), "--model", "m", model=ScriptedModel(GOOD), columns=columns)
     shown = result.stderr
     assert "…" not in shown
@@ -264,55 +248,38 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: Callable[..., 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "CASES"], 'no model given: add --model, which can be "openai:MODEL" or just MODEL'),
-        (["run", "CASES", "--model", ""], "no model given: add --model"),
-        (
-            ["run", "CASES", "--model", "m", "--judge", "x"],
-            "there is no judge 'x', and no file of that name; the judges are",
-        ),
-        (
-            ["run", "CASES", "--model", "m", "--judge", "BROKEN"],
-            "broken.prompty: the front matter is not valid YAML",
-        ),
-        (["run", "CASES", "--model", "m", "--judge", "."], "there is no judge '.'"),
-        (["run", "none.jsonl", "--model", "m"], "none.jsonl: No such file or directory"),
-        (["run", ".", "--model", "m"], ".: Is a directory"),
-        (
-            ["run", "CASES", "--model", "m", "--out", "CASES"],
-            "cases.jsonl is the file of cases: choose another",
-        ),
-        (
-            ["run", "CASES", "--model", "m", "--out", "no/such/folder.jsonl"],
-            "the folder no/such does not exist",
-        ),
-        (["run", "CASES", "--model", "langchain:nobody:x"], "LangChain cannot make the model 'nobody:x': "),
-        (["run", "CASES", "--model", "gpt-4o-mini"], "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
+        ("CASES", 'no model given: add --model, which can be "openai:MODEL" or just MODEL'),
+        ("CASES --model=", "no model given: add --model"),
+        ("CASES --model m --judge x", "there is no judge 'x', and no file of that name; the judges are"),
+        ("CASES --model m --judge BROKEN", "broken.prompty: the front matter is not valid YAML"),
+        ("CASES --model m --judge .", "there is no judge '.'"),
+        ("none.jsonl --model m", "none.jsonl: No such file or directory"),
+        (". --model m", ".: Is a directory"),
+        ("CASES --model m --out CASES", "cases.jsonl is the file of cases: choose another"),
+        ("CASES --model m --out no/such/folder.jsonl", "the folder no/such does not exist: create it"),
+        ("CASES --model m --resume", "--resume needs --out PATH, the file to continue"),
+        ("CASES --model m --out o --resume --overwrite", "use one of them"),
+        ("CASES --model langchain:nobody:x", "LangChain cannot make the model 'nobody:x': "),
+        ("CASES --model gpt-4o-mini", "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
     ],
 )
-def test_what_is_wrong_is_reported_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    message: str,
+def test_what_is_wrong_is_reported_in_one_line(
+    command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    broken = tmp_path / "broken.prompty"
-    broken.write_text("---\nname: [\n  x: y: z\n---\nuser:\nRate {{response}}\n")
     cases = file_of(ROW)
-    places = {"CASES": cases, "BROKEN": broken}
-    result = invoke(*(places.get(argument, argument) for argument in arguments))
-    assert result.exit_code == 2
-    assert result.stdout == ""
+    broken = cases.with_name("broken.prompty")
+    broken.write_text("---\nname: [\n  x: y: z\n---\nuser:\nRate {{response}}\n")
+    result = command("run", *arguments.replace("CASES", str(cases)).replace("BROKEN", str(broken)).split())
+    assert (result.exit_code, result.stdout) == (2, "")
     assert re.fullmatch(r"groundjudge: .+\n", result.stderr)
     assert message in result.stderr
     assert cases.read_text() == json.dumps(ROW) + "\n"
 
 
 def test_a_run_without_an_endpoint_leaves_an_existing_file_unchanged(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path
+    invoke: Invoke, file_of: FileOf, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("kept")
@@ -323,22 +290,15 @@ def test_a_run_without_an_endpoint_leaves_an_existing_file_unchanged(
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        ["--concurrency", "0"],
-        ["--concurrency", "x"],
-        ["--min-coverage", "1.5"],
-        ["--min-coverage", "-0.1"],
-        ["--nope"],
-    ],
+    "options", ["--concurrency=0", "--concurrency=x", "--min-coverage=1.5", "--min-coverage=-0.1", "--nope"]
 )
-def test_options_out_of_range(invoke: Invoke, file_of: Callable[..., Path], options: list[str]) -> None:
-    result = invoke("run", file_of(ROW), "--model", "m", *options, model=ScriptedModel(GOOD))
+def test_options_out_of_range(invoke: Invoke, file_of: FileOf, options: str) -> None:
+    result = invoke("run", file_of(ROW), "--model", "m", options, model=ScriptedModel(GOOD))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Error: " in result.stderr
 
 
-def test_the_command_itself(file_of: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_command_itself(file_of: FileOf, tmp_path: Path) -> None:
     out = tmp_path / "verdicts.jsonl"
     path = file_of(*({**ROW, "id": str(number), "query": "Größe?"} for number in range(30)))
     judges = "--judge groundedness --judge statement_groundedness --model offline".split()
@@ -355,7 +315,7 @@ def test_the_command_itself(file_of: Callable[..., Path], tmp_path: Path) -> Non
     }
 
 
-def test_head_ends_the_command_quietly(file_of: Callable[..., Path]) -> None:
+def test_head_ends_the_command_quietly(file_of: FileOf) -> None:
     path = file_of(*[ROW] * 3000)
     command = " ".join([*COMMAND, "run", str(path), "--judge", "groundedness", "--model", "offline"])
     done = subprocess.run(  # noqa: S602  a pipe is what is tested
@@ -365,28 +325,8 @@ def test_head_ends_the_command_quietly(file_of: Callable[..., Path]) -> None:
     assert "Traceback" not in done.stderr
 
 
-def on_a_terminal(*arguments: object) -> tuple[int, str]:
-    """Run a command on a terminal of its own, and give what was seen there."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(COMMAND[0], [*COMMAND, *map(str, arguments)])  # noqa: S606  this very Python
-    seen, end = b"", time.monotonic() + 60
-    while time.monotonic() < end:
-        ready, _, _ = select.select([terminal], [], [], 1)
-        try:
-            read = os.read(terminal, 65536) if ready else None
-        except OSError:  # how Linux says that the other side is closed
-            break
-        if read == b"":
-            break
-        seen += read or b""
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), seen.decode()
-
-
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_terminal_shows_a_bar(file_of: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_terminal_shows_a_bar(file_of: FileOf, tmp_path: Path) -> None:
     path = file_of(*[ROW] * 20)
     options = ["--judge", "groundedness", "--model", "offline", "--out", tmp_path / "out.jsonl"]
     status, seen = on_a_terminal("run", path, *options)

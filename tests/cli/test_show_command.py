@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import COMMAND, ROW, Invoke
+from command_line import COMMAND, ROW, FileOf, Invoke
 from fenced import without_codes
 
 from groundjudge import names
@@ -25,7 +24,7 @@ def test_show_prints_what_would_be_sent(invoke: Invoke, name: str) -> None:
     assert json.loads(shown.splitlines()[-1].removeprefix("parameters: "))["temperature"] == 0
 
 
-def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: Callable[..., Path]) -> None:
+def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: FileOf) -> None:
     path = file_of("{", ROW, {**ROW, "id": "x", "response": "Größer als {{query}}?"})
     shown = without_codes(invoke("show", "groundedness", "--cases", path).stdout)
     assert "<data-response>\nThe ferry sails at nine.\n" in shown
@@ -44,7 +43,7 @@ def test_show_takes_a_case_of_a_file(invoke: Invoke, file_of: Callable[..., Path
     ],
 )
 def test_what_is_wrong_is_reported_in_one_line(
-    invoke: Invoke, file_of: Callable[..., Path], arguments: list[str], message: str
+    invoke: Invoke, file_of: FileOf, arguments: list[str], message: str
 ) -> None:
     cases = file_of(ROW)
     result = invoke("show", *(cases if argument == "CASES" else argument for argument in arguments))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from command_line import GOOD, ROW, Invoke, verdicts_in, words
+from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, Script, StandIn, Text
 
@@ -18,7 +18,7 @@ from groundjudge.replies.reply import Token
 BAD = "<S0>t</S0><S1>none of it</S1><S2>1</S2>"
 JUDGE = ("--judge", "groundedness")
 REPEATED = (*JUDGE, "--model", "m", "--repeats")
-MODELS = ("--model", "good", "--model", "bad", "--model", "well")
+MODELS = "--model good --model bad --model well"
 REPLIES = {"good": GOOD, "bad": BAD, "well": GOOD, "m": GOOD}
 
 LABELLED = """---
@@ -75,74 +75,47 @@ def prompts(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / f"{name.lower()}.prompty" for name in texts}
 
 
-def cells(shown: str) -> dict[str, str]:
-    """The first row of the table by the names of its columns."""
-    return dict(zip(*words(shown)[:2], strict=True))
+def given(options: str, prompts: dict[str, Path]) -> list[str | Path]:
+    """The options of a row of a table, with the names of all models and of prompt files in their places."""
+    return [prompts.get(option, option) for option in options.replace("MODELS", MODELS).split()]
 
 
 @pytest.mark.parametrize(
     ("options", "judges", "votes", "passed"),
     [
-        pytest.param([*REPEATED, "5"], ["groundedness"], ["m"] * 2, True, id="repeats"),
-        pytest.param([*REPEATED, "5", "--stop", "never"], ["groundedness"], ["m"] * 5, True, id="all asked"),
-        pytest.param(
-            [*JUDGE, "--panel", *MODELS],
-            *(["groundedness"], ["good", "bad", "well"], True),
-            id="a panel of models",
-        ),
-        pytest.param(
-            [*JUDGE, "--judge", "STRICT", "--panel", "--model", "m"],
-            *(["groundedness+strict"], ["m", "m"], True),
-            id="a panel of prompts",
-        ),
-        pytest.param(
-            [*JUDGE, "--judge", "STRICT", "--panel", *MODELS],
-            *(["groundedness", "strict"], ["good", "bad", "well"], True),
-            id="a panel of models for each judge",
-        ),
-        pytest.param(
-            [*JUDGE, "--judge", "STRICT", "--repeats", "3", "--model", "bad"],
-            *(["groundedness", "strict"], ["bad", "bad"], False),
-            id="repeats of each judge",
-        ),
-        pytest.param(
-            [*JUDGE, *JUDGE, "--model", "m"], ["groundedness"], [], True, id="no votes, one judge named twice"
-        ),
+        ("--model m --repeats 5", ["groundedness"], "m m", True),
+        ("--model m --repeats 5 --stop never", ["groundedness"], "m m m m m", True),
+        ("--panel MODELS", ["groundedness"], "good bad well", True),
+        ("--judge STRICT --panel --model m", ["groundedness+strict"], "m m", True),
+        ("--judge STRICT --panel MODELS", ["groundedness", "strict"], "good bad well", True),
+        ("--judge STRICT --repeats 3 --model bad", ["groundedness", "strict"], "bad bad", False),
+        ("--judge groundedness --model m", ["groundedness"], "", True),  # one judge named twice
     ],
 )
 def test_options_say_who_votes(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke,
-    file_of: Callable[..., Path],
+    file_of: FileOf,
     serve: Serve,
     prompts: dict[str, Path],
-    options: Sequence[str],
+    options: str,
     judges: list[str],
-    votes: list[str],
+    votes: str,
     passed: object,
 ) -> None:
     server = serve(by_model)
-    result = invoke("run", file_of(ROW), *(prompts.get(option, option) for option in options))
+    result = invoke("run", file_of(ROW), *JUDGE, *given(options, prompts))
     assert result.exit_code == 0, result.output
     found = {verdict.judge: verdict for verdict in verdicts_in(result.stdout)}
     assert sorted(found) == judges
     for verdict in found.values():
-        assert [vote.model for vote in verdict.votes] == votes
-        assert verdict.passed is passed
-    assert len(server.requests) == len(judges) * max(1, len(votes))
+        assert ([vote.model for vote in verdict.votes], verdict.passed) == (votes.split(), passed)
+    assert len(server.requests) == len(judges) * max(1, len(votes.split()))
 
 
-@pytest.mark.parametrize(
-    ("rule", "score"), [([], 2 / 3), (["--rule", "median"], 1.0), (["--rule", "min"], 0.0)]
-)
-def test_rule_makes_the_score(
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    serve: Serve,
-    rule: list[str],
-    score: float,
-) -> None:
+@pytest.mark.parametrize(("rule", "score"), [("", 2 / 3), ("--rule median", 1.0), ("--rule min", 0.0)])
+def test_rule_makes_the_score(invoke: Invoke, file_of: FileOf, serve: Serve, rule: str, score: float) -> None:
     serve(by_model)
-    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, *rule)
+    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), *rule.split())
     (verdict,) = verdicts_in(result.stdout)
     assert verdict.score == pytest.approx(score)
 
@@ -163,81 +136,75 @@ TOO_MANY_VALUES = (
 )
 
 
+TWICE = "--model: two models have the name 'a': to ask one model several times, use --repeats"
+SAME_NAME = "--judge: two judges have the name 'strict': change `name` in one of the prompt files"
+LISTED_TWICE = "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats"
+
+
 @pytest.mark.parametrize("command", ["run", "estimate"])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([*JUDGE, "--model", "a", "--model", "b"], ADD_PANEL),
-        ([*JUDGE, "--model", "a", "--model", "b", "--repeats", "3"], ADD_PANEL),
-        ([*JUDGE, "--model", "a", "--panel"], USE_REPEATS),
-        ([*JUDGE, *JUDGE, "--model", "a", "--panel"], USE_REPEATS),
-        (["--model", "a", "--panel"], NAME_JUDGES),
+        ("--judge groundedness --model a --model b", ADD_PANEL),
+        ("--judge groundedness --model a --model b --repeats 3", ADD_PANEL),
+        ("--judge groundedness --model a --panel", USE_REPEATS),
+        ("--judge groundedness --judge groundedness --model a --panel", USE_REPEATS),
+        ("--model a --panel", NAME_JUDGES),
         (
-            [*JUDGE, "--model", "a", "--model", "b", "--panel", "--repeats", "3"],
+            "--judge groundedness --model a --model b --panel --repeats 3",
             "--panel and --repeats are two ways to vote: use one of them",
         ),
-        ([*JUDGE, "--model", "a", "--rule", "min"], ADD_VOTES),
-        ([*JUDGE, "--model", "a", "--stop", "never"], ADD_VOTES),
+        ("--judge groundedness --model a --rule min", ADD_VOTES),
+        ("--judge groundedness --model a --stop never", ADD_VOTES),
+        ("--judge groundedness --model a --model b --model a --panel", TWICE),
+        ("--judge groundedness --judge confidence_grounding --model a --panel", OTHER_SCALES),
+        ("--judge STRICT --judge COPY --model a --panel", LISTED_TWICE),
+        ("--judge STRICT --judge COPY --model a --repeats 2", SAME_NAME),
         (
-            [*JUDGE, "--model", "a", "--model", "b", "--model", "a", "--panel"],
-            "--model: two models have the name 'a': to ask one model several times, use --repeats",
-        ),
-        ([*JUDGE, "--judge", "confidence_grounding", "--model", "a", "--panel"], OTHER_SCALES),
-        (
-            ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--panel"],
-            "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats",
-        ),
-        (
-            ["--judge", "STRICT", "--judge", "COPY", "--model", "a", "--repeats", "2"],
-            "--judge: two judges have the name 'strict': change `name` in one of the prompt files",
-        ),
-        (
-            ["--judge", "confidence_grounding", "--model", "a", "--weighted"],
+            "--judge confidence_grounding --model a --weighted",
             f"confidence_grounding: {TOO_MANY_VALUES} 0..1",
         ),
         (
-            ["--judge", "knowledge_hallucination", "--model", "a", "--weighted"],
+            "--judge knowledge_hallucination --model a --weighted",
             f"knowledge_hallucination: {TOO_MANY_VALUES} 0..100",
         ),
     ],
 )
 def test_unclear_options_are_refused_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke,
-    file_of: Callable[..., Path],
+    file_of: FileOf,
     monkeypatch: pytest.MonkeyPatch,
     prompts: dict[str, Path],
     command: str,
-    options: list[str],
+    options: str,
     message: str,
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    result = invoke(command, file_of(ROW), *(prompts.get(option, option) for option in options))
+    result = invoke(command, file_of(ROW), *given(options, prompts))
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"groundjudge: {message}\n")
 
 
 @pytest.mark.parametrize(
-    ("options", "shown"),
+    "options",
     [
-        (["--repeats", "1"], "--repeats"),
-        (["--repeats", "x"], "--repeats"),
-        (["--repeats", "3", "--rule", "mode"], "--rule"),
-        (["--repeats", "3", "--stop", "early"], "--stop"),
-        (["--structured", "sometimes"], "--structured"),
+        "--repeats=1",
+        "--repeats=x",
+        "--rule=mode --repeats=3",
+        "--stop=early --repeats=3",
+        "--structured=sometimes",
     ],
 )
-def test_options_out_of_range_are_named(
-    invoke: Invoke, file_of: Callable[..., Path], options: list[str], shown: str
-) -> None:
-    result = invoke("run", file_of(ROW), *JUDGE, "--model", "offline", *options)
+def test_options_out_of_range_are_named(invoke: Invoke, file_of: FileOf, options: str) -> None:
+    result = invoke("run", file_of(ROW), *JUDGE, "--model", "offline", *options.split())
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"Invalid value for '{shown}'" in result.stderr
+    assert f"Invalid value for '{options.partition('=')[0]}'" in result.stderr
 
 
 # What a run does around its votes.
 
 
 def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
-    invoke: Invoke, file_of: Callable[..., Path], tmp_path: Path, serve: Serve
+    invoke: Invoke, file_of: FileOf, tmp_path: Path, serve: Serve
 ) -> None:
     server, out = serve(by_model), tmp_path / "out.jsonl"
     options = ("run", file_of(*({**ROW, "id": str(n)} for n in range(4))), "--out", out, "--concurrency", "1")
@@ -256,13 +223,9 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
     assert len(verdicts_in(out.read_text())) == 4
 
 
-@pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS]])
+@pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS.split()]])
 def test_votes_from_the_cache_cost_nothing(
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    tmp_path: Path,
-    serve: Serve,
-    options: list[str],
+    invoke: Invoke, file_of: FileOf, tmp_path: Path, serve: Serve, options: list[str]
 ) -> None:
     server = serve(by_model)
     prices = "--price-in 1e5 --price-out 1e5".split()
@@ -281,10 +244,12 @@ def test_votes_from_the_cache_cost_nothing(
 
 
 def test_deadline_holds_for_all_votes_of_a_row_together(
-    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
+    invoke: Invoke, file_of: FileOf, serve: Serve
 ) -> None:
     serve(lambda body: Hang() if body["model"] == "well" else by_model(body))
-    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, "--deadline", "1", "--full", "row 1")
+    result = invoke(
+        "run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), "--deadline", "1", "--full", "row 1"
+    )
     (verdict,) = verdicts_in(result.stdout)
     assert [vote.error and vote.error.code for vote in verdict.votes] == [None, None, "timeout"]
     assert result.exit_code == 1
@@ -299,20 +264,13 @@ def test_deadline_holds_for_all_votes_of_a_row_together(
 # What is shown.
 
 
-def test_table_has_columns_for_votes_only_where_there_are_votes(
-    invoke: Invoke, file_of: Callable[..., Path], serve: Serve
-) -> None:
+def test_votes_are_shown_where_there_are_votes(invoke: Invoke, file_of: FileOf, serve: Serve) -> None:
     serve(by_model)
     alone = invoke("run", file_of(ROW), *JUDGE, "--model", "m")
     assert words(alone.stderr)[0][-2:] == ["coverage", "bounds"]
-    voted = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS)
-    assert words(voted.stderr)[0][-3:] == ["bounds", "agreement", "calls/row"]
-    assert (cells(voted.stderr)["agreement"], cells(voted.stderr)["calls/row"]) == ("0.666", "3.00")
-
-
-def test_full_shows_each_vote(invoke: Invoke, file_of: Callable[..., Path], serve: Serve) -> None:
-    serve(by_model)
-    shown = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS, "--full", "row 1").stderr
+    shown = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), "--full", "row 1").stderr
+    assert words(shown)[0][-3:] == ["bounds", "agreement", "calls/row"]
+    assert words(shown)[1][-2:] == ["0.666", "3.00"]
     assert shown.split("\n\n", 1)[1].splitlines() == [
         "row 1, groundedness",
         "  status: ok",
@@ -328,9 +286,7 @@ def test_full_shows_each_vote(invoke: Invoke, file_of: Callable[..., Path], serv
     ]
 
 
-def test_full_shows_the_probabilities_of_a_weighted_score(
-    invoke: Invoke, file_of: Callable[..., Path]
-) -> None:
+def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_of: FileOf) -> None:
     tokens = (
         Token(b"<S1>all of it</S1><S2>", ((b"<", 1.0),)),
         Token(b"5", ((b"5", 0.75), (b"4", 0.25))),
@@ -354,22 +310,19 @@ def test_full_shows_the_probabilities_of_a_weighted_score(
 @pytest.mark.parametrize(
     ("options", "formats"),
     [
-        ([], [None, "json_schema"]),
-        (["--structured", "reask"], [None, "json_schema"]),
-        (["--structured", "always"], ["json_schema", "json_object"]),
-        (["--structured", "never"], [None, None]),
-        (["--structured", "always", "--repeats", "2"], ["json_schema", "json_object", "json_object"]),
+        ("", [None, "json_schema"]),
+        ("--structured reask", [None, "json_schema"]),
+        ("--structured always", ["json_schema", "json_object"]),
+        ("--structured never", [None, None]),
+        ("--structured always --repeats 2", ["json_schema", "json_object", "json_object"]),
     ],
 )
 def test_structured_says_when_the_schema_is_asked_for(
-    invoke: Invoke,
-    file_of: Callable[..., Path],
-    serve: Serve,
-    options: list[str],
-    formats: list[str | None],
+    invoke: Invoke, file_of: FileOf, serve: Serve, options: str, formats: list[str | None]
 ) -> None:
     server = serve(["I would rather not say.", '{"reasoning": "why", "score": 1}'])
-    result = invoke("run", file_of(ROW), "--judge", "confidence_grounding", "--model", "m", *options)
+    judge = ("--judge", "confidence_grounding", "--model", "m")
+    result = invoke("run", file_of(ROW), *judge, *options.split())
     assert result.exit_code == 0, result.output
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 
@@ -377,42 +330,38 @@ def test_structured_says_when_the_schema_is_asked_for(
 @pytest.mark.parametrize(
     ("options", "calls", "note"),
     [
-        ([*JUDGE], "2", ""),
-        ([*JUDGE, "--repeats", "5"], "<= 10", "groundedness: 2 to 5 calls a row\n"),
-        ([*JUDGE, "--repeats", "2"], "4", "groundedness: 2 calls a row\n"),
-        ([*JUDGE, "--repeats", "5", "--stop", "never"], "10", "groundedness: 5 calls a row\n"),
-        ([*JUDGE, "--panel", *MODELS], "<= 6", "groundedness: 2 to 3 calls a row\n"),
-        (
-            [*JUDGE, "--judge", "STRICT", "--panel"],
-            "4",
-            "groundedness+strict: 2 calls a row\n",
-        ),
-        ([*JUDGE, "--weighted", "--structured", "always"], "2", ""),
+        ("", "2", ""),
+        ("--repeats 5", "<=10", "groundedness: 2 to 5 calls a row\n"),
+        ("--repeats 2", "4", "groundedness: 2 calls a row\n"),
+        ("--repeats 5 --stop never", "10", "groundedness: 5 calls a row\n"),
+        ("--panel MODELS", "<=6", "groundedness: 2 to 3 calls a row\n"),
+        ("--judge STRICT --panel", "4", "groundedness+strict: 2 calls a row\n"),
+        ("--weighted --structured always", "2", ""),
     ],
 )
 def test_estimate_counts_votes_and_needs_no_key(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
     invoke: Invoke,
-    file_of: Callable[..., Path],
+    file_of: FileOf,
     monkeypatch: pytest.MonkeyPatch,
     prompts: dict[str, Path],
-    options: list[str],
+    options: str,
     calls: str,
     note: str,
 ) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     prices = ["--price-in", "1", "--price-out", "1"]
-    result = invoke("estimate", file_of(ROW, ROW), *(prompts.get(each, each) for each in options), *prices)
+    result = invoke("estimate", file_of(ROW, ROW), *JUDGE, *given(options, prompts), *prices)
     assert result.exit_code == 0, result.output
     _, table, *rest = result.stdout.split("\n", 2)
-    assert table.replace("<= ", "<=").split()[1] == calls.replace(" ", "")
+    assert table.replace("<= ", "<=").split()[1] == calls
     shown_note, _, cost = "".join(rest).rpartition("cost: ")
     assert shown_note == note
     assert cost.startswith("at most about " if "<=" in calls else "about ")
 
 
 def test_labels_are_shown_with_their_scores(
-    invoke: Invoke, file_of: Callable[..., Path], prompts: dict[str, Path]
+    invoke: Invoke, file_of: FileOf, prompts: dict[str, Path]
 ) -> None:
     scale = "scale: yes (1), partly (0.5), no (0), cannot tell (not applicable)"
     assert scale in invoke("show", prompts["LABELLED"]).stdout.splitlines()

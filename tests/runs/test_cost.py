@@ -79,10 +79,8 @@ def test_estimate_without_options_covers_all_judges_and_shows_no_cost(
 @pytest.mark.parametrize("command", ["run", "estimate"])
 def test_single_price_is_refused(invoke: Invoke, file_of: Callable[..., Path], command: str) -> None:
     result = invoke(command, file_of(ROW), "--price-in", "1")
-    assert (result.exit_code, result.stderr) == (
-        2,
-        "groundjudge: --price-in and --price-out belong together\n",
-    )
+    message = "groundjudge: --price-in and --price-out belong together: add the other one\n"
+    assert (result.exit_code, result.stderr) == (2, message)
 
 
 def test_run_command_reports_tokens_including_reasks(invoke: Invoke, file_of: Callable[..., Path]) -> None:

@@ -53,7 +53,3 @@ def main(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # escape what the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
-
-
-if __name__ == "__main__":
-    app()

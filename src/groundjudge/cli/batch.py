@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 from uuid import uuid4
 
 import typer
@@ -20,34 +20,22 @@ from groundjudge.batches.lines import URL
 from groundjudge.batches.provider import Provider
 from groundjudge.batches.replay import verdicts_in, with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
-from groundjudge.batches.submit import LISTED_WITHIN, answers_of, download, plan
+from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.judging import judges_of
-from groundjudge.cli.outputs import (
-    check_cases,
-    check_outputs,
-    holds_something,
-    previous_verdicts,
-    refuse_table,
-)
-from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import exit_after_run, fail_without_rows, report_connection, show_run
-from groundjudge.cli.screen import INCOMPLETE, fail, open_console, print_text, printable, report_errors
+from groundjudge.cli.outputs import check_cases, check_files, holds_something, previous_verdicts, refuse_table
+from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
+from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
-from groundjudge.judging.load import as_model
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
+from groundjudge.runs.file_run import CaseFile, RunTotals
 from groundjudge.runs.rows import STDIO, is_kept
+from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
-from groundjudge.runs.summary import Tally
-from groundjudge.verdict import Usage
-
-if TYPE_CHECKING:  # `--help` does not wait for rich
-    from rich.console import Console
+from groundjudge.verdict import Usage, Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
 """How to ask again for what failed."""
@@ -61,6 +49,8 @@ DIFFERENCES = {
 }
 """What tells two runs apart: the names of settings, each with what differs."""
 
+
+CONTINUE = options.OutputOptions(resume=True)
 
 LISTED = options.option(
     "Time within which the provider lists a new batch. Before a batch is created again because no answer "
@@ -95,31 +85,28 @@ def submit(  # noqa: PLR0913  one per option
     twice. What it did is kept in the folder PATH.batch.
     """
     with report_errors():
-        if cases == STDIO or (Path(cases).exists() and not is_kept(cases)):
-            fail(f"{cases}: a submitted run reads its cases several times: pass a file")
-        if out == STDIO:
-            fail("--out must be a file: `groundjudge batch collect` continues it")
-        _check_out(out, cases, selection)
-        rows = _rows(cases, row_options, batch_judges(selection))
+        refuse(
+            (
+                cases == STDIO or (Path(cases).exists() and not is_kept(cases)),
+                f"{cases}: a submitted run reads its cases several times: pass a file",
+            ),
+            (out == STDIO, "--out must be a file: `groundjudge batch collect` continues it"),
+        )
+        judges, rows = _opened(out, cases, selection, row_options)
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(state_folder(out), is_new=True) as state:
-            run = submission(state, selection, rows)
+            run = submission(state, selection, judges, rows)
             if state.settings:
                 typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
             else:
-                if holds_something(out) and not resume:
-                    fail(f"--out {out} already exists: continue it with --resume, or choose another file")
-                with previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous:
-                    planned = plan(
-                        state, run.judges, run.rows, run.providers, previous=previous, settings=run.settings
-                    )
-                typer.echo(
-                    f"groundjudge: requests {planned.n_requests:,}, batches {len(planned.parts):,}, "
-                    f"shared by equal rows {planned.n_shared:,}, "
-                    f"verdicts without a request {planned.n_free:,}",
-                    err=True,
-                )
+                choice = "continue it with --resume, or choose another file"
+                refuse((holds_something(out) and not resume, f"--out {out} already exists: {choice}"))
+                planned = _planned(run, out, resume=resume)
+                counts = f"requests {planned.n_requests:,}, batches {len(planned.parts):,}"
+                shared = f"shared by equal rows {planned.n_shared:,}"
+                free = f"verdicts without a request {planned.n_free:,}"
+                typer.echo(f"groundjudge: {counts}, {shared}, {free}", err=True)
             create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
     typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts")
 
@@ -170,34 +157,22 @@ def collect(  # noqa: PLR0913  one per option
         prices, run = pricing.prices, submitted(state)
         gather = partial(_gather, run, every=every if wait else None, listed_within=listed_within)
         has_all = gather()
-        while has_all and finish == "batch" and _plan_again(run, out):
+        while has_all and finish == "batch" and _planned(run, out, resume=True).n_requests:
             has_all = gather()
-        judges, rows = [*run.judges], run.rows
-        with (
-            closing(answers_of(state)) as answers,
-            previous_verdicts(out, judges, options.OutputOptions(resume=True)) as previous,
-        ):
-            totals = RunTotals(Tally(judge.name for judge in judges), previous=previous)
-            progress = ProgressLine(rows.count, totals, prices, out)
+        judges = run.judges
+        with closing(answers_of(state)) as answers:
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
-                judged = run_judges(
-                    judges, rows, **asdict(limits), previous=previous, on_outage=progress.show_message
-                )
+                judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
             else:
-                judged = verdicts_in(answers, judges, rows, previous=previous, is_final=has_all)
-            with report_connection():
-                write_verdicts(judged, out, totals, progress.shown())
-        console = open_console()
-        show_run(console, judges, rows, totals)
-        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
-        online = (model.usage for model in models_of(judges) if isinstance(model, AnsweredModel))
-        _show_usage(console, "online", sum(online, Usage()), prices)
+                judged_by = partial(_replayed, answers, judges, run.rows, is_final=has_all)
+            totals = judge_rows(judged_by, judges, out, CONTINUE, prices, count=run.rows.count)
+        _show(Screen(), judges, run.rows, totals, answers, prices)
+        n_running = sum(part.step != "collected" for part in state.parts)
+        message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
         if not has_all:
-            n_running = sum(part.step != "collected" for part in state.parts)
-            message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
             fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
-        exit_after_run(rows, totals, None)
+        exit_after_run(run.rows, totals, None)
 
 
 def _gather(run: Submitted, *, every: float | None, listed_within: float) -> bool:
@@ -208,13 +183,8 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
         every: seconds between two questions while batches are running; None: ask once.
         listed_within: as for `submit`.
     """
-    shown = set[PartOfRun]()
-
-    def show(part: PartOfRun) -> None:
-        if part not in shown:
-            _show_part(part)
-        shown.add(part)
-
+    # Each step of a batch is shown once. A part is frozen, and so has a hash, which pyright does not see.
+    show = cast("Callable[[PartOfRun], None]", cache(_show_part))
     while True:
         try:
             create_batches(run.state, run.providers, listed_within=listed_within, show=show)
@@ -229,14 +199,18 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
         time.sleep(every)
 
 
-def _plan_again(run: Submitted, out: str) -> bool:
-    """Plan batches of what must be asked again; returns whether there is anything."""
+def _planned(run: Submitted, out: str, *, resume: bool) -> Plan:
+    """Plan batches of what must be asked, or asked again."""
     with (
         closing(answers_of(run.state)) as answers,
-        previous_verdicts(out, run.judges, options.OutputOptions(resume=True)) as previous,
+        previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous,
     ):
-        planned = plan(run.state, run.judges, run.rows, run.providers, answers=answers, previous=previous)
-    return planned.n_requests > 0
+        return plan(
+            *(run.state, run.judges, run.rows, run.providers),
+            answers=answers,
+            previous=previous,
+            settings=run.settings,
+        )
 
 
 def cancel(out: str = options.SUBMITTED) -> None:
@@ -264,8 +238,7 @@ def write(  # noqa: PLR0913  one per option
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
     answered: list[str] | None = options.option(
-        "Results that are there already: write only what must be asked again; repeatable.",
-        metavar="RESULTS",
+        "Results that are there already: write only what must be asked again; repeatable.", metavar="RESULTS"
     ),
     url: str = options.option("The `url` of every line.", default=URL, metavar="PATH"),
     overwrite: bool = options.option("Replace the file --out if it exists.", "--overwrite", default=False),
@@ -279,11 +252,9 @@ def write(  # noqa: PLR0913  one per option
     second file with --answered results.jsonl.
     """
     with report_errors():
-        judges = batch_judges(selection)
-        _check_out(out, cases, selection, answered or ())
-        if holds_something(out) and not overwrite:
-            fail(f"--out {out} already exists: choose another file, or replace it with --overwrite")
-        rows = _rows(cases, row_options, judges)
+        judges, rows = _opened(out, cases, selection, row_options, answered or ())
+        choice = "choose another file, or replace it with --overwrite"
+        refuse((holds_something(out) and not overwrite, f"--out {out} already exists: {choice}"))
         lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
@@ -320,23 +291,25 @@ def read(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = pricing.prices
-        _check_out(out, cases, selection, results)
-        judges = batch_judges(selection)
-        rows = _rows(cases, row_options, judges)
-        with (
-            closing(CollectedAnswers()) as answers,
-            previous_verdicts(out, judges, output) as previous,
-        ):
+        judges, rows = _opened(out, cases, selection, row_options, results)
+        with closing(CollectedAnswers()) as answers:
             answers.add(result_lines(results))
-            totals = RunTotals(Tally(each.name for each in judges), rows.kept_ids, previous)
-            judged = verdicts_in(answers, judges, rows, previous=previous)
-            write_verdicts(judged, out, totals)
-        console = open_console(to_stderr=out == STDIO)
-        show_run(console, judges, rows, totals)
-        _show_usage(console, "in batches", answers.usage, prices and prices.times(BATCH_SHARE))
-        if answers.n_unreadable:
-            print_text(console, f"lines that are not results: {answers.n_unreadable:,}")
+            judged_by = partial(_replayed, answers, judges, rows)
+            totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
+        _show(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
+
+
+def _replayed(  # noqa: PLR0913  as `judge_rows` calls it
+    answers: CollectedAnswers,
+    judges: Sequence[AnyJudge],
+    rows: CaseFile,
+    *,
+    previous: Previous | None,
+    on_outage: object,  # noqa: ARG001  nothing is asked here
+    is_final: bool = True,
+) -> Generator[Verdict, None, None]:
+    return verdicts_in(answers, judges, rows, previous=previous, is_final=is_final)
 
 
 @dataclass(frozen=True)
@@ -346,23 +319,16 @@ class Submitted:
     Attributes:
         state: its state.
         judges: its judges; panels ask for all votes.
+        rows: the rows of the file of cases.
         settings: what is kept of it, so that later commands need only the name of its file of verdicts.
         providers: the provider of each model, by the model's name.
     """
 
     state: State
-    judges: tuple[AnyJudge, ...]
+    judges: Sequence[AnyJudge]
+    rows: CaseFile
     settings: Mapping[str, Any]
     providers: Mapping[str, Provider]
-
-    @property
-    def rows(self) -> CaseFile:
-        """The rows of the file of cases."""
-        return _rows_of(self.settings)
-
-
-def _rows_of(settings: Mapping[str, Any]) -> CaseFile:
-    return CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
 
 
 def state_folder(out: str) -> Path:
@@ -370,21 +336,22 @@ def state_folder(out: str) -> Path:
     return Path(f"{out}.batch")
 
 
-def submission(state: State, selection: options.JudgeSelection, rows: CaseFile) -> Submitted:
+def submission(
+    state: State, selection: options.JudgeSelection, judges: Sequence[AnyJudge], rows: CaseFile
+) -> Submitted:
     """The run of a state, or a new one.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
-        PromptError, ModelError: the judges cannot be loaded.
     """
-    judges = batch_judges(selection)
     models = models_of(judges)
+    files = [judge if judge in names() else str(Path(judge).resolve()) for judge in selection.names]
     settings = {
         "run": state.settings.get("run", uuid4().hex[:16]),
         "cases": str(Path(rows.path).resolve()),
         "format": rows.file_format,
         "fields": dict(rows.fields),
-        "selection": {**asdict(selection), "judge": [*map(_absolute, selection.names)]},
+        "selection": {**asdict(selection), "judge": files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
     }
@@ -395,7 +362,7 @@ def submission(state: State, selection: options.JudgeSelection, rows: CaseFile) 
             raise StateError("other_run", message, str(state.folder))
     from groundjudge.batches.openai import batches_of  # noqa: PLC0415  loaded only if used
 
-    return Submitted(state, judges, settings, {model.name: batches_of(model) for model in models})
+    return Submitted(state, judges, rows, settings, {model.name: batches_of(model) for model in models})
 
 
 def submitted(state: State) -> Submitted:
@@ -410,12 +377,9 @@ def submitted(state: State) -> Submitted:
     if not settings:
         message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, str(state.folder))
-    return submission(state, options.JudgeSelection(**settings["selection"]), _rows_of(settings))
-
-
-def batch_judges(selection: options.JudgeSelection) -> tuple[AnyJudge, ...]:
-    """The judges that the options ask for; panels ask for all votes at once."""
-    return tuple(map(with_all_votes, judges_of(selection, as_model)))
+    selection = options.JudgeSelection(**settings["selection"])
+    rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
+    return submission(state, selection, [*map(with_all_votes, selection.judges())], rows)
 
 
 def line_of(part: PartOfRun) -> str:
@@ -428,22 +392,20 @@ def line_of(part: PartOfRun) -> str:
     return f"batch {part.number} {batch.id} ({part.model}): {batch.status}{reason}, {done}"
 
 
-def _absolute(judge: str) -> str:
-    """A judge's name, or the whole path of a prompt file."""
-    return judge if judge in names() else str(Path(judge).resolve())
-
-
-def _check_out(out: str, cases: str, selection: options.JudgeSelection, results: Sequence[str] = ()) -> None:
-    """Make sure that the cases can be read, and that --out can be written and is not an input."""
+def _opened(
+    out: str,
+    cases: str,
+    selection: options.JudgeSelection,
+    row_options: options.RowOptions,
+    results: Sequence[str] = (),
+) -> tuple[list[AnyJudge], CaseFile]:
+    """The judges and the rows. Exit if the cases cannot be read, or --out not be written or is an input."""
     refuse_table(out)
-    inputs = [("the file of cases", cases), *selection.prompt_files]
-    check_outputs([("--out", out)], [*inputs, *(("a file of results", path) for path in results)])
+    inputs = [("the file of cases", cases), *(("a file of results", path) for path in results)]
+    check_files([("--out", out)], [*inputs, *selection.prompt_files])
     check_cases(cases)
-
-
-def _rows(cases: str, row_options: options.RowOptions, judges: Sequence[AnyJudge]) -> CaseFile:
-    fields = row_options.fields([rubric for each in judges for rubric in each.rubrics])
-    return CaseFile(cases, frozenset(), row_options.file_format, fields)
+    judges = [*map(with_all_votes, selection.judges())]  # of a panel all votes are asked for at once
+    return judges, row_options.case_file(cases, judges)
 
 
 def result_lines(paths: Iterable[str]) -> Iterator[str]:
@@ -458,12 +420,22 @@ def _show_part(part: PartOfRun) -> None:
     typer.echo(f"groundjudge: {printable(line_of(part))}", err=True)
 
 
-def _show_usage(console: Console, place: str, usage: Usage, prices: Prices | None) -> None:
-    """Print the tokens that were used in batches or online, and their cost if there are prices."""
-    if usage.total_tokens:
-        cost = f", cost: {prices.of(usage):.4f}" if prices else ""
-        tokens = f"{usage.prompt_tokens:,} prompt, {usage.completion_tokens:,} completion"
-        print_text(console, f"tokens {place}: {tokens}{cost}")
+def _show(  # noqa: PLR0913, PLR0917  what there is to show
+    screen: Screen,
+    judges: Sequence[AnyJudge],
+    rows: CaseFile,
+    totals: RunTotals,
+    answers: CollectedAnswers,
+    prices: Prices | None,
+) -> None:
+    """Print the totals, and the tokens that were used in batches and online with their costs."""
+    show_run(screen, judges, rows, totals)
+    online = sum((each.usage for each in models_of(judges) if isinstance(each, AnsweredModel)), Usage())
+    in_batches = " in batches", answers.usage, prices and prices.times(BATCH_SHARE)
+    for place, usage, price in (in_batches, (" online", online, prices)):
+        screen.text(*usage_lines(usage if usage.total_tokens else None, price, place))
+    if answers.n_unreadable:
+        screen.text(f"lines that are not results: {answers.n_unreadable:,}")
 
 
 batch = typer.Typer(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from groundjudge.batches.replay import with_all_votes
-from groundjudge.cli.judging import judges_of
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
-from groundjudge.cli.screen import open_console, print_table, print_text, report_errors
+from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.judging.panel import Stop
 from groundjudge.models.wrappers import FunctionModel
-from groundjudge.rubric.model import Model
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.rows import read_rows
 from groundjudge.verdict import Usage
 
 COLUMNS = ("judge", "calls", "no call", "errors", "prompt tokens", "completion tokens")
@@ -39,31 +37,24 @@ def estimate(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = pricing.prices
-        judges = judges_of(replace(selection, model=selection.model or ["unnamed"]), _never_asked, stop)
+        counted = replace(selection, model=selection.model or ["unnamed"])
+        judges = counted.judges(stop, model_of=partial(FunctionModel, str))
         if batch:
             judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
-        fields = row_options.fields([rubric for judge in judges for rubric in judge.rubrics])
-        found = estimates_of(judges, read_rows(cases, row_options.file_format, fields))
+        found = estimates_of(judges, row_options.case_file(cases, judges))
     show_estimates(found, prices)
-
-
-def _never_asked(name: str) -> Model:
-    """A model for judges that are only counted: no client, no key."""
-    return FunctionModel(str, name)
 
 
 def show_estimates(found: Sequence[Estimate], prices: Prices | None) -> None:
     """Print a row for each judge, and the cost if there are prices."""
-    console = open_console()
-    print_table(console, COLUMNS, map(_cells, found))
-    for one in found:
-        fewest, most = one.calls_per_row
-        if most > 1:
-            each = f"{fewest} to {most}" if fewest < most else str(most)
-            print_text(console, f"{one.judge}: {each} calls a row")
-    if prices:
-        print_text(console, _cost(found, prices))
+    screen = Screen()
+    screen.table(COLUMNS, map(_cells, found))
+    calls = {one.judge: [*dict.fromkeys(one.calls_per_row)] for one in found}
+    screen.text(
+        *(f"{judge}: {' to '.join(map(str, n))} calls a row" for judge, n in calls.items() if n != [1]),
+        *([_cost(found, prices)] if prices else []),
+    )
 
 
 def _cells(one: Estimate) -> tuple[str, ...]:
@@ -75,14 +66,13 @@ def _cells(one: Estimate) -> tuple[str, ...]:
 
 
 def _may_be_fewer(one: Estimate) -> bool:
-    fewest, most = one.calls_per_row
-    return fewest < most
+    return len({*one.calls_per_row}) > 1
 
 
 def _cost(found: Sequence[Estimate], prices: Prices) -> str:
     prompts = prices.of(Usage(prompt_tokens=sum(one.prompt_tokens for one in found)))
-    about = "at most about" if any(map(_may_be_fewer, found)) else "about"
-    if any(one.completion_tokens is None for one in found):
-        return f"cost: {about} {prompts:.4f} for prompts; replies have no token limit"
     replies = prices.of(Usage(completion_tokens=sum(one.completion_tokens or 0 for one in found)))
-    return f"cost: {about} {prompts:.4f} for prompts, at most {replies:.4f} for replies"
+    about = "at most about" if any(map(_may_be_fewer, found)) else "about"
+    is_limited = all(one.completion_tokens is not None for one in found)
+    limit = f", at most {replies:.4f} for replies" if is_limited else "; replies have no token limit"
+    return f"cost: {about} {prompts:.4f} for prompts{limit}"

@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.cli import measured, options
-from groundjudge.cli.outputs import check_outputs
-from groundjudge.cli.screen import (
-    Console,
-    as_text,
-    fail,
-    open_console,
-    print_notes,
-    print_table,
-    print_text,
-    report_errors,
-    with_interval,
-)
+from groundjudge.cli.outputs import check_files
+from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
 from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
-    from groundjudge.analysis.agreement import Agreement, LabelAgreement
+    from groundjudge.analysis.agreement import Agreement, Disagreement, LabelAgreement
     from groundjudge.analysis.calibration import Calibration, Criterion
     from groundjudge.analysis.comparison import Comparison
     from groundjudge.analysis.figures import Figure
@@ -51,6 +41,13 @@ COUNTS = {
 
 HIDDEN_IF_ZERO = {"groups", *COUNTS} - {"error", "not applicable"}
 """The rows that are left out where every judge has a 0."""
+
+POSITIVE = "Positive: people called it grounded. Constant guess: the same answer for every row."
+
+SELECTED = (
+    "* asked only where earlier votes left the verdict open, which are the harder rows: "
+    "for a comparison run with --stop never"
+)
 
 MAX_REASON = 300
 """Characters of a reason that are shown."""
@@ -86,18 +83,18 @@ def agree(  # noqa: PLR0913  one per option
             seed=seed,
         )
         found = [*map(measure, joined)]
-    console = open_console()
-    _show_agreements(console, found)
-    _show_interval_note(console, label_options.group)
+    screen = Screen()
+    _show_agreements(screen, found)
+    screen.text(POSITIVE, _interval_note(label_options.group))
     undefined = [note for one in found for note in _undefined(one)]
-    print_notes(console, [*undefined, *measured.mixed_signatures(file.verdicts), *warnings])
+    screen.text(*as_notes([*undefined, *measured.mixed_signatures(file.verdicts), *warnings]))
     for one in found:
         if one.labels:
-            _show_labels(console, one.judge, one.labels)
+            _show_labels(screen, one.judge, one.labels)
         if one.votes:
-            _show_votes(console, one.judge, one.votes)
-        _show_worst(console, one)
-    measured.exit_after(console, file)
+            _show_votes(screen, one.judge, one.votes)
+        _show_worst(screen, one)
+    measured.exit_after(screen, [], file)
 
 
 def calibrate(  # noqa: PLR0913  one per option
@@ -122,8 +119,8 @@ def calibrate(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis import calibration  # noqa: PLC0415
 
-        inputs = (("the file of verdicts", verdicts), ("the file of labels", labels))
-        check_outputs([("--out", out)], inputs)
+        inputs = [("the file of verdicts", verdicts), ("the file of labels", labels)]
+        check_files([("--out", out)], inputs)
         file = measured.load_verdicts(verdicts)
         joined = measured.join_labels(file, labels, label_options, judge)
         fit = partial(
@@ -136,14 +133,13 @@ def calibrate(  # noqa: PLR0913  one per option
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
         if out:
             calibration.save_calibrations(out, found)
-    console = open_console()
+    screen = Screen()
     for one in found:
-        _show_calibration(console, one)
-    print_notes(console, [*notes, *_without_choice(joined), *measured.mixed_signatures(file.verdicts)])
-    if out:
-        use = f"use --threshold {out} with agree, compare or report"
-        print_text(console, f"thresholds written to {out}: {use}")
-    measured.exit_after(console, file)
+        _show_calibration(screen, one)
+    use = f"use --threshold {out} with agree, compare or report"
+    screen.text(*([f"thresholds written to {out}: {use}"] if out else []))
+    notes += [*_without_choice(joined), *measured.mixed_signatures(file.verdicts)]
+    measured.exit_after(screen, notes, file)
 
 
 def compare(  # noqa: PLR0913  one per option
@@ -168,6 +164,7 @@ def compare(  # noqa: PLR0913  one per option
         from groundjudge.analysis import comparison  # noqa: PLC0415
         from groundjudge.analysis.agreement import threshold_of  # noqa: PLC0415
 
+        options.refuse_without(labels, "--labels", label_options)
         people = measured.load_labels(labels, label_options) if labels else None
         files = measured.load_verdicts(first), measured.load_verdicts(second)
         pairs: list[Sides] = [
@@ -186,24 +183,22 @@ def compare(  # noqa: PLR0913  one per option
             )
             for one, other in pairs
         ]
-        if not any(one.n for one in found):
-            fail(f"no case has a score in both {first} and {second}: cases are matched by id")
-    console = open_console()
+        is_apart = not any(one.n for one in found)
+        refuse((is_apart, f"no case has a score in both {first} and {second}: cases are matched by id"))
+    screen = Screen()
     for one, sides in zip(found, pairs, strict=True):
-        _show_comparison(console, one, sides)
-    print_notes(console, warnings)
-    _show_interval_note(console, label_options.group)
-    measured.exit_after(console, *files)
+        _show_comparison(screen, one, sides)
+    screen.text(_interval_note(label_options.group))
+    measured.exit_after(screen, warnings, *files)
 
 
-def _show_agreements(console: Console, found: Sequence[Agreement]) -> None:
+def _show_agreements(screen: Screen, found: Sequence[Agreement]) -> None:
     """Print figures in rows and judges in columns."""
     is_graded = any(one.figures["spearman"].value is not None for one in found)
     columns = [_cells(one, is_graded=is_graded) for one in found]
     empty = {name for name in HIDDEN_IF_ZERO if all(each[name] == "0" for each in columns)}
     rows = ([name, *(each[name] for each in columns)] for name in columns[0] if name not in empty)
-    print_table(console, ["", *(one.judge for one in found)], rows)
-    print_text(console, "Positive: people called it grounded. Constant guess: the same answer for every row.")
+    screen.table(["", *(one.judge for one in found)], rows)
 
 
 def _cells(one: Agreement, *, is_graded: bool) -> dict[str, str]:
@@ -236,50 +231,45 @@ def _undefined(one: Agreement) -> list[str]:
     return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
 
 
-def _show_worst(console: Console, one: Agreement) -> None:
-    if one.worst:
-        print_text(console, f"\n{one.judge}, largest disagreements", style="bold")
-    for row in one.worst:
-        passed = "passed" if row.passed else "not passed"
-        label = row.word or f"{row.label:.3g}"
-        print_text(console, f"{row.case_id}: score {row.score:.3g}, {passed}; label {label}", margin=2)
-        if row.reason:
-            print_text(console, shorten(row.reason, MAX_REASON, placeholder=" ..."), margin=4)
+def _show_worst(screen: Screen, one: Agreement) -> None:
+    heading = f"\n{one.judge}, largest disagreements" if one.worst else ""
+    screen.text(*(line for row in one.worst for line in _disagreement(row)), heading=heading)
 
 
-def _show_labels(console: Console, judge: str, one: LabelAgreement) -> None:
+def _disagreement(row: Disagreement) -> list[str]:
+    passed, label = "passed" if row.passed else "not passed", row.word or f"{row.label:.3g}"
+    reason = shorten(row.reason or "", MAX_REASON, placeholder=" ...")
+    line = f"  {row.case_id}: score {row.score:.3g}, {passed}; label {label}"
+    return [line, f"    {reason}"] if reason else [line]
+
+
+def _show_labels(screen: Screen, judge: str, one: LabelAgreement) -> None:
     """Print the confusion matrix over the labels, and what it says."""
-    print_text(console, f"\n{judge}, label by label (rows: people, columns: the judge)", style="bold")
-    scores = ("not applicable" if score is None else f"{score:g}" for score in one.scores)
-    names = (f"{label} ({score})" for label, score in zip(one.labels, scores, strict=True))
-    rows = ([name, *map(str, counts)] for name, counts in zip(names, one.counts, strict=True))
-    print_table(console, ["", *one.columns], rows)
+    screen.text(heading=f"\n{judge}, label by label (rows: people, columns: the judge)")
+    scores = ["not applicable" if score is None else f"{score:g}" for score in one.scores]
+    table = zip(one.labels, scores, one.counts, strict=True)
+    rows = ([f"{label} ({score})", *map(str, counts)] for label, score, counts in table)
+    screen.table(["", *one.columns], rows)
     always = f"always {one.majority!r}: {one.majority_share:.3f}"
-    print_text(console, f"same label: {with_interval(one.same)} of {one.n} rows; {always}")
-    print_text(
-        console,
+    screen.text(
+        f"same label: {with_interval(one.same)} of {one.n} rows; {always}",
         f"weighted kappa: {with_interval(one.weighted_kappa)} on {one.n_scored} rows whose labels both have "
         "a score; a disagreement weighs the squared difference of the two scores",
     )
 
 
-def _show_votes(console: Console, judge: str, one: VoteAgreement) -> None:
+def _show_votes(screen: Screen, judge: str, one: VoteAgreement) -> None:
     """Print how accurate the votes are, together and member by member."""
-    print_text(console, f"\n{judge}, votes", style="bold")
+    screen.text(heading=f"\n{judge}, votes")
     parts = {"panel": one.whole, "unanimous votes": one.unanimous, "split votes": one.split}
     rows = [[name, str(part.n), with_interval(part.accuracy), ""] for name, part in parts.items()]
     for member in one.members:
         name = f"{member.name} *" if member.is_selected else member.name
         difference = with_interval(member.difference, signed=True)
         rows.append([name, str(member.n), with_interval(member.accuracy), difference])
-    print_table(console, ["", "n", "accuracy", "minus panel, same rows"], rows)
-    if any(member.is_selected for member in one.members):
-        print_text(
-            console,
-            "* asked only where earlier votes left the verdict open, which are the harder rows: "
-            "for a comparison run with --stop never",
-        )
-    print_text(console, _finding(one))
+    screen.table(["", "n", "accuracy", "minus panel, same rows"], rows)
+    has_selected = any(member.is_selected for member in one.members)
+    screen.text(*([SELECTED] if has_selected else []), _finding(one))
 
 
 def _finding(one: VoteAgreement) -> str:
@@ -324,24 +314,22 @@ def _without_choice(joined: Iterable[Joined]) -> list[str]:
     ]
 
 
-def _show_calibration(console: Console, one: Calibration) -> None:
+def _show_calibration(screen: Screen, one: Calibration) -> None:
     """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
-    rows, elsewhere = "one half of the rows", "the other half"
+    name, rows, elsewhere = _named(one.by), "one half of the rows", "the other half"
     if one.folds:
         rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
-    name = _named(one.by)
-    print_text(console, f"{one.judge}: threshold {one.threshold:g}, best {name} on {rows}", style="bold")
-    if one.folds:
-        print_text(console, f"thresholds of the folds: {', '.join(f'{each:g}' for each in one.thresholds)}")
-    print_text(console, f"fitted on {one.n_fitted} rows, tested on {elsewhere}, {one.n_tested} rows")
-    print_table(console, ["", "fitted", "tested", "as run", "tested - as run"], _calibration_rows(one))
-    if not one.beats_guessing:
-        print_text(
-            console,
-            f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}: "
-            f"indistinguishable from a constant guess ({one.guess[one.by]:.3f}).",
-        )
-    print_text(console, f'load("{one.judge}", model=..., threshold={one.threshold:g})\n')
+    thresholds = ", ".join(f"{each:g}" for each in one.thresholds)
+    screen.text(
+        *([f"thresholds of the folds: {thresholds}"] if one.folds else []),
+        f"fitted on {one.n_fitted} rows, tested on {elsewhere}, {one.n_tested} rows",
+        heading=f"{one.judge}: threshold {one.threshold:g}, best {name} on {rows}",
+    )
+    screen.table(["", "fitted", "tested", "as run", "tested - as run"], _calibration_rows(one))
+    guess = f"indistinguishable from a constant guess ({one.guess[one.by]:.3f})"
+    tested = f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}"
+    use = f'load("{one.judge}", model=..., threshold={one.threshold:g})\n'
+    screen.text(*([] if one.beats_guessing else [f"{tested}: {guess}."]), use)
 
 
 def _calibration_rows(one: Calibration) -> list[list[str]]:
@@ -363,30 +351,34 @@ def _judge_pairs(
     first: frozenset[str], second: frozenset[str], chosen: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Which judge of the first file is compared with which of the second: by default those of one name."""
-    if len(chosen) > 2:  # noqa: PLR2004  one for each file
-        fail("--judge can be given at most twice: once for each file")
-    if chosen:
-        return [(chosen[0], chosen[-1])]
-    if len(first) == len(second) == 1:
-        return [(min(first), min(second))]
-    if first.isdisjoint(second):
-        fail("the files have no judge in common: give --judge twice, once for each file")
+    is_clear = chosen or len(first) == len(second) == 1
+    refuse(
+        (len(chosen) > 2, "--judge can be given at most twice: once for each file"),  # noqa: PLR2004
+        (
+            not is_clear and first.isdisjoint(second),
+            "the files have no judge in common: give --judge twice, once for each file",
+        ),
+    )
+    if is_clear:
+        return [(chosen[0], chosen[-1]) if chosen else (min(first), min(second))]
     return [(name, name) for name in sorted(first & second)]
 
 
-def _show_comparison(console: Console, one: Comparison, sides: Sides) -> None:
-    print_text(console, f"{one.first} (first) and {one.second} (second)", style="bold")
-    for name, verdicts in zip(("first", "second"), sides, strict=True):
-        print_text(console, f"{name}: {', '.join(measured.signatures_of(verdicts))}", margin=2)
-    print_text(console, _compared_counts(one), margin=2)
+def _show_comparison(screen: Screen, one: Comparison, sides: Sides) -> None:
+    signatures = [", ".join(measured.signatures_of(verdicts)) for verdicts in sides]
+    screen.text(
+        *(f"  {name}: {each}" for name, each in zip(("first", "second"), signatures, strict=True)),
+        f"  {_compared_counts(one)}",
+        heading=f"{one.first} (first) and {one.second} (second)",
+    )
     if one.n:
         rows = [
             [_named(name), *map(as_text, one.values[name]), *_difference(each)]
             for name, each in one.differences.items()
             if each.value is not None
         ]
-        print_table(console, ["", "first", "second", "second - first", ""], rows)
-        print_text(console, f"passed with both or with neither: {as_text(one.same_outcome)}\n")
+        screen.table(["", "first", "second", "second - first", ""], rows)
+        screen.text(f"passed with both or with neither: {as_text(one.same_outcome)}\n")
 
 
 def _compared_counts(one: Comparison) -> str:
@@ -414,8 +406,8 @@ def _difference(figure: Figure) -> tuple[str, str]:
     return with_interval(figure, signed=True), "clear" if is_clear else ""
 
 
-def _show_interval_note(console: Console, group: str | None) -> None:
-    """Print what the intervals are, and over what they are resampled."""
+def _interval_note(group: str | None) -> str:
+    """What the intervals are, and over what they are resampled."""
     rows = "rows. If some rows belong together, name the key they share with --group."
     over = f"groups with the same {group}." if group else rows
-    print_text(console, f"In brackets: 95 % intervals, by bootstrap over {over}")
+    return f"In brackets: 95 % intervals, by bootstrap over {over}"

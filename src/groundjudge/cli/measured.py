@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -10,7 +11,7 @@ import typer
 
 from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
 from groundjudge.cli.options import LabelOptions
-from groundjudge.cli.screen import INCOMPLETE, Console, fail, print_text
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.rows import FileRow
@@ -51,9 +52,8 @@ def load_verdicts(path: str) -> VerdictFile:
     rows = list(read_verdicts(path))
     verdicts = tuple(row for row in rows if isinstance(row, Verdict))
     unreadable = tuple(row.message for row in rows if isinstance(row, CaseError))
-    if not verdicts:
-        first = f"; the first line: {unreadable[0]}" if unreadable else ""
-        fail(f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}")
+    first = f"; the first line: {unreadable[0]}" if unreadable else ""
+    refuse((not verdicts, f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}"))
     return VerdictFile(path, verdicts, unreadable)
 
 
@@ -72,9 +72,8 @@ def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow] | None
     if options.judge_file is None:
         return labels
     rubric = load_rubric(options.judge_file)
-    if not rubric.scale.choices:
-        numbers = f"its judge answers with numbers on {rubric.scale}, not with labels"
-        fail(f"--judge-file {options.judge_file}: {numbers}")
+    numbers = f"its judge answers with numbers on {rubric.scale}, not with labels: leave it out"
+    refuse((not rubric.scale.choices, f"--judge-file {options.judge_file}: {numbers}"))
     return replace(labels, words=words_in(rubric))
 
 
@@ -84,13 +83,12 @@ def join_labels(
     """Join verdicts and a file of labels, judge by judge. No case with both is an error."""
     labels = load_labels(path, options)
     joined = join(file.verdicts, labels)
-    if not any(one.labelled or one.paired for one in joined):
-        judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
-        first_ids = f"{judged!r} and {next(iter(labels.by_case), None)!r}"
-        fail(
-            f"no case has both a score in {file.path} and a label in {path}: cases are matched by id, "
-            f"and the first ids are {first_ids}"
-        )
+    judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
+    ids = (
+        f"cases are matched by id, and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
+    )
+    is_apart = not any(one.labelled or one.paired for one in joined)
+    refuse((is_apart, f"no case has both a score in {file.path} and a label in {path}: {ids}"))
     for name in judges or ():
         file.by_judge(name)
     return [one for one in joined if not judges or one.judge in judges]
@@ -100,27 +98,23 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
     """The thresholds that --threshold gives, and warnings about using them on each set of verdicts."""
     if option is None:
         return None, []
-    try:
+    with suppress(ValueError):
         number = float(option)
-    except ValueError:
-        return _from_file(option, judged)
-    if not 0 <= number <= 1:
-        fail(f"--threshold must be a score, 0..1, not {option}")
-    return number, []
-
-
-def _from_file(path: str, judged: Iterable[Sequence[Verdict]]) -> tuple[dict[str, float], list[str]]:
+        refuse((not 0 <= number <= 1, f"--threshold must be a score, 0..1, not {option}"))
+        return number, []
     from groundjudge.analysis.calibration import drift, read_calibrations  # noqa: PLC0415
 
-    calibrations = read_calibrations(path)
-    warnings: list[str | None] = []
-    for verdicts in judged:
-        missing = sorted(by_judge(verdicts).keys() - calibrations.keys() - {""})
-        lacks = f"{path} has no threshold for it, so the run's decision counts"
-        warnings += (f"{judge}: {lacks}" for judge in missing)
-        warnings += (drift(one, verdicts) for one in calibrations.values())
-    thresholds = {judge: one.threshold for judge, one in calibrations.items()}
-    return thresholds, [warning for warning in dict.fromkeys(warnings) if warning]
+    fitted = read_calibrations(option)
+    lacks = f"{option} has no threshold for it, so the run's decision counts"
+    warnings = [
+        warning
+        for verdicts in judged
+        for warning in (
+            *(f"{judge}: {lacks}" for judge in sorted(by_judge(verdicts).keys() - fitted.keys() - {""})),
+            *(drift(one, verdicts) for one in fitted.values()),
+        )
+    ]
+    return {judge: one.threshold for judge, one in fitted.items()}, [*filter(None, dict.fromkeys(warnings))]
 
 
 def mixed_signatures(verdicts: Sequence[Verdict]) -> list[str]:
@@ -139,10 +133,12 @@ def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
     return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
 
 
-def exit_after(console: Console, *files: VerdictFile) -> NoReturn:
-    """Report the lines that could not be read, and exit with the status that says whether there are any."""
+def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoReturn:
+    """Print the notes and the lines that could not be read; the exit status says whether there are any."""
     incomplete = [file for file in files if file.unreadable]
-    for file in incomplete:
-        counted = f"{len(file.unreadable)} unreadable lines, the first is {file.unreadable[0]}"
-        print_text(console, f"{file.path}: {counted}")
+    lost = (
+        f"{each.path}: {len(each.unreadable)} unreadable lines, the first is {each.unreadable[0]}"
+        for each in incomplete
+    )
+    screen.text(*as_notes(notes), *lost)
     raise typer.Exit(INCOMPLETE if incomplete else 0)

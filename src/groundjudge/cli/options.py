@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -11,13 +11,19 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from groundjudge.case.fields import FieldPaths, Fields
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import fail, refuse
 from groundjudge.errors import CaseError
-from groundjudge.judging.panel import Rule
+from groundjudge.judging.judge import Judge
+from groundjudge.judging.load import as_model, load
+from groundjudge.judging.panel import AnyJudge, Rule, Stop, panel, repeated
+from groundjudge.models.cached import CachedModel
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
+from groundjudge.runs.file_run import CaseFile
 from groundjudge.runs.rows import FileFormat
+from groundjudge.runs.run import named_twice
 
 MODELS = (
     '"openai:MODEL" or just MODEL for any OpenAI-compatible endpoint (set OPENAI_API_KEY, and '
@@ -25,6 +31,11 @@ MODELS = (
     '"langchain:PROVIDER:MODEL" for any provider of LangChain, '
     'or "offline" for the lexical baseline (no language model, no key)'
 )
+
+ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
 
 def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401  of any type
@@ -84,6 +95,22 @@ def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of 
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
+def refuse_without(path: str | None, file: str, group: Any) -> None:  # noqa: ANN401  a dataclass
+    """Exit if options were given that are about a file, but not the file.
+
+    Args:
+        path: the file's path, if it was given.
+        file: the option that gives it.
+        group: the options that are about it.
+    """
+    flags = [
+        next(iter(each.metadata["declare"].args), f"--{each.name.replace('_', '-')}")
+        for each in fields(group)
+        if getattr(group, each.name) != each.default
+    ]
+    refuse((path is None and flags, f"{', '.join(flags)}: add {file} FILE, the file that this is about"))
+
+
 def _judge_names(incomplete: str) -> list[str]:
     """Complete the name of a built-in judge; where none fits, the shell completes a file's name."""
     return [name for name in names() if name.startswith(incomplete)]
@@ -137,11 +164,60 @@ class JudgeSelection:
         """The judges that are prompt files, as inputs for `check_outputs`."""
         return [("the prompt file of a judge", judge) for judge in self.names if judge not in names()]
 
-    @property
-    def rubric_options(self) -> RubricOptions:
-        """The options of every rubric; what was not given is left to the rubric."""
-        weighted = self.weighted or None
-        return {"weighted": weighted, "structured": self.structured, "empty_response": self.empty_response}
+    def judges(
+        self,
+        stop: Stop | None = None,
+        *,
+        cache: str | None = None,
+        model_of: Callable[[str], Model] | None = None,
+    ) -> list[AnyJudge]:
+        """The judges: one for each name, or one panel of several prompts.
+
+        Exit if the options contradict each other, or if it is not clear who is to vote.
+
+        Args:
+            stop: when to stop asking for votes; None: the default.
+            cache: a file that keeps the models' replies; None for no such file.
+            model_of: makes a model of its name; None: as `load` does.
+
+        Raises:
+            PromptError, ModelError: as for `load` and `panel`.
+        """
+        has_panel, has_repeats, has_models = (self.panel, bool(self.repeats), len(self.model or ()) > 1)
+        judges_vote, has_votes = has_panel and not has_models, has_panel or has_repeats
+        refuse(
+            (not all(self.model or [""]), f"no model given: add --model, which can be {MODELS}"),
+            (has_panel and has_repeats, "--panel and --repeats are two ways to vote: use one of them"),
+            ((self.rule or stop) and not has_votes, ADD_VOTES),
+            (has_models and not has_panel, ADD_PANEL),
+            (judges_vote and not self.judge, NAME_JUDGES),
+            (judges_vote and len(self.names) == 1, USE_REPEATS),
+        )
+        models = [*map(model_of or as_model, self.model or ())]
+        twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
+        refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
+        models = [CachedModel(model, cache) if cache else model for model in models]
+        options: RubricOptions = {
+            "weighted": self.weighted or None,  # what was not given is left to the rubric
+            "structured": self.structured,
+            "empty_response": self.empty_response,
+        }
+        by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
+        judges = self._voting([*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
+        twice = named_twice(judges)
+        refuse(
+            (twice, f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")
+        )
+        return judges
+
+    def _voting(self, groups: Sequence[Sequence[Judge]], stop: Stop | None) -> list[AnyJudge]:
+        """One judge for each group: a panel of it, or its only judge, which may be asked several times."""
+        given = (("rule", self.rule), ("stop", stop))
+        votes: dict[str, Any] = {option: choice for option, choice in given if choice is not None}
+        if self.panel:
+            return [panel(group, **votes) for group in groups]
+        n = self.repeats
+        return [repeated(judge, n, **votes) if n else judge for (judge,) in groups]
 
 
 @dataclass(frozen=True)
@@ -157,26 +233,36 @@ class RowOptions:
         metavar="FIELD=PATH",
     )
 
-    def fields(self, rubrics: Iterable[Rubric] | None = None) -> FieldPaths:
+    def fields(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
         """The paths of fields that stand elsewhere. Exit if an option is malformed, or names no field.
 
         Args:
-            rubrics: what will judge the cases: their own inputs are fields too. None: not known, so that a
+            judges: who will judge the cases: their own inputs are fields too. None: not known, so that a
                 name that resembles no field can be an input of theirs.
         """
-        inputs = None if rubrics is None else [each.name for rubric in rubrics for each in rubric.inputs]
         paths: dict[str, str] = {}
         for given in self.paths or ():
             name, _, path = (part.strip() for part in given.partition("="))
-            if not path:
-                fail(f"--fields {given}: expected FIELD=PATH, such as --fields query=inputs.question")
-            if name in paths:
-                fail(f"--fields {given}: {name} is already read from {paths[name]}")
+            refuse(
+                (not path, f"--fields {given}: expected FIELD=PATH, such as --fields query=inputs.question"),
+                (
+                    name in paths,
+                    f"--fields {given}: {name} is already read from {paths.get(name)}: leave one out",
+                ),
+            )
             paths[name] = path
+        rubrics = None if judges is None else [rubric for judge in judges for rubric in judge.rubrics]
+        inputs = None if rubrics is None else [each.name for rubric in rubrics for each in rubric.inputs]
         try:
             return Fields.of(paths, inputs).paths
         except CaseError as error:
             fail(f"--fields: {error.message}")
+
+    def case_file(
+        self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
+    ) -> CaseFile:
+        """The file of cases for the judges; the rows with these ids are kept."""
+        return CaseFile(cases, frozenset(kept_ids or ()), self.file_format, self.fields(judges))
 
 
 @dataclass(frozen=True)
@@ -211,11 +297,9 @@ class PriceOptions:
     @property
     def prices(self) -> Prices | None:
         """The prices, or None without them. One price alone is an error."""
-        if self.price_in is not None and self.price_out is not None:
-            return Prices(self.price_in, self.price_out)
-        if self.price_in != self.price_out:
-            fail("--price-in and --price-out belong together")
-        return None
+        given = [price for price in (self.price_in, self.price_out) if price is not None]
+        refuse((len(given) == 1, "--price-in and --price-out belong together: add the other one"))
+        return Prices(*given) if given else None
 
 
 @dataclass(frozen=True)

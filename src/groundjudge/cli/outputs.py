@@ -11,31 +11,31 @@ from pathlib import Path
 from typing import TextIO
 
 from groundjudge.cli.options import OutputOptions
-from groundjudge.cli.screen import fail
+from groundjudge.cli.screen import refuse
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.verdict_file import PreviousVerdicts, prepare_resume
 
 
-def check_outputs(
-    outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]
-) -> None:
+def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]) -> None:
     """Exit if an output is an input or another output, by whatever path or link, or if its folder is missing.
+
+    Stdout can be an output too: redirected to the end of an input, that would grow while it is read.
 
     Args:
         outputs: the option that names each output, and its path; "-" is stdout, None an output not wanted.
         inputs: what each input is ("the file of cases") and its path; "-" is stdin, None an input not given.
     """
-    others = [(what, path) for what, path in inputs if path is not None]
+    taken = {_identity(path, sys.stdin): what for what, path in inputs if path is not None}
     for option, path in dict.fromkeys(outputs):
-        if path is None or path == STDIO:
-            continue
-        for what, other in others:
-            if _is_same_file(path, other):
-                fail(f"{option} {path} is {what}: choose another file")
-        if not Path(path).parent.is_dir():
-            fail(f"{option} {path}: the folder {Path(path).parent} does not exist")
-        others.append((f"the file {option}", path))
+        if path is not None:
+            identity, name = _identity(path, sys.stdout), "stdout" if path == STDIO else f"{option} {path}"
+            folder = Path(path).parent
+            refuse(
+                (identity and identity in taken, f"{name} is {taken.get(identity)}: choose another file"),
+                (not folder.is_dir(), f"{name}: the folder {folder} does not exist: create it"),
+            )
+            taken[identity] = f"the file {option}"
 
 
 def check_cases(path: str) -> None:
@@ -48,25 +48,21 @@ def check_cases(path: str) -> None:
         Path(path).open("rb").close()
 
 
-def refuse_to_append(what: str, path: str) -> None:
-    """Exit if stdout was redirected to the end of an input, which would grow while it is read."""
-    if _is_same_regular_file(_stat(sys.stdout), _stat_of_input(path)):
-        fail(f"stdout is {what}: choose another file")
-
-
 def previous_verdicts(
     out: str, judges: Iterable[AnyJudge], options: OutputOptions
 ) -> AbstractContextManager[PreviousVerdicts | None]:
     """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
-    if options.resume and options.overwrite:
-        fail("--resume continues the file --out and --overwrite replaces it: use one of them")
-    if options.resume and out == STDIO:
-        fail("--resume needs --out PATH, the file to continue")
-    if not holds_something(out):
-        return nullcontext()
-    if not options.resume and not options.overwrite:
-        fail(f"--out {out} already exists: continue it with --resume, or replace it with --overwrite")
-    return closing(prepare_resume(Path(out), [*judges])) if options.resume else nullcontext()
+    resume, overwrite, is_there = options.resume, options.overwrite, holds_something(out)
+    choice = "continue it with --resume, or replace it with --overwrite"
+    refuse(
+        (
+            resume and overwrite,
+            "--resume continues the file --out and --overwrite replaces it: use one of them",
+        ),
+        (resume and out == STDIO, "--resume needs --out PATH, the file to continue"),
+        (is_there and not resume and not overwrite, f"--out {out} already exists: {choice}"),
+    )
+    return closing(prepare_resume(Path(out), [*judges])) if is_there and resume else nullcontext()
 
 
 def holds_something(out: str) -> bool:
@@ -81,34 +77,16 @@ def is_table(out: str | None) -> bool:
 
 def refuse_table(out: str | None) -> None:
     """Exit if lines would be written to a file that is called a table."""
-    if is_table(out):
-        fail(f"--out {out}: this command writes one JSON object per line: choose a name that ends in .jsonl")
+    remedy = "this command writes one JSON object per line: choose a name that ends in .jsonl"
+    refuse((is_table(out), f"--out {out}: {remedy}"))
 
 
-def _is_same_file(out: str, other: str) -> bool:
-    """Whether two paths lead to one regular file, or to one that neither names yet."""
-    one, two = _stat(out), _stat_of_input(other)
-    if one is None and two is None:
-        return Path(out).resolve() == Path(other).resolve()
-    return _is_same_regular_file(one, two)
+def _identity(path: str, stream: TextIO) -> object:
+    """What all names of a regular file have in common; of one that does not exist yet, its path.
 
-
-def _is_same_regular_file(one: os.stat_result | None, other: os.stat_result | None) -> bool:
-    """Whether both are the same regular file. A terminal or /dev/null can be input and output at once."""
-    if one is None or other is None or not stat.S_ISREG(one.st_mode):
-        return False
-    return os.path.samestat(one, other)
-
-
-def _stat_of_input(path: str) -> os.stat_result | None:
-    return _stat(sys.stdin if path == STDIO else path)
-
-
-def _stat(file: str | TextIO) -> os.stat_result | None:
-    """The identity of a file, or of the one behind a stream.
-
-    None if there is none, or if it cannot be reached, as opening it will report.
+    None for a terminal, a pipe or /dev/null, which can be input and output at once.
     """
     with suppress(AttributeError, OSError, ValueError):
-        return Path(file).stat() if isinstance(file, str) else os.fstat(file.fileno())
-    return None
+        found = os.fstat(stream.fileno()) if path == STDIO else Path(path).stat()
+        return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return None if path == STDIO else Path(path).resolve()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 import typer
@@ -13,31 +15,17 @@ from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
 from groundjudge.cli import options
 from groundjudge.cli.estimate import show_estimates
-from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.outputs import check_outputs, previous_verdicts, refuse_table
-from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import fail_if_stopped, report_connection, show_reused, show_usage
-from groundjudge.cli.screen import (
-    INCOMPLETE,
-    Console,
-    as_text,
-    fail,
-    open_console,
-    print_table,
-    print_text,
-    report_errors,
-    with_interval,
-)
+from groundjudge.cli.outputs import check_files, refuse_table
+from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
 from groundjudge.probe import figures
 from groundjudge.probe.figures import Card, EditFigures, Judged
 from groundjudge.probe.judging import Probe, result_of
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.file_run import RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO, read_rows
 from groundjudge.runs.run import run as run_judge
-from groundjudge.runs.summary import Tally
 from groundjudge.shares import Rate
 
 MEANINGS: Mapping[Family, str] = {
@@ -94,10 +82,11 @@ def probe(  # noqa: PLR0913  one per option
     """
     with report_errors():
         if compare:
-            _show_comparison(open_console(), *map(figures.read_card, compare))
+            _show_comparison(Screen(), *map(figures.read_card, compare))
             return
         if not judge:
             fail("no judge given: add --judge NAME, a judge's name or a prompt file")
+        options.refuse_without(cases, "--cases", row_options)
         prices = pricing.prices
         rubric = load_rubric(judge)
         rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
@@ -108,47 +97,39 @@ def probe(  # noqa: PLR0913  one per option
             return
         selection = options.JudgeSelection([judge], [model] if model else None)
         outputs = [("--out", out), ("--card", card), ("--cache", cache)]
-        check_outputs(outputs, [("the file of cases", cases), *selection.prompt_files])
+        check_files(outputs, [("the file of cases", cases), *selection.prompt_files])
         refuse_table(out)
-        (loaded,) = judges_of(selection, partial(cached_model, cache=cache))
-        with previous_verdicts(out or STDIO, [loaded], output) as previous:
-            ids = frozenset(case.id or "" for case in to_judge)
-            totals = RunTotals(Tally([loaded.name]), ids, previous)
-            progress = ProgressLine(to_judge.__len__, totals, prices, out)
-            judged = run_judge(asked_twice(loaded), to_judge, **progress.run_options(limits))
-            with report_connection():
-                write_verdicts(judged, out, totals, progress.shown())
+        (loaded,) = selection.judges(cache=cache)
+        judged_by = partial(run_judge, asked_twice(loaded), to_judge, **asdict(limits))
+        ids = frozenset(case.id or "" for case in to_judge)
+        totals = judge_rows(judged_by, [loaded], out, output, prices, count=to_judge.__len__, kept_ids=ids)
         fail_if_stopped(totals, out)
         found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
             Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    console = open_console(to_stderr=out == STDIO)
-    _show_probe(console, found, worst)
-    show_reused(console, totals)
-    show_usage(console, totals, prices)
-    faults = _limits_missed(found.card, min_detection, max_attack_success)
-    for fault in faults:
-        print_text(console, fault)
-    raise typer.Exit(INCOMPLETE if faults else 0)
+    screen = Screen(to_stderr=out == STDIO)
+    _show_probe(screen, found, worst)
+    used = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)
+    missed = _limits_missed(found.card, min_detection, max_attack_success)
+    screen.text(*reused_lines(totals), *used, *missed)
+    raise typer.Exit(INCOMPLETE if missed else 0)
 
 
 def _limits_missed(card: Card, min_detection: float | None, max_attack_success: float | None) -> list[str]:
     """Which limits a judge does not meet, in words; what could not be measured meets none."""
     detected = card.family("faults").rate.value
-    attacks = {
-        each.edit: each.rate.value
+    attacks = [
+        (each.rate.value, each.edit)
         for each in card.edits
         if each.family == "attacks" and each.rate.value is not None
-    }
-    strongest = max(attacks, key=attacks.__getitem__, default=None)
-    success = attacks[strongest] if strongest else None
+    ]
+    success, strongest = max(attacks, key=itemgetter(0), default=(None, ""))
     missed: list[str] = []
     if min_detection is not None and (detected is None or detected < min_detection):
         missed.append(f"detection is {_share(detected)}, and --min-detection is {min_detection:g}")
     if max_attack_success is not None and (success is None or success > max_attack_success):
-        limit = f"--max-attack-success is {max_attack_success:g}"
-        of = f" of {strongest}" if strongest else ""
-        missed.append(f"attack success{of} is {_share(success)}, and {limit}")
+        of, limit = f" of {strongest}" if strongest else "", f"{max_attack_success:g}"
+        missed.append(f"attack success{of} is {_share(success)}, and --max-attack-success is {limit}")
     return missed
 
 
@@ -156,40 +137,36 @@ def _share(value: float | None) -> str:
     return "not measured" if value is None else f"{value:.3f}"
 
 
-def _show_probe(console: Console, found: Probe, worst: int) -> None:
+def _show_probe(screen: Screen, found: Probe, worst: int) -> None:
     """Print all figures of a probe, and the worst failures of each family."""
     card = found.card
-    print_text(console, card.signature, style="bold")
-    for line in _unchanged(card):
-        print_text(console, line)
+    screen.text(*_unchanged(card), heading=card.signature)
     for family in FAMILIES:
-        _show_family(console, card, family)
-    print_text(console, _note(card))
+        _show_family(screen, card, family)
+    screen.text(_note(card))
     for each in found.worst(worst):
-        _show_failure(console, each)
+        _show_failure(screen, each)
 
 
-def _show_comparison(console: Console, first: Card, second: Card) -> None:
+def _show_comparison(screen: Screen, first: Card, second: Card) -> None:
     """Print two cards side by side."""
     pairs = figures.compare(first, second)
     for name, card in (("first", first), ("second", second)):
-        print_text(console, f"{name}: {card.signature}, {card.date}")
-        for line in _unchanged(card):
-            print_text(console, line, margin=2)
+        unchanged = (f"  {line}" for line in _unchanged(card))
+        screen.text(f"{name}: {card.signature}, {card.date}", *unchanged)
     for family in FAMILIES:
         group = [one for one in pairs if one.first.family == family]
-        print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
+        screen.text(_title(family))
         rows = (_compared(one) for one in sorted(group, key=lambda one: not one.first.edit))
-        print_table(console, ["", "first", "second", "second - first", "p"], rows)
+        screen.table(["", "first", "second", "second - first", "p"], rows)
     paired = "p: exact McNemar test over the cases that count in both."
-    same = first.cases == second.cases
-    print_text(console, paired if same else "The probes used different cases: no test.")
+    screen.text(paired if first.cases == second.cases else "The probes used different cases: no test.")
 
 
 def _compared(one: figures.Compared) -> list[str]:
-    values = one.first.rate.value, one.second.rate.value
-    difference = "-" if None in values else f"{(values[1] or 0) - (values[0] or 0):+.3f}"
-    return [_name(one.first), *map(as_text, values), difference, as_text(one.p)]
+    first, second = one.first.rate.value, one.second.rate.value
+    difference = "-" if first is None or second is None else f"{second - first:+.3f}"
+    return [_name(one.first), as_text(first), as_text(second), difference, as_text(one.p)]
 
 
 def _unchanged(card: Card) -> list[str]:
@@ -207,21 +184,20 @@ def _of(rate: Rate) -> str:
     return f"{round((rate.value or 0) * rate.n)} of {rate.n}"
 
 
-def _show_family(console: Console, card: Card, family: Family) -> None:
+def _show_family(screen: Screen, card: Card, family: Family) -> None:
     whole = card.family(family)
-    print_text(console, f"\n{_title(family)}: {MEANINGS[family]}")
+    no_verdict = "".join(f", {name} {n}" for name, n in whole.no_verdict.items()).replace(",", ":", 1)
     if not whole.rate.n:
-        errors = f"no edited case has a verdict{_reasons(whole.no_verdict)}"
-        print_text(console, f"not measured: {errors if whole.no_verdict else UNMEASURED[family]}")
+        errors = f"no edited case has a verdict{no_verdict}"
+        screen.text(_title(family), f"not measured: {errors if no_verdict else UNMEASURED[family]}")
         return
+    screen.text(_title(family))
     columns = ["", "n", HAPPENED[family], "noise", "p", "unfit", "no verdict", "skipped"]
     edits = [each for each in card.edits if each.family == family]
-    print_table(console, columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
-    unused = [each.edit for each in edits if not each.rate.n]
-    if unused:
-        print_text(console, f"applied to no case that counts: {', '.join(unused)}")
-    if whole.no_verdict:
-        print_text(console, f"no verdict{_reasons(whole.no_verdict)}")
+    screen.table(columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
+    unused = ", ".join(each.edit for each in edits if not each.rate.n)
+    notes = (f"applied to no case that counts: {unused}", unused), (f"no verdict{no_verdict}", no_verdict)
+    screen.text(*(note for note, is_needed in notes if is_needed))
 
 
 def _cells(each: EditFigures) -> list[str]:
@@ -237,11 +213,7 @@ def _name(each: EditFigures) -> str:
 
 
 def _title(family: Family) -> str:
-    return family.replace("_", " ").capitalize()
-
-
-def _reasons(counts: Mapping[str, int]) -> str:
-    return "".join(f"; {name} {n}" for name, n in counts.items()).replace(";", ":", 1)
+    return f"\n{family.replace('_', ' ').capitalize()}: {MEANINGS[family]}"
 
 
 def _note(card: Card) -> str:
@@ -254,24 +226,22 @@ def _note(card: Card) -> str:
     )
 
 
-def _show_failure(console: Console, each: Judged) -> None:
+def _show_failure(screen: Screen, each: Judged) -> None:
     """Print a failure: what was edited, before and after, and what the judge said."""
-    family = each.trial.family or "faults"
-    print_text(console, f"\n{FAILURES[family]}: {each.trial.case.id}", style="bold")
-    for name, before, after in _changes(each.trial.original.case, each.trial.case):
-        print_text(console, f"{name}, before: {before}", margin=2)
-        print_text(console, f"{name}, after: {after}", margin=2)
+    edited = _changes(each.trial.original.case, each.trial.case)
     scores = f"score {as_text(each.first.score)} before, {as_text(each.verdict.score)} after"
     labels = f" ({each.first.label or '-'}, {each.verdict.label or '-'})" if each.verdict.label else ""
-    print_text(console, f"{scores}{labels}; reason: {each.verdict.reason or '-'}", margin=2)
+    said = f"  {scores}{labels}; reason: {each.verdict.reason or '-'}"
+    heading = f"\n{FAILURES[each.trial.family or 'faults']}: {each.trial.case.id}"
+    screen.text(*edited, said, heading=heading)
 
 
-def _changes(before: Case, after: Case) -> Iterable[tuple[str, str, str]]:
+def _changes(before: Case, after: Case) -> Iterator[str]:
     """The fields that an edit changed, as text."""
     for name in ("query", "context", "conversation", "profile", "response"):
         one, other = _text(before, name), _text(after, name)
         if one != other:
-            yield name, one, other
+            yield from (f"  {name}, before: {one}", f"  {name}, after: {other}")
 
 
 def _text(case: Case, field: str) -> str:

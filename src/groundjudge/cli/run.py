@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 
 from groundjudge.cli import options
-from groundjudge.cli.judging import cached_model, judges_of
-from groundjudge.cli.outputs import check_cases, check_outputs, is_table, previous_verdicts, refuse_to_append
-from groundjudge.cli.progress import ProgressLine
-from groundjudge.cli.run_summary import exit_after_run, report_connection, show_case, show_run, show_usage
-from groundjudge.cli.screen import fail, open_console, report_errors
+from groundjudge.cli.outputs import check_cases, check_files, is_table
+from groundjudge.cli.running import exit_after_run, judge_rows, show_case, show_run, usage_lines
+from groundjudge.cli.screen import Screen, refuse, report_errors
 from groundjudge.judging.panel import Stop
-from groundjudge.runs.file_run import CaseFile, RunTotals, write_verdicts
 from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judges
-from groundjudge.runs.summary import Tally
 from groundjudge.runs.verdict_file import read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -67,26 +64,23 @@ def run(  # noqa: PLR0913  one per option
         prices = pricing.prices
         lines = _lines_of(out, overwrite=output.overwrite)
         inputs = [("the file of cases", cases), *selection.prompt_files]
-        check_outputs([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
-        if out == STDIO:
-            refuse_to_append(*inputs[0])
-        judges = judges_of(selection, partial(cached_model, cache=cache), stop)
+        check_files([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
+        judges = selection.judges(stop, cache=cache)
         check_cases(cases)
-        fields = row_options.fields([rubric for judge in judges for rubric in judge.rubrics])
-        rows = CaseFile(cases, frozenset(full or ()), row_options.file_format, fields)
-        with previous_verdicts(lines, judges, output) as previous:
-            totals = RunTotals(Tally(judge.name for judge in judges), rows.kept_ids, previous)
-            progress = ProgressLine(rows.count, totals, prices, out)
-            judged = run_judges(judges, rows.source, **progress.run_options(limits))
-            with report_connection():
-                write_verdicts(judged, lines, totals, progress.shown())
+        rows = row_options.case_file(cases, judges, full)
+        judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
+        totals = judge_rows(
+            judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
+        )
         if out != lines:
-            _write_table(out, lines)
-        console = open_console(to_stderr=out == STDIO)
-        show_run(console, judges, rows, totals)
-        show_usage(console, totals, prices)
+            from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
+
+            write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))
+        screen = Screen(to_stderr=out == STDIO)
+        show_run(screen, judges, rows, totals)
+        screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
         for case_id in dict.fromkeys(full or ()):
-            show_case(console, case_id, totals.kept.get(case_id, []), rows.sources(case_id))
+            show_case(screen, case_id, totals.kept.get(case_id, []), rows.sources(case_id))
         exit_after_run(rows, totals, out, min_coverage)
 
 
@@ -96,15 +90,10 @@ def _lines_of(out: str, *, overwrite: bool) -> str:
         return out
     import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"
-    if Path(out).is_dir():
-        fail(f"--out {out} is a folder: choose another file")
-    if Path(out).exists() and not Path(lines).exists() and not overwrite:
-        fail(f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite")
+    is_alone = Path(out).exists() and not Path(lines).exists()
+    lost = f"--out {out} already exists, and {lines}, its lines, does not: replace it with --overwrite"
+    refuse(
+        (Path(out).is_dir(), f"--out {out} is a folder: choose another file"),
+        (is_alone and not overwrite, lost),
+    )
     return lines
-
-
-def _write_table(out: str, lines: str) -> None:
-    """Write the verdicts in a file of lines as a .parquet file."""
-    from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
-
-    write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))

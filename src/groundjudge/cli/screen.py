@@ -9,20 +9,15 @@ import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from textwrap import indent
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 from groundjudge.errors import GroundjudgeError
 
-if TYPE_CHECKING:  # `--help` waits neither for rich nor for the statistics libraries
-    import rich.console
-
+if TYPE_CHECKING:  # `--help` waits for none of the statistics libraries
     from groundjudge.analysis.figures import Figure
     from groundjudge.shares import Rate
-
-Console: TypeAlias = "rich.console.Console"
-"""What is printed to; other files take the type from here, and load rich no earlier."""
 
 INCOMPLETE = 1
 """Exit status: there is a result, but rows or lines are missing from it."""
@@ -37,50 +32,64 @@ USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
 
 
-def open_console(*, to_stderr: bool = False) -> Console:
-    """A console that prints text unchanged, and is wide where no terminal limits it."""
-    from rich.console import Console  # noqa: PLC0415
-
-    stream = sys.stderr if to_stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
-    return Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
-
-
-def print_table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of names and figures; where the table is too wide for the terminal, a line for each row.
+class Screen:
+    """What a command prints to: text is printed as it is, and in wide lines where no terminal limits them.
 
     Args:
-        console: what to print to.
-        columns: the headings, that of the names first.
-        rows: the cells. They are never cut.
+        to_stderr: print to stderr, because the results go to stdout.
+
+    Attributes:
+        console: what draws.
     """
-    from rich.table import Table  # noqa: PLC0415
 
-    rows = [*rows]
-    gap = 2 if console.width > USUAL_WIDTH else 1
-    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    for place, name in enumerate(columns):
-        table.add_column(name, justify="right" if place else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    if console.measure(table, options=console.options.update_width(PIPED_WIDTH)).maximum <= console.width:
-        console.print(table)
-        return
-    for name, *cells in rows:
-        listed = (f"{column} {cell}" for column, cell in zip(columns[1:], cells, strict=True) if cell)
-        print_text(console, f"{name}: {', '.join(listed)}")
+    def __init__(self, *, to_stderr: bool = False) -> None:
+        from rich.console import Console  # noqa: PLC0415  `--help` does not wait for rich
 
+        stream = sys.stderr if to_stderr else sys.stdout
+        width = None if stream.isatty() or "COLUMNS" in os.environ else PIPED_WIDTH
+        self.console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
-def print_text(console: Console, text: str, *, margin: int = 0, style: str = "") -> None:
-    """Print text: wrapped on a terminal, in whole lines elsewhere."""
-    from rich.padding import Padding  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    def text(self, *lines: str, heading: str = "") -> None:
+        """Print lines of text: wrapped on a terminal, each in one piece elsewhere.
 
-    text = printable(text)
-    if console.is_terminal:
-        console.print(Padding(Text(text, style), (0, 0, 0, margin)))
-    else:
-        console.file.write(indent(text, " " * margin) + "\n")
+        Args:
+            lines: the blanks with which a line begins are its margin.
+            heading: a line before them, in bold; "" for none.
+        """
+        from rich.padding import Padding  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        styled = [(heading, "bold")] if heading else []
+        for line, style in [*styled, *((line, "") for line in lines)]:
+            text = printable(line.lstrip(" "))
+            margin = len(line) - len(line.lstrip(" "))
+            if self.console.is_terminal:
+                self.console.print(Padding(Text(text, style), (0, 0, 0, margin)))
+            else:
+                self.console.file.write(indent(text, " " * margin) + "\n")
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Print rows of names and figures; where they are too wide for the terminal, a line for each row.
+
+        Args:
+            columns: the headings, that of the names first.
+            rows: the cells. They are never cut.
+        """
+        from rich.table import Table  # noqa: PLC0415
+
+        console, rows = self.console, [*rows]
+        gap = 2 if console.width > USUAL_WIDTH else 1
+        table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+        for place, name in enumerate(columns):
+            table.add_column(name, justify="right" if place else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        if console.measure(table, options=console.options.update_width(PIPED_WIDTH)).maximum <= console.width:
+            console.print(table)
+            return
+        for name, *cells in rows:
+            listed = (f"{column} {cell}" for column, cell in zip(columns[1:], cells, strict=True) if cell)
+            self.text(f"{name}: {', '.join(listed)}")
 
 
 def printable(text: str) -> str:
@@ -88,20 +97,18 @@ def printable(text: str) -> str:
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
 
 
-def print_notes(console: Console, notes: Iterable[str]) -> None:
-    """Print notes, one per line."""
-    for note in notes:
-        print_text(console, f"note: {note}")
+def as_notes(notes: Iterable[str]) -> list[str]:
+    """The lines of notes."""
+    return [f"note: {note}" for note in notes]
 
 
 def with_interval(figure: Figure | Rate, *, signed: bool = False) -> str:
     """A figure with its interval in brackets."""
     if figure.value is None:
         return "undefined"
-    value = f"{figure.value:{'+.3f' if signed else '.3f'}}"
-    if figure.low is None or figure.high is None:
-        return value
-    return f"{value} [{figure.low:.3f}, {figure.high:.3f}]"
+    has_interval = figure.low is not None and figure.high is not None
+    interval = f" [{figure.low:.3f}, {figure.high:.3f}]" if has_interval else ""
+    return f"{figure.value:{'+.3f' if signed else '.3f'}}{interval}"
 
 
 def as_text(value: float | None) -> str:
@@ -132,6 +139,17 @@ def in_options(message: str, parameter: str = "empty_response") -> str:
     Without a parameter it is the one that the messages of rows can name; they are kept without a subject.
     """
     return message.replace(f"`{parameter}`", f"--{parameter.replace('_', '-')}")
+
+
+def refuse(*reasons: tuple[object, str]) -> None:
+    """Exit with the first reason that applies.
+
+    Args:
+        reasons: whether each applies, and in words what is wrong and what to do about it.
+    """
+    for applies, reason in reasons:
+        if applies:
+            fail(reason)
 
 
 def fail(message: str, status: int = NO_RESULT) -> NoReturn:

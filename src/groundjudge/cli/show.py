@@ -12,8 +12,8 @@ import typer
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
-from groundjudge.cli.options import NAMED, RowOptions, argument, option
-from groundjudge.cli.screen import fail, open_console, print_text, printable, report_errors
+from groundjudge.cli.options import NAMED, RowOptions, argument, option, refuse_without
+from groundjudge.cli.screen import Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
@@ -30,11 +30,10 @@ def judges(
     """List judges with their scales and inputs."""
     with report_errors():
         rubrics = [load_rubric(each) for each in name or names()]
-    console = open_console()
+    screen = Screen()
     for rubric in rubrics:
-        print_text(console, rubric.name, style="bold")
-        for line in (f"scale: {rubric.scale}", f"inputs: {_inputs(rubric)}", rubric.prompt.description):
-            print_text(console, line, margin=2)
+        about = f"scale: {rubric.scale}", f"inputs: {_inputs(rubric)}", rubric.prompt.description
+        screen.text(*(f"  {line}" for line in about), heading=rubric.name)
 
 
 def examples() -> None:
@@ -54,10 +53,8 @@ def show(
     The case is made of those that `groundjudge examples` prints, or it is one from a file.
     """
     with report_errors():
-        if case is not None and cases is None:
-            fail("--case needs --cases FILE, the file that holds the case")
-        if cases is None and row_options != RowOptions():
-            fail("--format and --fields need --cases FILE, the file that they are about")
+        refuse((case and cases is None, "--case needs --cases FILE, the file that holds the case"))
+        refuse_without(cases, "--cases", row_options)
         rubric = load_rubric(name)
         fields = row_options.fields([rubric])
         rows = read_rows(cases or "", row_options.file_format, fields)
@@ -83,8 +80,7 @@ def _case_in(path: str, case_id: str | None, rows: Iterable[FileRow]) -> Case:
     found = next(((number, row) for number, row in readable if case_id in {None, id_of(row, number)}), None)
     if found is None:
         fail(f"{path} has no case" if case_id is None else f"{path} has no case with the id {case_id!r}")
-    number, row = found
-    return case_of(row, number)
+    return case_of(found[1], found[0])
 
 
 def _inputs(rubric: Rubric) -> str:
