@@ -7,7 +7,8 @@ about it, in the others. The page of codes in the documentation, the report and 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from groundjudge.verdict import Verdict
@@ -278,6 +279,24 @@ class ModelError(GroundjudgeError):
 
 class PanelError(GroundjudgeError):
     """The votes of a panel give no verdict."""
+
+
+@contextmanager
+def requires(what: str, extra: str) -> Generator[None]:
+    """Around the imports of optional packages: if one is missing, the error names the extra that has it.
+
+    Args:
+        what: what needs which package, as the message begins.
+        extra: the name of the extra, as in `pip install "groundjudge[extra]"`.
+
+    Raises:
+        ImportError: a package is missing.
+    """
+    try:
+        yield
+    except ImportError as error:
+        message = f'{what}: pip install "groundjudge[{extra}]"'
+        raise ImportError(message) from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

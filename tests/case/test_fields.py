@@ -36,7 +36,7 @@ SPECIFIED = {
     "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
     "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
     "retrievedDocuments source premise",
-    "reference": "ground_truth expected_output expected reference_answer passage_gt",
+    "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
     "conversation": "history messages turns",
     "profile": "",
     "agent_name": "",

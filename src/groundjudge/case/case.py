@@ -130,7 +130,8 @@ class Case(Frozen):
     def given(self) -> tuple[str, ...]:
         """The names of the fields that were given, followed by the keys of the metadata that have a value."""
         fields = [name for name in ALIASES if name in self._faults or getattr(self, name) is not None]
-        return (*fields, *(key for key, value in self.metadata.items() if value is not None))
+        keys = (key for key, value in self.metadata.items() if value is not None)
+        return tuple(dict.fromkeys((*fields, *keys)))
 
     def hint(self, field: str) -> str:
         """For the message about a missing field: the key that is nearly one of its names; "" if none is."""

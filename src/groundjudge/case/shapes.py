@@ -275,9 +275,10 @@ def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, calls, name = role_of(item), _calls(item), get(item, "name")
+    role, calls, name = role_of(item), _calls(item), get(item, "name", get(item, "function"))
     refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
-    contents = [content for content in (get(item, "content"), refusal) if content is not None]
+    failure = get(get(item, "error"), "message")  # of Inspect's tools
+    contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
     if role is None or not (contents or calls):
         raise _unreadable(field, "a string or chat messages with role and content", item)
     content = _whole(item, is_tool=role == "tool") or "\n".join(filter(None, map(content_text, contents)))
@@ -293,13 +294,18 @@ def _calls(item: object) -> tuple[ToolCall, ...]:
         *(call for place in places for name in names for call in get(place, name) or ()),
         *(call for place in places if (call := get(place, "function_call")) is not None),
     ]
-    unique = {get(call, "id") or number: get(call, "function", call) for number, call in enumerate(listed)}
+    unique = [*{get(call, "id") or number: call for number, call in enumerate(listed)}.values()]
+    # OpenAI nests name and arguments in "function", which is the name itself in Inspect.
+    inner = [get(call, "function") for call in unique]
+    calls = [
+        outer if isinstance(each, str | None) else each for outer, each in zip(unique, inner, strict=True)
+    ]
     return tuple(
         ToolCall(
-            name=str(get(call, "name", "")),
+            name=str(get(call, "name", get(call, "function", ""))),
             arguments=get(call, "arguments", get(call, "args", get(call, "input"))),
         )
-        for call in unique.values()
+        for call in calls
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
+from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.judging.conversation import (
@@ -147,22 +148,38 @@ class Judging(ABC):
         """
         return without_waiting(self.ajudge(case, around, call_and_block))
 
-    async def ajudge(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
+    async def ajudge(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`.
 
         Args:
-            case: the case, or a mapping with its fields.
+            case: the case, a mapping with its fields, or a function without arguments to either.
             around: as for `judge`.
             ask: calls a model with a request; whoever limits or replays calls passes their own.
         """
         conversation = Conversation(around, ask, self.unjudged())
         try:
-            case = Case.of(case)
+            case = Case.of(case() if callable(case) else case)
             conversation.spent = self.unjudged(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
             error.verdict = _with_error(conversation.spent, error.code, error.message)
             raise
+
+    def cases(
+        self, fields: FieldsGiven, roots: Collection[str], usual: Callable[..., CaseLike]
+    ) -> Callable[..., CaseLike]:
+        """The function from what a framework hands over to the case that is judged.
+
+        Args:
+            fields: what was passed as `fields=`; a function takes the place of `usual`.
+            roots: what a path can begin with.
+            usual: from the checked `fields`, and what the framework hands over, to the case.
+
+        Raises:
+            CaseError, TypeError: as for `Fields.of`.
+        """
+        found = Fields.of(fields, [each.name for each in self.inputs], roots)
+        return found.function or partial(usual, found)
 
     def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
@@ -177,7 +194,7 @@ class Judging(ABC):
     async def aevaluate(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
         try:
-            return await self.ajudge(case() if callable(case) else case, around, ask)
+            return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
             return self.failed(error, case)
 

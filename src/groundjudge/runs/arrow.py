@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, RESERVED
-from groundjudge.errors import CaseError, did_you_mean
+from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import listed
@@ -31,13 +31,10 @@ from groundjudge.runs.replaced import replaced
 from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged
 from groundjudge.verdict import Verdict
 
-try:
+with requires("record batches and Parquet files need PyArrow", "arrow"):
     # PyArrow has no type hints: imported by name, it is Any to every type checker.
     pa: Any = import_module("pyarrow")
     pq: Any = import_module("pyarrow.parquet")
-except ImportError as error:
-    message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
-    raise ImportError(message) from error
 
 RecordBatch: TypeAlias = Any
 """A pyarrow.RecordBatch."""
