@@ -79,6 +79,7 @@ class Part(Frozen):
         label: the label that the judge chose, on a scale of labels.
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
+        warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Part(Frozen):
     label: str | None = None
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:

@@ -695,19 +695,19 @@ def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
 
 def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
     blocks = (
-        "Statement Sentence: x\nScore: 10",
-        "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
+        "Statement Sentence: Eleven\nSupporting Evidence: NOTHING FOUND\nScore: 10",
+        "Statement Sentence: hours.\nSupporting Evidence: one\nScore: 5",
     )
     server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
     weakest, feedback = sorted(server.feedback, key=lambda one: one["score"])
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
+    assert feedback["comment"] == "hours. (5): one\nEleven (10): NOTHING FOUND"
     assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
-    assert weakest["comment"] == "Eleven hours. (5): one"
-    assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
+    assert weakest["comment"] == "hours. (5): one"
     assert feedback["feedback_source"]["type"] == "model"
     source = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}
-    assert feedback["extra"]["warnings"] == ["statement_not_in_response"]
+    assert feedback["extra"]["warnings"] == []
     quote = {"quote": "one", "document": 0, "start": 0, "end": 3, "exact": True}
     assert feedback["extra"]["parts"][1]["evidence"] == [quote]
     assert "error" not in feedback

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -63,7 +64,7 @@ SCORES = {
     "confidence_grounding": (0.75, 0.75, None),
     "statement_groundedness": (7.5, 0.75, None),
     "passage_quality": (None, 0.4, None),
-    "knowledge_hallucination": (75, 0.75, "mild"),
+    "knowledge_hallucination": (75, 0.75, "mild_hallucination"),
 }
 
 MISSPELT = ("ofline", "off-line", "Offline ")
@@ -126,7 +127,7 @@ def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
         (["hm", Reply("", finish_reason="content_filter")], "refused", 2),
         (["hm", Reply("", finish_reason="length"), None], None, 3),
         (["", ""], "empty", 2),
-        (["I'm sorry, I can't do that."], "refused", 2),
+        (["I'm sorry, I can't do that."], "no_verdict", 2),
         ([Reply("<S1>thi", finish_reason="length")], "truncated", 2),
         ([Reply("", refusal="No.")], "refused", 2),
         ([ModelError("timeout", "no reply within 2 s")], "timeout", 1),
@@ -149,7 +150,7 @@ def test_reask_quotes_the_reply_and_its_error() -> None:
     reply, question = second.messages[len(first.messages) :]
     assert reply == {"role": "assistant", "content": "<S2>7</S2>"}
     assert "1..5" in question["content"]
-    assert "'7'" in question["content"]
+    assert re.search(r"<data-quote-\w+>\n7\n</data-quote-\w+>", question["content"])
     assert verdict.value == 4
 
 
@@ -312,15 +313,15 @@ def test_groundedness_level_three_is_not_applicable_and_passes() -> None:
         *(
             ("knowledge_hallucination", f"Score: {value}", value / 100, label)
             for value, label in (
-                (0, "severe"),
-                (20, "severe"),
-                (20.5, "great"),
-                (40, "great"),
-                (41, "moderate"),
-                (60, "moderate"),
-                (80, "mild"),
-                (80.1, "none"),
-                (100, "none"),
+                (0, "severe_hallucination"),
+                (20, "severe_hallucination"),
+                (20.5, "great_hallucination"),
+                (40, "great_hallucination"),
+                (41, "moderate_hallucination"),
+                (60, "moderate_hallucination"),
+                (80, "mild_hallucination"),
+                (80.1, "no_hallucination"),
+                (100, "no_hallucination"),
             )
         ),
     ],
@@ -335,9 +336,9 @@ def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float,
     ("level", "warned"),
     [
         ("Mild Hallucination", False),
-        ("mild", False),
+        ("mild_hallucination", False),
         ("Severe", True),
-        ("none", True),
+        ("No Hallucination", True),
         ("61-80", False),
         ("", False),
     ],
@@ -346,7 +347,7 @@ def test_level_that_names_another_band_gives_a_warning(level: str, warned: bool)
     verdict = load(
         "knowledge_hallucination", model=ScriptedModel(f"Analysis: a\nLevel: {level}\nScore: 72")
     ).judge(PLAY)
-    assert (verdict.value, verdict.label) == (72, "mild")
+    assert (verdict.value, verdict.label) == (72, "mild_hallucination")
     assert verdict.warnings == (("band_mismatch",) if warned else ())
 
 
@@ -378,15 +379,10 @@ def test_warnings_never_change_a_score() -> None:
         "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:30\nScore: 10\n"
         "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 5"
     )
-    case = {**RAG, "response": "It opens at 9:00. On Sundays it stays closed all day."}
+    case = {**RAG, "response": "It opens at 9:00. Cats may come in."}
     verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
     assert verdict.score == 0.75
-    assert set(verdict.warnings) == {
-        "evidence_altered",
-        "evidence_not_found",
-        "statement_not_in_response",
-        "statement_missing",
-    }
+    assert set(verdict.warnings) == {"evidence_altered", "evidence_not_found"}
 
 
 def test_reading_without_the_case_leaves_quotes_unchecked() -> None:

@@ -40,7 +40,7 @@ from groundjudge import (
 from groundjudge.judging.conversation import Step, untraced
 from groundjudge.judging.panel import repeated
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric.rubric import label_of
+from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Panel, Request
 from groundjudge.verdict import passes
 

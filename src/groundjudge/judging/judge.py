@@ -27,7 +27,7 @@ from groundjudge.judging.conversation import (
 )
 from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Rubric
+from groundjudge.rubric.rubric import Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -262,29 +262,34 @@ class Judge(Judging):
         free = self.rubric.blank_response_verdict(case)
         if free is not None:
             return free.model_copy(update={"key": conversation.spent.key})
-        left = {"unreadable": self.max_reasks, "truncated": 1}
+        left = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
         request = conversation.do(
             "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
         )
+        found: Verdict | None = None
         while True:
             before = conversation.spent
             reply = await conversation.call(self.model, request)
+            problem: ReplyError | None
             try:
-                read = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
+                found = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
             except ReplyError as error:
+                problem = error
                 if reply.cached and not request.fresh:
                     # Another rubric could read it: this one does as if the cache had no reply.
                     conversation.spent, request = before, replace(request, fresh=True)
                     continue
-                request = next_request(request, reply, error, left)
-                with conversation.around(Step("groundjudge.ask", case)) as note:
-                    note(request)
             else:
+                problem = doubt(found)
                 if reply.keep:
                     reply.keep()
-                return read.model_copy(
-                    update={name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
-                )
+            if found and not (problem and left["unreadable"]):
+                total = {name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
+                return found.model_copy(update=total)
+            if problem:
+                request = next_request(request, reply, problem, left)
+                with conversation.around(Step("groundjudge.ask", case)) as note:
+                    note(request)
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:

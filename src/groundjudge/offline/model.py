@@ -13,7 +13,8 @@ from groundjudge.offline.claims import SOURCES, claims, reason, source_texts, st
 from groundjudge.offline.support import SUPPORTED, Sources, Support, index
 from groundjudge.replies import PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.rubric import Request, Rubric, label_of
+from groundjudge.replies.value import label_of
+from groundjudge.rubric.rubric import Request, Rubric
 
 SIGNED = "(Offline baseline: words were compared, no language model was called.)"
 LEVELS = ("ungrounded", "incorrect", "nothing_to_ground", "incomplete", "grounded")

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from groundjudge.case.case import Case, Document
 from groundjudge.probe.edit import Edit, text_in_language, with_asked, with_document, with_response
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric.rubric import Rubric, label_of
+from groundjudge.replies.value import label_of
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.sentences import sentences
 
 POSING = Document(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -231,10 +231,20 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        blocks = [_block(each, each.value(case)) for each in self.inputs]
-        code = code_for(blocks)
+        blocks, code = self._blocks(case)
         values = {block.name: fenced(block, code) for block in blocks}
         return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
+
+    def quoted(self, case: Case, texts: Iterable[str]) -> str:
+        """Texts from a reply or a response between the same tags as the values of the case; "" for none."""
+        _, code = self._blocks(case)
+        harmless = (re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE) for text in texts)
+        return "\n".join(fenced(Block("quote", text), code) for text in harmless)
+
+    def _blocks(self, case: Case) -> tuple[list[Block], str]:
+        """The values of a case that are shown, and the code of their tags."""
+        blocks = [_block(each, each.value(case)) for each in self.inputs]
+        return blocks, code_for(blocks)
 
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -17,14 +17,15 @@ from typing import Any, Unpack
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError
-from groundjudge.evidence import Sources, find, unlisted
+from groundjudge.evidence import Sources, find
 from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
-from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
+from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.scale import Scale
+from groundjudge.scale import Scale, folded
 from groundjudge.verdict import Part, Passes, Verdict, decided
 from groundjudge.version import __version__
 
@@ -209,7 +210,8 @@ class Rubric:
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else Case.of(case)
-        reading = self.format.read(reply, self.scale)
+        asked = Asked(self.levels, None if case is None else case.response_text)
+        reading = self.format.read(reply, self.scale, asked)
         weighed = Weighed(reading)
         if self.weighted:
             weighed = weigh(reply, reading, self.scale, self.not_applicable)
@@ -225,7 +227,7 @@ class Rubric:
             score=score,
             value=reading.value,
             label=label,
-            reason=reading.reason,
+            reason="\n".join(filter(None, (reading.reason, _evidence_nowhere(parts)))),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
@@ -291,8 +293,6 @@ class Rubric:
 
     def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
         """The warnings that the format alone cannot give."""
-        if case and self.format.parts_are_sentences:
-            yield from unlisted([part.name for part in reading.parts], case.response_text)
         if case and not case.is_shown_whole(each.field for each in self.inputs):
             yield "content_not_shown"
         if reading.level and _names_another(reading.level, label, self.levels):
@@ -348,11 +348,6 @@ def _settings(options: RubricOptions) -> dict[str, Any]:
     added = ("parameters", "may_be_empty", "optional")
     given = {name: value for name, value in options.items() if value is not None and name not in added}
     return {"format" if name == "reply" else name: value for name, value in given.items()}
-
-
-def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """The label of a value: that of the lowest level it does not exceed."""
-    return next((label for highest, label in levels.items() if value is not None and value <= highest), None)
 
 
 def _refused(code: str, prompt: Prompt, fault: str) -> PromptError:
@@ -420,27 +415,44 @@ def _parts(
     """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
     sources = Sources((case and case.context) or ())
     found = [find(part.quotes, sources) if case else ((), ()) for part in reading.parts]
+    scores = [None if mean.value is None else scale.score(mean.value) for mean in weighed.parts]
     parts = tuple(
         Part(
             name=part.name,
             value=part.value,
-            score=None if mean.value is None else scale.score(mean.value),
+            score=score,
             label=part.label or None,
             reason=part.reason,
             evidence=evidence,
+            warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
         )
-        for part, mean, (evidence, _) in zip(reading.parts, weighed.parts, found, strict=True)
+        for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
     )
     if case is None and any(part.quotes for part in reading.parts):
         return parts, ("evidence_unchecked",)
     return parts, tuple(warning for _, warnings in found for warning in warnings)
 
 
+def doubt(verdict: Verdict) -> ReplyError | None:
+    """What to ask again about a verdict that can be read: quotes that it needs and that no document has."""
+    quotes = tuple(part.reason for part in verdict.parts if part.warnings)
+    wording = _evidence_nowhere(verdict.parts)
+    return ReplyError("evidence_not_found", verdict.reply or "", wording, quotes) if quotes else None
+
+
+def _evidence_nowhere(parts: Sequence[Part]) -> str:
+    """Which sentences have evidence that is in none of the documents, by their numbers; "" if none has."""
+    numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
+    if not numbers:
+        return ""
+    return f"evidence_not_found: the evidence for sentence {', '.join(numbers)} is in none of the documents"
+
+
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    patterns = {each: rf"\b{re.escape(each)}\b" for each in levels.values()}
-    patterns |= {"none": r"\bno(?:ne)?\b"}  # the level "none" is also "no hallucination"
-    named = [each for each in levels.values() if re.search(patterns[each], level, re.IGNORECASE)]
+    said = folded(level)
+    named = {other for other in levels.values() if re.search(rf"\b{re.escape(folded(other))}\b", said)}
+    named |= {other for other in levels.values() if said and folded(other).startswith(f"{said} ")}
     return bool(named) and label not in named
 
 
