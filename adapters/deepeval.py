@@ -14,35 +14,30 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
 
-from groundjudge.case.case import Case
-from groundjudge.case.fields import FIELD_NAMED, tool_documents
-from groundjudge.errors import CaseError, GroundjudgeError, PromptError
-from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
-from groundjudge.judging.judge import Judge
+from groundjudge.case.fields import tool_documents
+from groundjudge.errors import CaseError, GroundjudgeError, requires
+from groundjudge.judging.conversation import Ask, call, call_and_block, untraced, without_waiting
 from groundjudge.judging.load import JudgeLike, as_judge
-from groundjudge.judging.panel import AnyJudge, Rule, Stop
+from groundjudge.judging.panel import Rule, Stop, with_models
 from groundjudge.models.cached import shared
 from groundjudge.models.lookup import ModelLike
 from groundjudge.replies.reply import Reply
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
-from groundjudge.rubric.rubric import names
+from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Verdict, passes
+from groundjudge.verdict import Verdict, deciding_score, passes, score_names
 
-try:
+with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
     from deepeval.metrics.utils import construct_verbose_logs
-except ImportError as error:
-    needed = 'groundjudge.adapters.deepeval needs deepeval: pip install "groundjudge[deepeval]"'
-    raise ImportError(needed) from error
+    from deepeval.test_case import ConversationalTestCase, LLMTestCase
 
 __all__ = [
     "ConfidenceGroundingMetric",
@@ -57,13 +52,8 @@ __all__ = [
     "passage_metrics",
 ]
 
-PARAMS = {"query", "response", "context", "reference"}
-"""The fields of a case that a test case has; the other fields come from its `metadata`."""
-
-NO_JUDGE = (
-    f"no judge given: pass judge=, which can be the name of a judge ({', '.join(names())}), "
-    "the path of a prompt file, a Rubric or a Judge"
-)
+IN_METADATA = ("profile", "agent_name", "conversation", "answers")
+"""The fields of a case that DeepEval does not have."""
 
 
 class OtherOptions(PromptOptions, total=False):
@@ -116,7 +106,8 @@ class _Judged:
         reason: the explanation, or the message of the error.
         error: the message of the last error; None if there was none.
         verdict: the last verdict, with label, parts and evidence; also after an error.
-        score_breakdown: the scores of the verdict's parts by their names; None if there are no parts.
+        score_breakdown: the scores of the verdict's parts by their names, and `weakest` where the lowest
+            of them decides; None if there are no parts.
         verbose_logs: the verdict as JSON; after an error followed by the model's last reply as it was.
         input_tokens: the prompt tokens of the last verdict; None if unknown.
         output_tokens: the completion tokens of the last verdict; None if unknown.
@@ -128,13 +119,14 @@ class _Judged:
     """
 
     default_judge: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    """The name in reports; by default it is made from the judge's name."""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
+    judged: ClassVar[type[Any]] = LLMTestCase
+    """The kind of test case."""
 
     # DeepEval copies a metric by calling its class with the attributes that are named like an argument, so
-    # each argument has an attribute of its name, whose value gives the same metric when passed again.
+    # each argument has an attribute of its name, whose value gives the same metric when passed again; only
+    # the model is the judge's.
     def __init__(  # noqa: PLR0913, PLR0917  the arguments of DeepEval's metrics, also by position
         self,
         threshold: float | EllipsisType | None = ...,
@@ -148,11 +140,8 @@ class _Judged:
         prices: Prices | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
-        if not judge and not self.default_judge:
-            raise PromptError("unknown_judge", NO_JUDGE)
         new_threshold = 1 if strict_mode else None if threshold is ... else threshold
         self.judge = as_judge(judge or self.default_judge, model, threshold=new_threshold, **options)
-        self.model: Any = self.judge.model if isinstance(self.judge, Judge) else None
         self.threshold = self.judge.threshold if strict_mode or threshold is not None else None
         self.include_reason = include_reason
         self.async_mode = async_mode
@@ -161,22 +150,8 @@ class _Judged:
         self.flaky = flaky
         self.prices = prices
         self.evaluation_model: str | None = self.judge.model_name
-        self._reset()
-
-    def _reset(self) -> None:
-        self.verdict: Verdict | None = None
-        self.score: float | None = None
-        self.score_breakdown: Any = None
-        self.reason: str | None = None
-        self.success: bool | None = None
-        self.error: str | None = None
-        self.verbose_logs: str | None = None
-        self.input_tokens: int | None = None
-        self.output_tokens: int | None = None
-        self.evaluation_cost: float | None = None
-        self._costs: list[float | None] = []
-        # DeepEval's cache compares a metric's criteria, but not its prompt.
         self.criteria = self.judge.identity
+        self._show(None)
 
     def measure(self, test_case: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  DeepEval does not expect None
         """Judge a test case.
@@ -186,6 +161,7 @@ class _Judged:
 
         Raises:
             MissingTestCaseParamsError: the test case lacks a field that the judge needs.
+            ValueError: it is not of the metric's kind, an LLMTestCase or a ConversationalTestCase.
             GroundjudgeError: as for `Judge.judge`.
         """
         return without_waiting(self._measured(test_case, call_and_block))
@@ -200,66 +176,92 @@ class _Judged:
             self.success = None
         elif self.error is not None:
             self.success = False
-        elif self.verdict and self.verdict.votes and not self.part:
-            self.success = self.verdict.passed  # the majority decides, whatever the mean score is
-        elif self.score is not None:
-            self.success = passes(self.score, self.threshold)
+        elif self.score is None or (self.verdict and self.verdict.votes and not self.part):
+            # Of a panel the majority decides, whatever the mean score is.
+            self.success = self.verdict.passed if self.verdict else None
+        else:
+            deciding = deciding_score(self.verdict) if self.verdict and not self.part else self.score
+            self.success = passes(deciding or 0.0, self.threshold)
         return self.success
 
     @property
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
-        return self.title or self.judge.name.replace("_", " ").title()
+        names = score_names(self.judge.name, self.judge.part_names)
+        return names[self.part].replace("_", " ").title()
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401
+    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The fields of the case that are not in the metadata."""
         raise NotImplementedError
 
     async def _measured(self, test_case: Any, ask: Ask) -> float | None:  # noqa: ANN401
         """Judge a test case and show the verdict; an error is kept with its verdict, and raised."""
-        self._reset()
+        costs: list[float | None] = []
+
+        async def priced(model: Model, request: Request) -> Reply:
+            reply = await ask(model, request)
+            known = self.prices.of(reply.usage) if self.prices and reply.usage else reply.cost
+            costs.append(0.0 if reply.cached else known)
+            return reply
+
+        self._show(None)
         try:
-            _check_text(test_case)
-            verdict = await self.judge.ajudge(self._case(test_case), self._noting, ask)
+            verdict = await self.judge.ajudge(self._case(test_case), untraced, priced)
         except Exception as error:
-            shown = _translated(error)
-            self._show(getattr(error, "verdict", None), str(shown))
-            if shown is error:
-                raise
-            raise shown from error
-        self._show(verdict)
+            self._show(self.judge.failed(error), costs)
+            if isinstance(error, CaseError) and error.code == "missing_field":
+                raise MissingTestCaseParamsError(str(error)) from error
+            if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
+                raise GroundjudgeError("unexpected", f"TypeError: {error}") from error
+            raise
+        self._show(verdict, costs)
         return self.score
 
-    @contextmanager
-    def _noting(self, step: Step) -> Generator[Callable[[Any], object]]:
-        """Note what a call of the model cost."""
-        replies: list[Reply] = []
-        yield replies.append
-        self._costs += [_cost(reply, self.prices) for reply in replies if step.model]
+    def _case(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
+        """The test case as a case, a mapping.
 
-    def _show(self, verdict: Verdict | None, error: str | None = None) -> None:
-        """Set the attributes; DeepEval prints the last of the logs, but does not keep it."""
-        self.verdict, self.error, self.reason = verdict, error, error
-        usage = verdict and verdict.usage
-        if usage:
-            self.input_tokens, self.output_tokens = usage.prompt_tokens, usage.completion_tokens
-        costs = [cost for cost in self._costs if cost is not None]
-        self.evaluation_cost = sum(costs) if costs and len(costs) == len(self._costs) else None
-        if verdict and not error:
-            self._show_scores(verdict)
+        Raises:
+            ValueError: it is not of the metric's kind.
+            CaseError: it contains images.
+        """
+        if not isinstance(test_case, self.judged):
+            kind, needed = type(test_case).__name__, self.judged.__name__
+            message = (
+                f"the test case is of type {kind!r}, not of type {needed!r}, which {self.__name__} judges"
+            )
+            raise ValueError(message)  # noqa: TRY004  the type of DeepEval's own error
+        if test_case.multimodal:
+            message = "the test case contains images, and judges read text only: remove the images"
+            raise CaseError("field_unreadable", message, "multimodal")
+        metadata: dict[str, Any] = test_case.metadata or {}
+        held = {name: metadata[name] for name in IN_METADATA if name in metadata}
+        return {**held, **self._fields(test_case), "id": test_case.name, "metadata": metadata}
+
+    def _show(self, verdict: Verdict | None, costs: Sequence[float | None] = ()) -> None:
+        """Set the attributes to what a verdict says; None: there is none yet."""
+        told = verdict or self.judge.unjudged()
+        shown = next(score for score in self.judge.scores(told) if score.part == self.part)
+        self.verdict, self.score = verdict, shown.score
+        weakest = {} if told.weakest is None else {"weakest": told.weakest}
+        self.score_breakdown: Any = {part.name: part.score for part in told.parts} | weakest or None
+        self.error = shown.explanation if told.error else None
+        brief = (
+            f"Not applicable ({told.label or 'no claim'})." if told.status == "not_applicable" else self.error
+        )
+        self.reason = shown.explanation if verdict and self.include_reason else brief
+        self.input_tokens = told.usage.prompt_tokens if told.usage else None
+        self.output_tokens = told.usage.completion_tokens if told.usage else None
+        known = [cost for cost in costs if cost is not None]
+        self.evaluation_cost = sum(known) if known and len(known) == len(costs) else None
         self.is_successful()
-        logs = [verdict.model_dump_json(indent=2, exclude_defaults=True)] if verdict else []
-        if verdict and error and verdict.reply:
-            logs.append(f"Reply:\n{verdict.reply}")
-        logs.append(error or f"Score: {self.score}")
-        self.verbose_logs = construct_verbose_logs(cast("BaseMetric", self), logs)
+        self.verbose_logs = self._logs(verdict) if verdict else None
 
-    def _show_scores(self, verdict: Verdict) -> None:
-        named_score = next(score for score in self.judge.scores(verdict) if score.part == self.part)
-        self.score = named_score.score
-        self.score_breakdown = {part.name: part.score for part in verdict.parts} or None
-        status = f"Not applicable ({verdict.label})." if verdict.status == "not_applicable" else None
-        self.reason = named_score.explanation if self.include_reason else status
-        self.success = verdict.passed
+    def _logs(self, verdict: Verdict) -> str:
+        """The verdict and, of an error, the reply. DeepEval only prints the last line."""
+        reply = [f"Reply:\n{verdict.reply}"] if self.error and verdict.reply else []
+        whole = verdict.model_dump_json(indent=2, exclude_defaults=True)
+        lines = [whole, *reply, self.error or f"Score: {self.score}"]
+        return construct_verbose_logs(cast("BaseMetric", self), lines)
 
 
 class JudgeMetric(_Judged, BaseMetric):
@@ -268,24 +270,22 @@ class JudgeMetric(_Judged, BaseMetric):
     DeepEval's cache ignores `tools_called` and `metadata`, so a verdict that depends on them is not reused.
     """
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  an LLMTestCase
-        inputs = {field.field for field in self.judge.inputs}
-        called = (test_case.tools_called or ()) if "context" in inputs else ()
+    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  an LLMTestCase
+        called = test_case.tools_called or ()
         tools = [result for each in called for result in tool_documents(each.name, each.output)]
         retrieved = test_case.retrieval_context
-        metadata: dict[str, Any] = test_case.metadata or {}
-        shown = (inputs - PARAMS) & metadata.keys()
-        if tools or shown:
-            self.criteria = f"not cacheable: {uuid4()}"
-        return Case(
-            query=test_case.input,
-            response=test_case.actual_output,
-            context=None if retrieved is None and not tools else [*(retrieved or ()), *tools],
-            reference=test_case.expected_output,
-            id=test_case.name,
-            metadata=metadata,
-            **{name: metadata[name] for name in shown & FIELD_NAMED.keys()},
-        )
+        fields = {
+            "query": test_case.input,
+            "response": test_case.actual_output,
+            "context": None if retrieved is None and not tools else [*(retrieved or ()), *tools],
+            "reference": test_case.expected_output,
+        }
+        inputs = {each.field for each in self.judge.inputs}
+        from_metadata = test_case.metadata and inputs - fields.keys()
+        is_cacheable = not from_metadata and not (tools and "context" in inputs)
+        # DeepEval's cache compares a metric's criteria, but not its prompt.
+        self.criteria = self.judge.identity if is_cacheable else f"not cacheable: {uuid4()}"
+        return fields
 
 
 class GroundednessMetric(JudgeMetric):
@@ -315,14 +315,12 @@ class PassageQualityMetric(JudgeMetric):
 class PassageRecallMetric(PassageQualityMetric):
     """How much of what the query needs from the ideal passage is in the returned passage."""
 
-    title = "Passage Recall"
     part = "recall"
 
 
 class PassagePrecisionMetric(PassageQualityMetric):
     """How little the returned passage contains that is not in the ideal one."""
 
-    title = "Passage Precision"
     part = "precision"
 
 
@@ -339,20 +337,18 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
     """
 
     default_judge = "knowledge_hallucination"
+    judged = ConversationalTestCase
 
-    def _case(self, test_case: Any) -> Case:  # noqa: ANN401  a ConversationalTestCase
+    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
         turns = enumerate(test_case.turns)
         last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
-        return Case(
-            profile=test_case.chatbot_role,
-            agent_name=metadata.get("agent_name", "assistant"),
-            answers=metadata.get("answers"),
-            conversation=test_case.turns[:last],
-            response=None if last is None else test_case.turns[last].content,
-            id=test_case.name,
-            metadata=metadata,
-        )
+        return {
+            "profile": test_case.chatbot_role,
+            "agent_name": metadata.get("agent_name", "assistant"),
+            "conversation": test_case.turns[:last],
+            "response": None if last is None else test_case.turns[last].content,
+        }
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:
@@ -366,39 +362,8 @@ def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetr
     Raises:
         PromptError, ModelError, TypeError: as for `groundjudge.as_judge`.
     """
-    first, second = _sharing(PassageRecallMetric(**options).judge)
-    applied = {"model", "judge", *OtherOptions.__annotations__}
-    others: dict[str, Any] = {name: value for name, value in options.items() if name not in applied}
-    return PassageRecallMetric(judge=first, **others), PassagePrecisionMetric(judge=second, **others)
-
-
-def _sharing(judge: AnyJudge) -> tuple[AnyJudge, AnyJudge]:
-    """Two judges like this one that share their calls."""
-    if isinstance(judge, Judge):
-        first, second = (replace(judge, model=model) for model in shared(judge.model))
-        return first, second
-    pairs = [[replace(each, model=model) for model in shared(each.model)] for each in judge.judges]
-    one, other = (replace(judge, judges=tuple(judges)) for judges in zip(*pairs, strict=True))
-    return one, other
-
-
-def _cost(reply: Reply, prices: Prices | None) -> float | None:
-    """What a reply cost by the prices, or else as the model states it; None if neither is known."""
-    if reply.cached:
-        return 0.0
-    return prices.of(reply.usage) if prices and reply.usage else reply.cost
-
-
-def _check_text(test_case: Any) -> None:  # noqa: ANN401
-    if getattr(test_case, "multimodal", False):
-        message = "the test case contains images, and judges read text only: remove the images"
-        raise CaseError("field_unreadable", message, "multimodal")
-
-
-def _translated(error: Exception) -> Exception:
-    """The error as the type that DeepEval expects, or as one that it does not misinterpret."""
-    if isinstance(error, CaseError) and error.code == "missing_field":
-        return MissingTestCaseParamsError(str(error))
-    if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
-        return GroundjudgeError("failed", f"TypeError: {error}")
-    return error
+    recall, precision = PassageRecallMetric(**options), PassagePrecisionMetric(**options)
+    pairs = {id(model): shared(model) for model in recall.judge.models}
+    (precision.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][1])
+    (recall.judge,) = with_models([recall.judge], lambda model: pairs[id(model)][0])
+    return recall, precision

@@ -14,35 +14,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from math import nan
-from typing import Any, TypeGuard, Unpack, cast
+from typing import Any, Unpack
 
-from groundjudge.case.case import Case
+from pydantic import TypeAdapter
+
 from groundjudge.case.fields import ALIASES, Fields, FieldsGiven
-from groundjudge.judging.judge import Judge
+from groundjudge.errors import requires
+from groundjudge.judging.judge import Judging
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.judging.panel import Panel
-from groundjudge.models.lookup import ModelLike
-from groundjudge.models.wrappers import FunctionModel
+from groundjudge.models.lookup import FunctionModel, ModelLike
 from groundjudge.replies.reply import Reply, tokens_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage, Verdict
+from groundjudge.verdict import Usage
 
-try:
-    from inspect_ai.model import (
-        ChatMessage,
-        ChatMessageAssistant,
-        ChatMessageSystem,
-        ChatMessageUser,
-        GenerateConfig,
-        Model,
-        ModelOutput,
-        get_model,
-    )
+with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, get_model
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
-except ImportError as error:
-    needed = 'groundjudge.adapters.inspect needs Inspect AI: pip install "groundjudge[inspect]"'
-    raise ImportError(needed) from error
 
 __all__ = [
     "confidence_grounding",
@@ -60,7 +48,7 @@ CONTEXT_NAMES = ("context", *(name for name in ALIASES["context"] if name not in
 IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers")
 """The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
 
-MESSAGES: Any = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+MESSAGES = TypeAdapter[list[ChatMessage]](list[ChatMessage])
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
 """Parameters of a request that have another name in Inspect's configuration."""
@@ -138,109 +126,70 @@ def judge(judge: JudgeLike, **options: Unpack[ScorerOptions]) -> Scorer:
     return _scorer(judge, by_name=True, **options)
 
 
-def _scorer(
-    judge: JudgeLike,
-    *,
-    by_name: bool = False,
-    model: ModelLike | Model | None = None,
-    model_role: str = "grader",
-    fields: FieldsGiven = None,
-    **options: Unpack[PanelOptions],
-) -> Scorer:
+def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[ScorerOptions]) -> Scorer:
     """A scorer that looks up a model of Inspect's for each sample: by then the roles have their models."""
-    llm = model if isinstance(model, Model) or _has_slash(model) else None
-    by_role = model is None and not isinstance(judge, Judge | Panel)
-    is_late = by_role or llm is not None
-    made = as_judge(judge, "offline" if is_late else cast("ModelLike | None", model), **options)
-    found_by = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+    given: dict[str, Any] = {"model": None, "model_role": "grader", "fields": None, **options}
+    model, role, fields = (given.pop(name) for name in ("model", "model_role", "fields"))
+    is_inspects = isinstance(model, Model) or (isinstance(model, str) and "/" in model.partition(":")[0])
+    by_role = model is None and not isinstance(judge, Judging)
+    own: Any = "offline" if is_inspects or by_role else model
+    made = as_judge(judge, own, **given)
+    case_of = made.cases(fields, ROOTS, _case)
 
     async def score(state: TaskState, target: Target) -> Score:
         judging = made
-        if is_late:
-            found = get_model(llm, role=model_role if by_role else None)
-            judging = as_judge(made, FunctionModel(partial(_ask, found), str(found)))
-        verdict = await judging.aevaluate(lambda: _case(state, target, found_by))
-        scores = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
-        return _score(verdict, scores if by_name else scores[judging.name], state.output.completion)
+        if is_inspects or by_role:
+            llm = get_model(model, role=role if by_role else None)
+            judging = as_judge(made, FunctionModel(partial(_ask, llm), str(llm)))
+        verdict = await judging.aevaluate(lambda: case_of(state, target))
+        # NaN is how Inspect marks what is not scored.
+        values = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
+        code = verdict.error.code if verdict.error else verdict.status
+        shown = verdict.model_dump(mode="json", include=SHOWN, exclude_defaults=True)
+        return Score(
+            value=values if by_name and verdict.score is not None else values[judging.name],
+            answer=state.output.completion,
+            explanation=verdict.explanation,
+            metadata={**shown, "groundjudge": verdict.model_dump(mode="json")},
+            reason=None if verdict.status == "ok" else code,
+        )
 
     return score
 
 
-def _has_slash(model: object) -> TypeGuard[str]:
-    """Whether a model is given by a name of Inspect's: "openai/gpt-4o-mini"."""
-    return isinstance(model, str) and "/" in model.partition(":")[0]
-
-
-def _score(verdict: Verdict, value: float | Mapping[str, float], answer: str) -> Score:
-    """A verdict as a score; NaN is how Inspect marks what is not scored."""
-    shown = verdict.model_dump(mode="json", include=SHOWN, exclude_defaults=True)
-    given: dict[str, Any] = {
-        "answer": answer,
-        "explanation": verdict.explanation,
-        "metadata": {**shown, "groundjudge": verdict.model_dump(mode="json")},
-    }
-    if verdict.score is None:
-        return Score.unscored(reason=verdict.error.code if verdict.error else verdict.status, **given)
-    return Score(value=value, **given)
-
-
-def _case(state: TaskState, target: Target, fields: Fields) -> Case | Mapping[str, Any]:
-    """The case by `fields`, or what the sample and its transcript give."""
-    if fields.function:
-        return Case.of(fields.function(state, target))
-    asked, metadata = state.input, dict(state.metadata)
+def _case(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]:
+    """What the sample and its transcript give."""
     # A question and its answer are not an agent's thread, in which "no tool called" is an empty context.
     roles = [message.role for message in state.messages]
     is_thread = bool(state.tools) or "tool" in roles or roles.count("user") > 1
-    named = {name: metadata.pop(name) for name in IN_METADATA if name in metadata}
     row = {
         "id": state.sample_id,
-        "query": asked if isinstance(asked, str) else Case(query=[*map(_message, asked)]).query_text,
+        "query": state.input_text,
         "response": state.output.completion if state.output.choices else None,
-        "messages": [*map(_message, state.messages)] if is_thread else None,
+        "messages": state.messages if is_thread else None,
         "reference": [*target] if target.text else None,
-        "metadata": metadata,
-        **named,
+        "metadata": state.metadata,
+        **{name: state.metadata[name] for name in IN_METADATA if name in state.metadata},
     }
-    roots = {name: getattr(state, name) for name in ROOTS if name != "target"}
-    return fields.in_row(row, {**roots, "target": [*target]})
-
-
-def _message(message: ChatMessage) -> dict[str, Any]:
-    """A message in OpenAI's shape; Inspect has other names for tools, and keeps their errors apart."""
-    tool, error = getattr(message, "function", None), getattr(message, "error", None)
-    calls = getattr(message, "tool_calls", None) or ()
-    return {
-        "role": message.role,
-        "content": message.text or (error.message if error else ""),
-        "name": tool,
-        "tool_calls": [{"name": call.function, "arguments": call.arguments} for call in calls],
-    }
+    return fields.in_row(row, {**{name: getattr(state, name) for name in ROOTS}, "target": [*target]})
 
 
 async def _ask(llm: Model, request: Request) -> Reply:
     """The reply of a model of Inspect's, whose own settings come before the judge's parameters."""
     parameters = {CONFIG_NAMES.get(name, name): value for name, value in request.parameters.items()}
-    unset = {name for name in GenerateConfig.model_fields if getattr(llm.config, name) is None}
-    config = GenerateConfig(**{name: value for name, value in parameters.items() if name in unset})
-    messages = [MESSAGES[message["role"]](content=message["content"]) for message in request.messages]
-    output = await llm.generate([*messages], config=config)
-    first = output.choices[0] if output.choices else None
+    unset = {name: value for name, value in parameters.items() if getattr(llm.config, name, ...) is None}
+    messages = MESSAGES.validate_python([*map(dict, request.messages)])
+    output = await llm.generate(messages, config=GenerateConfig(**unset))
+    first, used = output.choices[0] if output.choices else None, output.usage
+    # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
+    prompt = (used.input_tokens, used.input_tokens_cache_read, used.input_tokens_cache_write) if used else ()
+    n_prompt = sum(filter(None, prompt))
     return Reply(
         output.completion,
         finish_reason=first.stop_reason if first else None,
-        usage=_usage(output),
+        usage=Usage(prompt_tokens=n_prompt, completion_tokens=used.output_tokens) if used else None,
         model=output.model or None,
         refusal=output.error,
         tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,
-        cost=output.usage.total_cost if output.usage else None,
+        cost=used.total_cost if used else None,
     )
-
-
-def _usage(output: ModelOutput) -> Usage | None:
-    """The tokens, with those that a cache answered or stored among those of the prompt."""
-    used = output.usage
-    if not used:
-        return None
-    cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
-    return Usage(prompt_tokens=used.input_tokens + cached, completion_tokens=used.output_tokens)

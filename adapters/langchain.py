@@ -16,9 +16,9 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
 
-from groundjudge.case.case import Case, Context, Text
+from groundjudge.case.case import Case, CaseLike, Context, Text
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.errors import CaseError, GroundjudgeError, PromptError, ReplyError
+from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
@@ -28,7 +28,7 @@ from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
 
-try:
+with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"):
     from langchain_core.exceptions import OutputParserException
     from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
@@ -36,16 +36,11 @@ try:
     from langchain_core.prompt_values import ChatPromptValue
     from langchain_core.runnables import Runnable, RunnableLambda
     from langchain_core.runnables import config as configs
-except ImportError as error:
-    needed = 'groundjudge.adapters.langchain needs langchain-core: pip install "groundjudge[langchain]"'
-    raise ImportError(needed) from error
 
 __all__ = ["parser", "prompt", "runnable"]
 
-Judged: TypeAlias = Case | Mapping[str, Any]
 OnError: TypeAlias = Literal["raise", "verdict"]
 
-DEFAULT_CONCURRENCY = 16
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
@@ -57,7 +52,7 @@ def runnable(
     fields: FieldsGiven = None,
     on_error: OnError = "raise",
     **options: Unpack[PanelOptions],
-) -> Runnable[Judged, Verdict]:
+) -> Runnable[CaseLike, Verdict]:
     """Make a judge a runnable.
 
     A trace shows a run with the judge's name and the child runs "groundjudge.ask", "groundjudge.call" (with
@@ -91,29 +86,22 @@ def runnable(
         message = f"on_error must be 'raise' or 'verdict', not {on_error!r}"
         raise ValueError(message)
     loaded = as_judge(judge, llm if model is None else model, **options)
-    found = Fields.of(fields, [each.name for each in loaded.inputs], ["input"])
+    case_of = loaded.cases(fields, ["input"], _case)
 
-    async def judged(given: Judged, ask: Ask = call) -> Verdict:
-        try:
-            return await loaded.ajudge(_case(given, found), _traced, ask)
-        except Exception as error:
-            verdict = loaded.failed(error)
-            if on_error == "verdict":
-                return verdict
-            if isinstance(error, GroundjudgeError):
-                error.verdict = verdict
-            raise
+    async def judged(given: CaseLike, ask: Ask = call) -> Verdict:
+        judging = loaded.ajudge if on_error == "raise" else loaded.aevaluate
+        return await judging(lambda: case_of(given), _traced, ask)
 
-    def invoke(given: Judged) -> Verdict:
+    def invoke(given: CaseLike) -> Verdict:
         return without_waiting(judged(given, call_and_block))
 
     step = RunnableLambda(invoke, judged, name=loaded.name)
     input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
     typed = step.with_types(input_type=input_type, output_type=Verdict)
-    return typed.with_config(max_concurrency=DEFAULT_CONCURRENCY)
+    return typed.with_config(max_concurrency=16)  # LangChain's own default for `abatch` is all at once
 
 
-def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
+def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
     """Make a judge's prompt a runnable, for your own chain `prompt | llm | parser`.
 
     Returns:
@@ -124,10 +112,10 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
     rubric = _rubric(judge)
     strict = rubric.with_options(empty_response="error")
 
-    def render(given: Judged) -> ChatPromptValue:
+    def render(given: CaseLike) -> ChatPromptValue:
         row, blank = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id), None
         try:
-            case = _case(given)
+            case = Case.of(given)
             row = row.model_copy(update={"case_id": case.id})
             blank = rubric.blank_response_verdict(case)
             strict.blank_response_verdict(case)
@@ -140,7 +128,7 @@ def prompt(judge: Judge | Rubric) -> Runnable[Judged, ChatPromptValue]:
     return step.with_types(input_type=_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
-def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParser[Verdict]:
+def parser(judge: Judge | Rubric, case: CaseLike | None = None) -> BaseOutputParser[Verdict]:
     """Make a parser that reads the judge's verdict from a model's message or a string.
 
     A reply that cannot be read raises an OutputParserException with the reply as its `llm_output` and the
@@ -154,7 +142,7 @@ def parser(judge: Judge | Rubric, case: Judged | None = None) -> BaseOutputParse
     Raises:
         CaseError: `case` is a mapping that cannot become a case.
     """
-    return Parser(rubric=_rubric(judge), case=None if case is None else _case(case))
+    return Parser(rubric=_rubric(judge), case=None if case is None else Case.of(case))
 
 
 class Parser(BaseOutputParser[Verdict]):
@@ -180,11 +168,8 @@ class Parser(BaseOutputParser[Verdict]):
         return "groundjudge"
 
 
-def _case(given: Judged, fields: Fields | None = None) -> Case:
-    """The case that the input of a runnable describes."""
-    if fields and fields.function:
-        return Case.of(fields.function(given))
-    return Case.of(fields.in_row(given, {"input": given}) if fields and fields.paths else given)
+def _case(fields: Fields, given: CaseLike) -> CaseLike:
+    return fields.in_row(given, {"input": given}) if fields.paths else given
 
 
 def _rubric(judge: Judge | Rubric) -> Rubric:
@@ -226,24 +211,21 @@ def _traceable(value: object) -> object:
     """The input or output of a step as an object that LangChain's traces display."""
     if isinstance(value, Request):
         return _prompt_value(value)
-    return _message(value) if isinstance(value, Reply) else value
+    if not isinstance(value, Reply):
+        return value
+    return AIMessage(
+        value.text,
+        response_metadata={"finish_reason": value.finish_reason, "model_name": value.model},
+        additional_kwargs={"refusal": value.refusal} if value.refusal else {},
+        usage_metadata=cast("UsageMetadata", value.usage.counts) if value.usage else None,
+    )
 
 
 def _prompt_value(request: Request) -> ChatPromptValue:
     return ChatPromptValue(messages=convert_to_messages([*map(dict, request.messages)]))
 
 
-def _message(reply: Reply) -> AIMessage:
-    """The reply as a message."""
-    return AIMessage(
-        reply.text,
-        response_metadata={"finish_reason": reply.finish_reason, "model_name": reply.model},
-        additional_kwargs={"refusal": reply.refusal} if reply.refusal else {},
-        usage_metadata=cast("UsageMetadata", reply.usage.counts) if reply.usage else None,
-    )
-
-
-def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[Judged]`, which it is not
+def _schema(name: str, inputs: Sequence[Input]) -> Any:  # noqa: ANN401  passed as a `type[CaseLike]`, which it is not
     """The input schema: what the prompt of the judge of that name shows of a case."""
     fields: Any = dict(map(_schema_field, inputs))
     return create_model(f"{name}_input", __config__=ConfigDict(extra="allow"), **fields)

@@ -19,21 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Unpack
 
-from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields, FieldsGiven
-from groundjudge.case.shapes import is_mapping
+from groundjudge.errors import requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.runs.summary import summarise
 from groundjudge.verdict import Verdict
 
-try:
+with requires("groundjudge.adapters.langfuse needs Langfuse", "langfuse"):
     from langfuse import Evaluation
     from langfuse.experiment import ExperimentItemResult
-except ImportError as error:
-    needed = 'groundjudge.adapters.langfuse needs Langfuse: pip install "groundjudge[langfuse]"'
-    raise ImportError(needed) from error
 
 __all__ = ["evaluator", "summary"]
 
@@ -73,7 +69,7 @@ def evaluator(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+    case_of = made.cases(fields, ROOTS, _case)
 
     async def evaluate(
         *,
@@ -83,9 +79,8 @@ def evaluator(
         metadata: object = None,
         **_: object,
     ) -> list[Evaluation]:
-        sides = (input, output, expected_output, metadata)
-        given: dict[str, Any] = dict(zip(ROOTS, sides, strict=True))
-        verdict = await made.aevaluate(lambda: _case(found, given))
+        item = dict(zip(ROOTS, (input, output, expected_output, metadata), strict=True))
+        verdict = await made.aevaluate(lambda: case_of(**item))
         return _evaluations(verdict, made, name or made.name)
 
     evaluate.__name__ = name or made.name
@@ -119,20 +114,16 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     return summarised
 
 
-def _case(fields: Fields, given: Mapping[str, Any]) -> Case | Mapping[str, Any]:
-    if fields.function:
-        return Case.of(fields.function(**given))
-    *sides, metadata = given.values()
-    more = {"metadata": metadata} if is_mapping(metadata) else {}
-    return fields.in_exchange(*sides, roots=given, more=more)
+def _case(fields: Fields, **item: object) -> Mapping[str, Any]:
+    *sides, metadata = item.values()
+    return fields.in_exchange(*sides, roots=item, more={"metadata": metadata})
 
 
 def _evaluations(verdict: Verdict, judge: AnyJudge, name: str) -> list[Evaluation]:
     """The verdict as scores; what has no value is left out, as Langfuse rejects it."""
-    scores = judge.scores(verdict, name)
     status = None if verdict.status == "ok" else verdict.status
     values: list[tuple[str, float | str | None, str]] = [
-        *((one.name, one.score, one.explanation) for one in scores),
+        *((one.name, one.score, one.explanation) for one in judge.scores(verdict, name)),
         (f"{name}_label", verdict.label if judge.scale.choices else None, verdict.explanation),
         (f"{name}_status", status, verdict.explanation),
     ]

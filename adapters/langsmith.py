@@ -17,36 +17,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
-from uuid import uuid4
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
-from groundjudge.errors import GroundjudgeError
+from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
-from groundjudge.prompt.prompt import Prompt
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request, names
+from groundjudge.rubric.rubric import Request
 from groundjudge.runs.summary import MISSING, summarise
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, Verdict, score_names
 
-try:
+with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
     from langsmith import get_current_run_tree, trace
     from langsmith.evaluation import EvaluationResult, EvaluationResults
     from langsmith.evaluation.evaluator import DynamicRunEvaluator, FeedbackConfig
     from langsmith.run_trees import RunTree
     from langsmith.schemas import Example, Run
     from langsmith.utils import tracing_is_enabled
-except ImportError as error:
-    needed = 'groundjudge.adapters.langsmith needs LangSmith: pip install "groundjudge[langsmith]"'
-    raise ImportError(needed) from error
 
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
@@ -55,19 +49,25 @@ Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "p
 ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
 """What a path to a field can begin with."""
 
-VERDICTS = "groundjudge"
-"""The key in `run.extra` under which the verdicts on a run are stored for the summary."""
+STORED = "groundjudge"
+"""The key in `run.extra` under which each feedback key has its evaluator, and that one's verdict."""
 
-OWNERS = "groundjudge_evaluators"
-"""The key in `run.extra` under which each feedback key has the id of the evaluator that uses it."""
+Stored: TypeAlias = dict[str, tuple[object, Verdict | None]]
 
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
-DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
-"""What a verdict says of how sure it is."""
-
 DUPLICATE = "duplicate_key"
 """The error code of an evaluator whose feedback key another evaluator of the experiment has."""
+
+NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
+
+ONE_KEY = (
+    "two evaluators have the feedback key {0!r}, so the verdicts of one would overwrite the other's: "
+    "give one of them another key, as in evaluator(..., key='{0}_2')"
+)
+
+DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
+"""What a verdict says of how sure it is."""
 
 
 def evaluator(
@@ -105,8 +105,7 @@ def evaluator(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    return JudgeEvaluator(made, key or made.name, found)
+    return JudgeEvaluator(made, key or made.name, made.cases(fields, ROOTS, _case))
 
 
 def summary(
@@ -134,7 +133,8 @@ def summary(
         ValueError: `metrics` has a name that there is not.
         PromptError: the path is not that of a prompt file.
     """
-    key = _key_of(judge)
+    is_key = isinstance(judge, str) and not Path(judge).is_file()
+    key = str(judge) if is_key else as_judge(judge, "offline").name
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown:
         message = f"unknown metric {unknown[0]!r}: metrics= is a list of some of {', '.join(METRICS)}"
@@ -145,10 +145,8 @@ def summary(
         (total,) = summarise(verdicts)
         bounds = total.bounds or (None, None)
         figures = dict(zip(METRICS, (total.mean, *bounds, total.coverage, total.pass_rate), strict=True))
-        shown: Any = {
-            "comment": total.counts,
-            "evaluator_info": {"signatures": sorted({verdict.signature for verdict in verdicts})},
-        }
+        info = {"signatures": sorted({verdict.signature for verdict in verdicts})}
+        shown: Any = {"comment": total.counts, "evaluator_info": info}
         scores = [EvaluationResult(key=f"{key}_{name}", score=figures[name], **shown) for name in metrics]
         return {"results": scores}
 
@@ -156,21 +154,13 @@ def summary(
     return summarised
 
 
-def _key_of(judge: JudgeLike) -> str:
-    """The key of a judge's evaluator: the judge's name; or the key itself."""
-    if not isinstance(judge, str | Path):
-        return judge.name
-    is_file = str(judge) not in names() and Path(judge).is_file()
-    return Prompt.read(judge).name if is_file or isinstance(judge, Path) else judge
-
-
 def _verdicts(runs: Sequence[Run], key: str) -> list[Verdict]:
     """The verdicts that the evaluator with this key has stored in the runs."""
-    found = [_stored(run, VERDICTS) for run in runs]
-    verdicts = [stored[key] for stored in found if key in stored]
+    stored = [(name, verdict) for run in runs for name, (_, verdict) in _stored(run).items() if verdict]
+    verdicts = [verdict for name, verdict in stored if name == key]
     if not verdicts:
         message = f"no verdicts under the key {key!r}: evaluator({key!r}, ...) must be among the evaluators"
-        keys = ", ".join(dict.fromkeys(key for stored in found for key in stored))
+        keys = ", ".join(dict.fromkeys(name for name, _ in stored))
         raise ValueError(f"{message}; there are those of {keys}" if keys else message)
     return verdicts
 
@@ -201,29 +191,16 @@ def documents(run: Run) -> tuple[Document, ...] | None:
 class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
-    def __init__(self, judge: AnyJudge, key: str, fields: Fields) -> None:
-        self.keys, evaluator = [*score_names(key, judge.part_names).values()], uuid4().hex
-
-        async def judged(run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
-            try:
-                _claim(run, self.keys, evaluator)
-                case = _case(run, example, fields)
-                with trace("judge", inputs={"case": case}) as traced:
-                    verdict = await judge.ajudge(case, _traced, ask)
-                    traced.end(outputs=dict(verdict))
-            except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-                verdict = judge.failed(error)
-            verdict = _explained(verdict, run, example)
-            if _stored(run, OWNERS)[key] == evaluator:
-                _stored(run, VERDICTS)[key] = verdict
-            return {"results": _feedback(verdict, judge, key)}
+    def __init__(self, judge: AnyJudge, key: str, case_of: Callable[..., CaseLike]) -> None:
+        self.judge, self.key, self.case_of = judge, key, case_of
+        self.keys = [*score_names(key, judge.part_names).values()]
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            return without_waiting(judged(run, example, call_and_block))
+            return without_waiting(self.judged(run, example, call_and_block))
 
         async def ascore(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
-            return await judged(run, example, call)
+            return await self.judged(run, example, call)
 
         score.__name__ = ascore.__name__ = key
         super().__init__(cast("Any", score), cast("Any", ascore))
@@ -233,63 +210,86 @@ class JudgeEvaluator(DynamicRunEvaluator):
         """The keys of the feedback, which LangSmith reads before there is any."""
         return self.keys
 
+    async def judged(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
+        """Judge a run, unless another evaluator has one of the feedback keys, and store the verdict."""
+        stored = _stored(run)
+        try:
+            self._claim(stored)
+            case = self.case_of(run, example)
+            with trace("judge", inputs={"case": case}) as traced:
+                verdict = await self.judge.ajudge(case, _traced, ask)
+                traced.end(outputs=dict(verdict))
+        except Exception as error:  # noqa: BLE001  an error in one row must not affect others
+            verdict = _explained(self.judge.failed(error), run, example)
+        if stored[self.key][0] is self:
+            stored[self.key] = self, verdict
+        return {"results": _feedback(verdict, self.judge, self.key)}
+
+    def _claim(self, stored: Stored) -> None:
+        """Reserve the feedback keys, before the run is judged.
+
+        Raises:
+            GroundjudgeError: `duplicate_key`: another evaluator has one of them.
+        """
+        taken = [key for key in self.keys if stored.setdefault(key, (self, None))[0] is not self]
+        if taken:
+            raise GroundjudgeError(DUPLICATE, ONE_KEY.format(taken[0]), taken[0])
+
 
 @contextmanager
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace each call of a model as an llm run, and each vote as a run."""
     results: list[Any] = []
+    parent = get_current_run_tree() if tracing_is_enabled() is True else None
     if step.is_vote:
         with trace(step.name, inputs={"case": step.given}) as run:
             yield results.append
             run.end(outputs={"output": results[0]})
-        return
-    parent = get_current_run_tree() if step.model and tracing_is_enabled() is True else None
-    n_before, started, error = len(parent.child_runs) if parent else 0, datetime.now(UTC), None
-    try:
+    elif parent and step.model:
+        call = parent.create_child(step.name, "llm", inputs=_sent(step.model, step.given))
+        call.add_metadata(_described(step.model))
+        n_before = len(parent.child_runs)
+        try:
+            yield results.append
+            call.end(outputs=_completion(results[0]), metadata=_tokens(results[0]))
+        except Exception as error:
+            call.end(error=repr(error))
+            raise
+        finally:
+            # Only now is it known whether the model traces itself, as by `wrap_openai` in a function.
+            if not _has_llm_run(parent.child_runs[n_before:]):
+                call.post()
+    else:
         yield results.append
-    except Exception as raised:
-        error = repr(raised)
-        raise
-    finally:
-        # Only now is it known whether the model traces itself, for example by `wrap_openai` in a function.
-        if parent and step.model and not _has_llm_run(parent.child_runs[n_before:]):
-            parent.create_child(
-                step.name,
-                "llm",
-                inputs=_call(step.model, step.given),
-                outputs=_completion(results[0]) if results else None,
-                error=error,
-                start_time=started,
-                end_time=datetime.now(UTC),
-                extra={"metadata": _metadata(step.model, *results)},
-            ).post()
 
 
 def _has_llm_run(runs: Sequence[RunTree]) -> bool:
     return any(run.run_type == "llm" or _has_llm_run(run.child_runs) for run in runs)
 
 
-def _call(model: Model, request: Request) -> dict[str, Any]:
+def _sent(model: Model, request: Request) -> dict[str, Any]:
     return {"model": model.name, "messages": [*map(dict, request.messages)], **request.parameters}
 
 
-def _metadata(model: Model, reply: Reply | None = None) -> dict[str, Any]:
-    """What LangSmith needs to look up the price of a call and to show its tokens."""
+def _described(model: Model) -> dict[str, Any]:
+    """What LangSmith needs to look up the price of a call."""
     inner = getattr(model, "model", model)  # that of a CachedModel
     endpoint = str(getattr(inner, "endpoint", ""))
     # Chat completions are OpenAI's interface, whoever offers them.
     provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else None
-    tokens = reply.usage.counts if reply and reply.usage else None
-    known = {"ls_model_type": "chat", "ls_model_name": model.name, "ls_provider": provider}
-    return _known(**known, usage_metadata=tokens)
+    return _known(ls_model_type="chat", ls_model_name=model.name, ls_provider=provider)
+
+
+def _tokens(reply: Reply) -> dict[str, Any]:
+    """The tokens as LangSmith names them, which it reads from the metadata and from the outputs."""
+    return {"usage_metadata": reply.usage.counts} if reply.usage else {}
 
 
 def _completion(reply: Reply) -> dict[str, Any]:
-    """The reply as a chat completion, with its tokens as LangSmith names them."""
+    """The reply as a chat completion, with its tokens."""
     message = _known(role="assistant", content=reply.text, refusal=reply.refusal)
     choice = {"message": message, "finish_reason": reply.finish_reason}
-    tokens = reply.usage and reply.usage.counts
-    return _known(choices=[choice], model=reply.model, usage_metadata=tokens)
+    return _known(choices=[choice], model=reply.model, **_tokens(reply))
 
 
 def _known(**content: object) -> dict[str, Any]:
@@ -305,10 +305,8 @@ def _sides(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _case(run: Run, example: Example | None, fields: Fields) -> Case | Mapping[str, Any]:
-    """The case by `fields`, or by the usual names; its context, if it has none, from the child runs."""
-    if fields.function:
-        return Case.of(fields.function(run, example))
+def _case(fields: Fields, run: Run, example: Example | None) -> Mapping[str, Any]:
+    """The fields of the exchange; the context, if it has none, from the child runs."""
     found = fields.in_exchange(
         **_sides(run, example),
         roots={"run": run, "example": example},
@@ -337,45 +335,22 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     error = verdict.error
     if error is None or verdict.attempts or error.code == DUPLICATE:
         return verdict
-    code, message = error.code, f"{error.message}. LangSmith gave {_keys_of_sides(run, example)}"
+    sides = _sides(run, example).items()
+    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
+    message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    if _has_crashed(run) and code in {MISSING, "unexpected"}:
-        code = "no_response"
+    code = "no_response" if _has_crashed(run) and error.code in {MISSING, "unexpected"} else error.code
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 
-def _keys_of_sides(run: Run, example: Example | None) -> str:
-    sides = _sides(run, example).items()
-    keys = "; ".join(f"{side}: {', '.join(map(str, content)) or 'nothing'}" for side, content in sides)
-    if run.child_runs:
-        return keys
-    return f"{keys}; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
-
-
-def _stored(run: Run, name: str) -> dict[str, Any]:
-    """What evaluators have stored in the run, by their keys: their verdicts, or their ids."""
+def _stored(run: Run) -> Stored:
+    """What evaluators have stored in the run."""
     extra = run.extra or {}
-    if name not in extra:
-        run.extra = extra = {**extra, name: {}}  # a new mapping: LangSmith sends the one that it has
-    stored: dict[str, Any] = extra[name]
+    if STORED not in extra:
+        run.extra = extra = {**extra, STORED: {}}  # a new mapping: LangSmith sends the one that it has
+    stored: Stored = extra[STORED]
     return stored
-
-
-def _claim(run: Run, keys: Sequence[str], evaluator: str) -> None:
-    """Reserve the feedback keys of an evaluator on the run, before it judges.
-
-    Raises:
-        GroundjudgeError: `duplicate_key`: another evaluator has one of them.
-    """
-    owners = _stored(run, OWNERS)
-    taken = [key for key in keys if owners.setdefault(key, evaluator) != evaluator]
-    if taken:
-        message = (
-            f"two evaluators have the feedback key {taken[0]!r}, so the verdicts of one would overwrite the "
-            f"other's: give one of them another key, as in evaluator(..., key='{taken[0]}_2')"
-        )
-        raise GroundjudgeError(DUPLICATE, message, taken[0])
 
 
 def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:
@@ -383,7 +358,6 @@ def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationRes
     prompt = verdict.prompt.model_dump() if verdict.prompt else {}
     info = {f"prompt_{name}": value for name, value in prompt.items()}
     info |= {"model": verdict.model, "signature": verdict.signature}
-    extra = _extra(verdict)
     return [
         EvaluationResult(
             key=score.name,
@@ -392,7 +366,7 @@ def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationRes
             comment=score.explanation,
             feedback_config=_categories(judge.scale, score),
             evaluator_info=info,
-            extra=extra,
+            extra=_extra(verdict),
         )
         for score in judge.scores(verdict, key)
     ]
@@ -413,6 +387,5 @@ def _categories(scale: Scale, score: NamedScore) -> FeedbackConfig | None:
     """
     if score.score is None or not isinstance(score.value, str) or not scale.choices:
         return None
-    choices = scale.choices.items()
-    listed: list[Any] = [{"value": own, "label": name} for name, own in choices if own is not None]
+    listed: Any = [{"value": own, "label": name} for name, own in scale.choices.items() if own is not None]
     return FeedbackConfig(type="categorical", min=None, max=None, categories=listed)

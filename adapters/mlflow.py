@@ -20,30 +20,24 @@ from typing import Any, Unpack
 
 from pydantic import PrivateAttr
 
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
 from groundjudge.case.shapes import is_absent
-from groundjudge.errors import CaseError
+from groundjudge.errors import CaseError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.lookup import ModelLike
 from groundjudge.verdict import NamedScore, Verdict, passes
 
-try:
+with requires("groundjudge.adapters.mlflow needs MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
     from mlflow.entities.trace_state import TraceState
     from mlflow.genai.scorers import Scorer
-except ImportError as error:
-    needed = 'groundjudge.adapters.mlflow needs MLflow: pip install "groundjudge[mlflow]"'
-    raise ImportError(needed) from error
 
 __all__ = ["documents", "scorer"]
 
 ROOTS = ("inputs", "outputs", "expectations", "trace")
 """What a path to a field can begin with."""
-
-RENAMED = {"expected_response": "reference"}
-"""MLflow's own name of an expectation that is a field of the case."""
 
 
 def scorer(
@@ -79,8 +73,7 @@ def scorer(
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
     made = as_judge(judge, model, **options)
-    found = Fields.of(fields, [each.name for each in made.inputs], ROOTS)
-    return JudgeScorer(made, name or made.name, found)
+    return JudgeScorer(made, name or made.name, made.cases(fields, ROOTS, _case))
 
 
 def documents(trace: Trace) -> tuple[Document, ...] | None:
@@ -106,11 +99,11 @@ class JudgeScorer(Scorer):
     """Off: a model has its own timeout, and MLflow's would replace the error code."""
 
     _judge: AnyJudge = PrivateAttr()
-    _found_by: Fields = PrivateAttr()
+    _case_of: Callable[..., CaseLike] = PrivateAttr()
 
-    def __init__(self, judge: AnyJudge, name: str, fields: Fields) -> None:
+    def __init__(self, judge: AnyJudge, name: str, case_of: Callable[..., CaseLike]) -> None:
         super().__init__(name=name)
-        self.identity, self._judge, self._found_by = judge.identity, judge, fields
+        self.identity, self._judge, self._case_of = judge.identity, judge, case_of
 
     def __call__(
         self,
@@ -122,8 +115,8 @@ class JudgeScorer(Scorer):
         session: list[Trace] | None = None,  # noqa: ARG002  MLflow has it for scorers of conversations
     ) -> Feedback | list[Feedback]:
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
-        row = {"inputs": inputs, "outputs": outputs, "expectations": expectations, "trace": trace}
-        verdict = self._judge.evaluate(lambda: _case(row, self._found_by))
+        row: Any = dict(zip(ROOTS, (inputs, outputs, expectations, trace), strict=True))
+        verdict = self._judge.evaluate(lambda: self._case_of(**row))
         feedback = [_feedback(score, verdict) for score in self._judge.scores(verdict, self.name)]
         return feedback if len(feedback) > 1 else feedback[0]
 
@@ -134,21 +127,18 @@ class JudgeScorer(Scorer):
         return None if isinstance(judge, Panel) else lambda value: passes(value, judge.threshold)
 
 
-def _case(row: Mapping[str, Any], fields: Fields) -> Case | Mapping[str, Any]:
-    """The case by `fields`, or by the usual names; its context, if it has none, from the trace.
+def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
+    """The fields of a row; the context, if it has none, from the trace.
 
     Raises:
         CaseError: `no_response` if the application failed; otherwise as for `Fields.in_exchange`.
     """
-    if fields.function:
-        return Case.of(fields.function(**row))
     inputs, outputs, expectations, trace = (None if is_absent(value) else value for value in row.values())
     if outputs is None and trace and trace.info.state == TraceState.ERROR:
         failures = [span.status.description for span in trace.data.spans if span.parent_id is None]
         raise CaseError("no_response", f"the application failed: {'; '.join(failures)}", "response")
-    expected = {RENAMED.get(name, name): value for name, value in (expectations or {}).items()}
     retrieved = partial(documents, trace) if trace else None
-    return fields.in_exchange(inputs, outputs, expected, roots=row, retrieved=retrieved)
+    return fields.in_exchange(inputs, outputs, expectations, roots=row, retrieved=retrieved)
 
 
 def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:

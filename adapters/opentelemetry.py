@@ -13,21 +13,17 @@ from __future__ import annotations
 
 from time import time_ns
 
+from groundjudge.errors import requires
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import NamedScore, Verdict, named_scores
 from groundjudge.version import __version__
 
-try:
-    from opentelemetry._logs import LoggerProvider, LogRecord, SeverityNumber, get_logger
+with requires("groundjudge.adapters.opentelemetry needs opentelemetry-api", "otel"):
+    from opentelemetry._logs import LoggerProvider, SeverityNumber, get_logger
     from opentelemetry.trace import NonRecordingSpan, SpanContext, set_span_in_context
     from opentelemetry.util.types import AttributeValue
-except ImportError as error:
-    needed = 'groundjudge.adapters.opentelemetry needs opentelemetry-api: pip install "groundjudge[otel]"'
-    raise ImportError(needed) from error
 
 __all__ = ["emit"]
-
-EVENT = "gen_ai.evaluation.result"
 
 
 def emit(
@@ -57,13 +53,11 @@ def emit(
     context = None if span_context is None else set_span_in_context(NonRecordingSpan(span_context))
     for score in named_scores(verdict, judge.part_names if judge else ()):
         logger.emit(
-            LogRecord(
-                timestamp=time_ns(),
-                context=context,
-                severity_number=SeverityNumber.INFO,
-                attributes=_attributes(verdict, score, response_id),
-                event_name=EVENT,
-            )
+            timestamp=time_ns(),
+            context=context,
+            severity_number=SeverityNumber.INFO,
+            attributes=_attributes(verdict, score, response_id),
+            event_name="gen_ai.evaluation.result",
         )
 
 

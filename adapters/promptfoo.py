@@ -18,12 +18,13 @@ The vars are the fields of a case under their usual names, and the output is the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from groundjudge.case.fields import FieldPaths, Fields
+from groundjudge.case.case import CaseLike
+from groundjudge.case.fields import Fields
 from groundjudge.case.shapes import is_mapping
-from groundjudge.judging.load import PanelOptions, as_judge
+from groundjudge.judging.load import as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.verdict import Usage, Verdict
 
@@ -56,37 +57,32 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
         these are over the outputs with a score.
     """
     try:
-        config: Any = context.get("config")
-        judge, fields = _configured(**_named(config))
+        judge, case_of = _configured(context.get("config"))
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
         passed, score = NO_SCORE["error"]
         return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
-    variables: Any = context.get("vars") or {}
-    roots = {"vars": variables, "output": output, "context": context}
-    verdict = judge.evaluate(lambda: fields.in_exchange(variables, output, roots=roots))
-    return _grading(judge, verdict)
+    given: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
+    return _grading(judge, judge.evaluate(lambda: case_of(**given)))
 
 
-def _named(config: object) -> dict[str, Any]:
-    """The configuration, which is a mapping that names a judge.
+def _configured(config: object) -> tuple[AnyJudge, Callable[..., CaseLike]]:
+    """The judge, and the function from vars, output and context to the case.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the configuration is not a mapping that names a judge, or has an unknown option.
+        GroundjudgeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
     """
-    if is_mapping(config) and config.get("judge"):
-        return {**config}
-    message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
-    raise TypeError(message)
+    if not is_mapping(config) or not config.get("judge"):
+        message = "the assertion's config must name a judge and a model: {judge: groundedness, model: ...}"
+        raise TypeError(message)
+    options = {**config}
+    fields = options.pop("fields", None)
+    judge = as_judge(**options)
+    return judge, judge.cases(fields, ROOTS, _case)
 
 
-def _configured(
-    judge: str,
-    model: str | None = None,
-    fields: FieldPaths | None = None,
-    **options: Unpack[PanelOptions],
-) -> tuple[AnyJudge, Fields]:
-    made = as_judge(judge, model, **options)
-    return made, Fields.of(fields, [each.name for each in made.inputs], ROOTS)
+def _case(fields: Fields, **given: Any) -> CaseLike:  # noqa: ANN401
+    return fields.in_exchange(given["vars"], given["output"], roots=given)
 
 
 def _grading(judge: AnyJudge, verdict: Verdict) -> dict[str, Any]:

@@ -15,8 +15,8 @@ always in the case's `attributes["groundjudge"]`, under the evaluation's name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,21 +24,17 @@ from typing import Annotated, Any
 from pydantic import GetPydanticSchema
 from pydantic_core.core_schema import str_schema
 
-from groundjudge.case.case import Case
+from groundjudge.case.case import CaseLike
 from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import is_mapping
-from groundjudge.errors import GroundjudgeError
+from groundjudge.errors import GroundjudgeError, requires
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge, Rule, Stop
 from groundjudge.models.lookup import ModelLike
 from groundjudge.rubric.options import EmptyResponse, Structured
 
-try:
+with requires("groundjudge.adapters.pydantic_evals needs pydantic-evals", "pydantic-evals"):
     from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
-except ImportError as error:
-    extra = 'pip install "groundjudge[pydantic-evals]"'
-    needed = f"groundjudge.adapters.pydantic_evals needs pydantic-evals: {extra}"
-    raise ImportError(needed) from error
 
 __all__ = ["JudgeEvaluator"]
 
@@ -90,19 +86,19 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
     weighted: bool | None = None
 
     def __post_init__(self) -> None:
-        self.found_by  # noqa: B018  checked at once
+        self.case_of  # noqa: B018  checked at once
 
     @cached_property
     def loaded(self) -> AnyJudge:
         """The judge with its model and options."""
-        known = {field.name for field in fields(self)} & PanelOptions.__annotations__.keys()
-        options: Any = {name: getattr(self, name) for name in known}
+        own = PanelOptions.__annotations__.keys() & vars(self).keys()
+        options: Any = {name: getattr(self, name) for name in own}
         return as_judge(self.judge, self.model, **options)
 
     @cached_property
-    def found_by(self) -> Fields:
-        """Where the fields are found."""
-        return Fields.of(self.fields, [each.name for each in self.loaded.inputs], ROOTS)
+    def case_of(self) -> Callable[..., CaseLike]:
+        """From the context of an evaluation to the case."""
+        return self.loaded.cases(self.fields, ROOTS, _case)
 
     def get_default_evaluation_name(self) -> str:
         """The name of the headline score, and of failures."""
@@ -125,7 +121,7 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             GroundjudgeError: there is no verdict; pydantic-evals makes it an EvaluatorFailure.
         """
         name = self.get_default_evaluation_name()
-        verdict = await self.loaded.aevaluate(lambda: self._case(ctx))
+        verdict = await self.loaded.aevaluate(lambda: self.case_of(ctx))
         ctx.attributes.setdefault("groundjudge", {})[name] = verdict.model_dump(mode="json")
         if verdict.error:
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
@@ -138,14 +134,11 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
         ]
         return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
 
-    def _case(self, ctx: EvaluatorContext[Any, Any, Any]) -> Case | Mapping[str, Any]:
-        if self.found_by.function:
-            return Case.of(self.found_by.function(ctx))
-        sides = ctx.inputs, ctx.output, ctx.expected_output
-        roots = {name: getattr(ctx, name) for name in ROOTS}
-        more = {"id": ctx.name, "metadata": ctx.metadata if is_mapping(ctx.metadata) else None}
-        given = {name: value for name, value in more.items() if value is not None}
-        return self.found_by.in_exchange(*sides, roots=roots, more=given)
+
+def _case(fields: Fields, ctx: EvaluatorContext[Any, Any, Any]) -> Mapping[str, Any]:
+    roots = {name: getattr(ctx, name) for name in ROOTS}
+    more = {"id": ctx.name, "metadata": ctx.metadata}
+    return fields.in_exchange(ctx.inputs, ctx.output, ctx.expected_output, roots=roots, more=more)
 
 
 def _as_data(value: Any, name: str | None) -> Any:  # noqa: ANN401  whatever YAML can hold

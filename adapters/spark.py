@@ -16,16 +16,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from groundjudge.errors import requires
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs import arrow
 from groundjudge.runs.run import checked
 
-try:
+with requires("groundjudge.adapters.spark needs PySpark", "spark"):
     dumps: Any = import_module("pyspark.cloudpickle").dumps  # it has no type hints
     from pyspark.sql.types import BooleanType, DoubleType, StringType, StructField, StructType
-except ImportError as error:
-    needed = 'groundjudge.adapters.spark needs PySpark: pip install "groundjudge[spark]"'
-    raise ImportError(needed) from error
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

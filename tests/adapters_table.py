@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import formatter
+import pytest
 from any_options import load_any
 
 from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Verdict, names
@@ -73,6 +74,17 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 
 JUDGES = [*names(), *OTHERS]
 
+ENDPOINT_CODES = (
+    *("timeout", "connection", "rate_limited", "quota"),
+    *("auth", "bad_request", "not_found", "server"),
+)
+"""The codes of a model's errors."""
+
+
+def judges(*quick: str) -> Sequence[Any]:
+    """The judges as parameters, all but some of them only among the soak tests."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.soak) for name in JUDGES]
+
 
 def votes(*scores: object) -> tuple[str | ModelError, ...]:
     return tuple(
@@ -98,21 +110,10 @@ TABLE = [
     Row("groundedness", Reply("<S2>4</S2>", finish_reason="content_filter")),
     Row("groundedness", Reply("<S1>this resp", finish_reason=CUT)),
     Row("groundedness", Reply("<S1>complete</S1><S2>4</S2>", finish_reason=CUT)),
+    Row("groundedness", Reply("<S2>4</S2>", finish_reason="abort")),
     Row("groundedness", "", {"response": " "}),
     Row("groundedness", "", {"context": None}),
-    *(
-        Row("groundedness", ModelError(code, f"{code}: message of the endpoint"))
-        for code in (
-            "timeout",
-            "connection",
-            "rate_limited",
-            "quota",
-            "auth",
-            "bad_request",
-            "not_found",
-            "server",
-        )
-    ),
+    *(Row("groundedness", ModelError(code, f"{code}: message of the endpoint")) for code in ENDPOINT_CODES),
     *(Row("confidence_grounding", formatter.json_object(value, f"so {value}")) for value in (0, 0.3, 0.5, 1)),
     Row(
         "confidence_grounding",
@@ -134,6 +135,7 @@ TABLE = [
     ),
     Row("statement_groundedness", formatter.scorecard(SENTENCES)),
     Row("statement_groundedness", formatter.scorecard(SENTENCES) + "\n\nStatement Sentence: No score."),
+    Row("statement_groundedness", "Statement Sentence: A.\nScore: 5"),
     Row("statement_groundedness", Reply(formatter.scorecard(SENTENCES), finish_reason=CUT)),
     Row("statement_groundedness", "", {"context": []}),
     Row("passage_quality", formatter.adjacent((4, 0.7), (2, 0.5), "why")),

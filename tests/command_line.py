@@ -118,3 +118,16 @@ def on_a_terminal(
     os.close(terminal)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status), seen.decode()
+
+
+def run_program(code: str, *arguments: str) -> tuple[int, str, str]:
+    """Run a program that can import what tests import; its exit status, stdout and stderr."""
+    done = subprocess.run(  # noqa: S603  this very Python
+        [sys.executable, "-W", "always", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parent,
+    )
+    return done.returncode, done.stdout, done.stderr

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from groundjudge import Case, CaseError, Reply, Scale, Verdict
+import pytest
+
+from groundjudge import Case, CaseError, ModelError, Reply, Scale, Verdict
 from groundjudge.judging.load import as_model
 from groundjudge.models.lookup import ModelLike
 from groundjudge.replies import Tags
@@ -69,3 +72,15 @@ class Echo:
 
 def ids(verdicts: Iterable[Verdict]) -> list[str | None]:
     return [verdict.case_id for verdict in verdicts]
+
+
+def codes(verdicts: Iterable[Verdict]) -> Counter[str]:
+    return Counter(verdict.error.code if verdict.error else verdict.status for verdict in verdicts)
+
+
+def until_error(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
+    """The verdicts that were yielded, and the error raised after them."""
+    found: list[Verdict] = []
+    with pytest.raises(ModelError) as stopped:
+        found.extend(verdicts)
+    return found, stopped.value

@@ -11,7 +11,7 @@ from groundjudge import Reply, load_rubric
 from groundjudge.probe.attacks import PLEAS, best_verdict
 from groundjudge.probe.edit import TEXTS
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric.rubric import label_of
+from groundjudge.replies.value import label_of
 from groundjudge.types import Judge, Request
 
 SPOKEN = [json.loads(TEXTS.read_text(encoding="utf-8"))[language] for language in ("english", "chinese")]

@@ -7,7 +7,8 @@ about it, in the others. The page of codes in the documentation, the report and 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from groundjudge.verdict import Verdict
@@ -74,10 +75,15 @@ CODES: Mapping[str, Mapping[str, str]] = {
     },
     # The model is shown the first sentences of these when it is asked again.
     "ReplyError": {
-        "ambiguous": "The reply gives more than one score and does not say which one counts. "
+        "ambiguous": "The reply gives more than one score, or more than the score in its place. "
         "Look at the reply; ask for one score in the prompt, or raise `max_reasks=`.",
         "bad_distribution": "The formula's shares must add up to 1. If it is frequent, take another model.",
+        "evidence_not_found": "A quote that a score needs is in none of the documents. The model is asked "
+        "once more; if it still is in none, the score stays, with the warning of that name.",
         "empty": "The reply is empty. Raise `max_tokens`: reasoning may have used all of it.",
+        "interrupted": "The model did not finish its reply, for a reason that is no known natural end. "
+        "Look at the finish reason that the endpoint gave, and try again with `--resume`.",
+        "missing_evidence": "A block of the reply has no line for its evidence. As for `ambiguous`.",
         "missing_score": "A block of the reply has no score. As for `ambiguous`.",
         "no_verdict": "The reply holds no verdict in the place where the format puts it. "
         "Look at the reply; check that the prompt asks for the format that `reply:` declares.",
@@ -86,9 +92,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "As for `bad_distribution`.",
         "not_integer": "The score must be a whole number. Say so in the prompt, or drop `integer: true`.",
         "out_of_scale": "The score lies outside the scale. State the scale in the prompt as in "
-        "`scale:`; `3/10` is outside of a scale that ends at 5.",
+        "`scale:`; a label that states another scale, such as `Score (0-10):`, lies outside, too.",
         "refused": "The model declined to judge. Look at the case; another model may judge it.",
         "truncated": "The reply was cut off before its verdict was complete. Raise `max_tokens`.",
+        "unrated_sentences": "The reply does not rate every sentence of the response, or rates others. "
+        "Look at the verdict's reply; a stronger model copies better, or split long responses.",
         "unknown_label": "The text in the verdict's place is not one of the labels. "
         'List them in the prompt as in `choices:`; "not supported" is never read as "supported".',
     },
@@ -103,6 +111,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "bad_panel": "A panel cannot be made of these judges or options, or cannot be used here. Read the "
         "reason in the message: there is one judge, scales differ, repeats have temperature 0, `rule` or "
         "`stop` is unknown, or LangChain's `prompt` or `parser` was given a panel.",
+        "bad_passes": "It is not `score` or `weakest`, or it is `weakest` and replies have no parts. "
+        "Leave it out, or choose a format with parts.",
         "bad_reply_format": "The object passed as `reply=` is not a reply format. Pass one, as "
         '`Tags(value="rating")`, or an object with all members of [`Format`](reference/replies.md).',
         "bad_reply_option": "`reply:` has an unknown option, or no text for one. See the message.",
@@ -187,9 +197,6 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "logprobs_unusable": "The endpoint returned no usable probabilities; the score is the plain one. "
         "With `weighted=True` use an endpoint that returns `logprobs` with `top_logprobs`.",
         "no_response": 'There was no response, which was scored 0, as `empty_response="worst"` asks.',
-        "statement_missing": "A sentence of the response was not rated: the mean lacks it. Read the verdict.",
-        "statement_not_in_response": "A rated sentence is not in the response. As for `statement_missing`.",
-        "statements_unchecked": "The rated sentences are too many to compare them with the response.",
         "unclosed_tag": "The tag around the verdict is not closed.",
         "weighted_sum_mismatch": "The stated sum is not what its formula gives; the formula counts.",
     },
@@ -278,6 +285,24 @@ class PanelError(GroundjudgeError):
     """The votes of a panel give no verdict."""
 
 
+@contextmanager
+def requires(what: str, extra: str) -> Generator[None]:
+    """Around the imports of optional packages: if one is missing, the error names the extra that has it.
+
+    Args:
+        what: what needs which package, as the message begins.
+        extra: the name of the extra, as in `pip install "groundjudge[extra]"`.
+
+    Raises:
+        ImportError: a package is missing.
+    """
+    try:
+        yield
+    except ImportError as error:
+        message = f'{what}: pip install "groundjudge[{extra}]"'
+        raise ImportError(message) from error
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: the nearest known one, if there is a near one."""
     nearest = get_close_matches(name, list(known), 1)
@@ -290,17 +315,33 @@ def code_of_status(status: int) -> str:
 
 
 class ReplyError(GroundjudgeError):
-    """A model's reply holds no verdict that can be read; it is never turned into a number."""
+    """A model's reply holds no verdict that can be read; it is never turned into a number.
 
-    def __init__(self, code: str, reply: str, message: str = "") -> None:
-        super().__init__(code, message or WHAT_IS_WRONG[code], reply)
-        self.args = (code, reply, message)
+    Attributes:
+        wording: what was expected, in fixed words and numbers, as the model is told when it is asked again.
+        quotes: what in the reply or in the response is wrong. A model is shown it as material only.
+    """
+
+    def __init__(self, code: str, reply: str, wording: str = "", quotes: tuple[str, ...] = ()) -> None:
+        self.wording = wording or WHAT_IS_WRONG[code]
+        self.quotes = quotes
+        shown = [repr(text[:QUOTED]) for text in quotes[:MOST_QUOTES]]
+        begins = [f"the reply begins {reply.strip()[:QUOTED]!r}"] if reply.strip() else []
+        said = [f"there is {', '.join(shown)}"] if shown else []
+        super().__init__(code, "; ".join([self.wording, *said, *begins]), reply)
+        self.args = (code, reply, wording, quotes)
 
     @property
     def reply(self) -> str:
         """The reply's raw text, as the model wrote it."""
         return self.subject
 
+
+QUOTED = 120
+"""Characters of a quote that an error shows."""
+
+MOST_QUOTES = 10
+"""Quotes that an error shows."""
 
 WHAT_IS_WRONG = {code: _as_clause(explained("ReplyError", code)[0]) for code in CODES["ReplyError"]}
 """The codes of a ReplyError, each with the clause that the model is shown when it is asked again."""

@@ -21,7 +21,10 @@ QUOTES = " \t\n\"'`*“”„‘’«»「」『』"
 FINAL = ".,;:!。，；：！"
 """Punctuation with which a label may end."""
 
-SPACES = re.compile(r"[\s_\-‐-―]+")
+SPACES = re.compile(r"[\s_]+|(?<=[^\W\d_])[-‐-―](?=[^\W\d_])")
+"""White space, `_`, and hyphens between letters. Other signs are part of a label: `A-` is not `A`."""
+
+DASHES = str.maketrans("‐‑‒–—―−", "-------")
 
 
 class Scale(Frozen):
@@ -32,8 +35,8 @@ class Scale(Frozen):
         best: the number that scores 1.
         integer: whether only whole numbers are allowed.
         choices: the labels that the judge chooses from, each with its score, 0..1, or None for a label that
-            means "not applicable". White space, `_`, `-`, case, quotation marks and final punctuation do
-            not distinguish labels. {} if the judge answers with a number.
+            means "not applicable". White space, `_`, hyphens between letters, case, quotation marks and
+            final punctuation do not distinguish labels. {} if the judge answers with a number.
 
     Raises:
         ValidationError: worst and best are the same number or missing; or the choices cannot be told
@@ -118,7 +121,7 @@ def folded(label: str) -> str:
     text = label.strip(QUOTES)
     while text[:1] + text[-1:] in BRACKETS:
         text = text[1:-1].strip(QUOTES)
-    return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip()
+    return SPACES.sub(" ", text.rstrip(QUOTES + FINAL).casefold()).strip().translate(DASHES)
 
 
 def _numbers_fault(scale: Scale) -> str:

@@ -12,6 +12,9 @@ from groundjudge.version import __version__
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
+Passes: TypeAlias = Literal["score", "weakest"]
+"""Which score decides whether a verdict passes: the headline, or the lowest score of its parts."""
+
 DIGITS_COMPARED = 9
 """Decimal places that count when a score is compared with a threshold."""
 
@@ -70,11 +73,13 @@ class Part(Frozen):
 
     Attributes:
         name: the part's name, or the sentence.
-        value: the number on the judge's own scale; None for a label that means "not applicable".
-        score: 0..1, 1 is best; None for a label that means "not applicable".
+        value: the number on the judge's own scale; None for a label that means "not applicable", and for a
+            sentence that claims nothing.
+        score: 0..1, 1 is best; None where the value is None.
         label: the label that the judge chose, on a scale of labels.
         reason: the judge's explanation, as the model wrote it.
         evidence: the quotes that were found in the context.
+        warnings: `evidence_not_found` if a quote that the score needs is in none of the documents.
     """
 
     name: str
@@ -83,11 +88,12 @@ class Part(Frozen):
     label: str | None = None
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
         """The label, or the number on the judge's own scale, as text."""
-        return self.label or f"{0.0 if self.value is None else self.value:g}"
+        return self.label or ("no claim" if self.value is None else f"{self.value:g}")
 
 
 class Failure(Frozen):
@@ -116,6 +122,7 @@ class Vote(Frozen):
     prompt: PromptId | None = None
     status: Status
     score: Score | None = None
+    weakest: Score | None = None
     value: Finite | None = None
     label: str | None = None
     passed: bool | None = None
@@ -130,11 +137,14 @@ class Verdict(Frozen):
     Attributes:
         judge: the judge's name.
         status: "ok"; "not_applicable" (nothing to judge, no score); "error" (see `error`, no score).
-        score: 0..1, 1 is best (grounded, complete, no hallucination); None unless status is "ok".
+        score: 0..1, 1 is best (grounded, complete, no hallucination), which is the headline: where a verdict
+            has parts it says how they do on the whole; None unless status is "ok".
+        weakest: the lowest score of the parts, where that decides (`passes: weakest` in the prompt file);
+            None for judges whose headline decides, and unless status is "ok".
         value: the number on the judge's own scale, where it has a single one; a label's score.
         label: the label that the judge chose, or the name of the level or band.
-        passed: whether the score reaches the threshold, or of a panel the majority; True if the judge found
-            nothing to judge; None for an error and for a response that was left out.
+        passed: whether the deciding score reaches the threshold, or of a panel the majority; True if the
+            judge found nothing to judge; None for an error and for a response that was left out.
         reason: the judge's explanation, as the model wrote it.
         parts: the scores that make up the headline score.
         warnings: codes of what looked odd in the reply; they never change the score.
@@ -149,7 +159,7 @@ class Verdict(Frozen):
         expected: with `weighted`, the mean of the values by their probabilities, on the judge's own scale.
         distribution: with `weighted`, the probability of each value or label; None where it is not known.
         votes: of a panel, in the order in which they were asked for; () for a single judge.
-        spread: the standard deviation of the votes' scores; None without votes.
+        spread: the standard deviation of the votes' deciding scores; None without votes.
         agreement: the share of the votes that the largest group of them has, 0..1; None if no vote
             says anything.
         decided_after: how many votes were asked for; None without votes.
@@ -158,6 +168,7 @@ class Verdict(Frozen):
     judge: str
     status: Status
     score: Score | None = None
+    weakest: Score | None = None
     value: Finite | None = None
     label: str | None = None
     passed: bool | None = None
@@ -194,7 +205,7 @@ class Verdict(Frozen):
         if self.error:
             return f"{self.error.code}: {self.error.message}"
         if self.status == "not_applicable":
-            return f"Not applicable ({self.label}). {self.reason}".strip()
+            return f"Not applicable ({self.label or 'no claim'}). {self.reason}".strip()
         return "\n".join(filter(None, (self.reason, *map(_line_of, sorted(self.parts, key=_score_of)))))
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
@@ -210,7 +221,7 @@ class NamedScore(Frozen):
 
     Attributes:
         name: the judge's name for the headline; for a part the judge's and the part's ("passage_recall").
-        part: the part's name; "" for the headline.
+        part: the part's name; "weakest" for the lowest score of the parts; "" for the headline.
         score: 0..1; None unless the verdict's status is "ok".
         value: the label, or else the number on the judge's scale.
         explanation: why, in one text.
@@ -234,11 +245,14 @@ def named_scores(
 ) -> tuple[NamedScore, ...]:
     """The headline score of a verdict, and one score for each of the parts that its judge always has.
 
-    They are named after the judge, or after `name` if it is given.
+    "weakest" among the parts' names is whichever of them has the lowest score. The scores are named after the
+    judge, or after `name` if it is given.
 
     A verdict without a score (an error, not applicable) has all of them too, each with a score of None.
     """
-    parts = {part.name: part for part in verdict.parts}
+    parts, weakest = {part.name: part for part in verdict.parts}, weakest_part(verdict.parts)
+    if weakest and verdict.weakest is not None:
+        parts["weakest"] = weakest.model_copy(update={"reason": _line_of(weakest)})
     whole = NamedScore(
         name=verdict.judge,
         score=verdict.score,
@@ -257,6 +271,25 @@ def named_scores(
         else whole.model_copy(update={"name": own, "part": part})
         for part, own in score_names(name or verdict.judge, part_names).items()
     )
+
+
+def weakest_part(parts: Iterable[Part]) -> Part | None:
+    """The first part with the lowest score; None if no part has a score."""
+    return min((part for part in parts if part.score is not None), key=_score_of, default=None)
+
+
+def deciding_score(judged: Verdict | Vote) -> float | None:
+    """The score that thresholds apply to: the weakest part's where it decides, otherwise the headline."""
+    return judged.score if judged.weakest is None else judged.weakest
+
+
+def decided(verdict: Verdict, by: Passes, threshold: float) -> Verdict:
+    """A verdict with whether it passes, and with the lowest score of its parts where that decides."""
+    # A blank response that is scored 0 has no parts: its headline is all there is.
+    lowest = (weakest_part(verdict.parts) or verdict) if verdict.score is not None else verdict
+    found = verdict.model_copy(update={"weakest": lowest.score if by == "weakest" else None})
+    score = deciding_score(found)
+    return found.model_copy(update={"passed": score is None or passes(score, threshold)})
 
 
 def passes(score: float, threshold: float) -> bool:

@@ -18,6 +18,7 @@ import deepeval
 import pytest
 from deepeval import tracing
 from deepeval.dataset import EvaluationDataset, Golden
+from deepeval.errors import MissingTestCaseParamsError
 from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
 from deepeval.metrics.utils import copy_metrics
 from deepeval.models import DeepEvalBaseLLM
@@ -218,6 +219,23 @@ def test_without_include_reason_only_not_applicable_has_a_reason() -> None:
     assert metric.reason == "Not applicable (nothing_to_ground)."
 
 
+@pytest.mark.parametrize(
+    ("options", "success"), [({}, False), ({"threshold": 0.5}, True), ({"passes": "score"}, True)]
+)
+def test_weakest_sentence_decides_and_is_in_the_breakdown(options: Any, success: bool) -> None:  # noqa: FBT001
+    sentences = {"It opens at 9:00.": 10, "It closes at 5.": 5}
+    blocks = [
+        f"Statement Sentence: {each}\nSupporting Evidence: {each}\nScore: {sentences[each]}"
+        for each in sentences
+    ]
+    said = " ".join(sentences)
+    metric = StatementGroundednessMetric(model=ScriptedModel("\n\n".join(blocks)), **options)
+    metric.measure(LLMTestCase(input="q", actual_output=said, retrieval_context=[said]))
+    assert (metric.score, metric.success, metric.is_successful()) == (0.75, success, success)
+    weakest = {} if "passes" in options else {"weakest": 0.5}
+    assert metric.score_breakdown == {"It opens at 9:00.": 1.0, "It closes at 5.": 0.5, **weakest}
+
+
 # --- arguments and copies -------------------------------------------------------------------------
 
 
@@ -252,7 +270,7 @@ def test_missing_model_or_judge_raises() -> None:
     without_a_judge: list[dict[str, Any]] = [{}, {"model": "offline"}, {"judge": ""}]
     for options in without_a_judge:
         with pytest.raises(
-            PromptError, match=r"no judge given: pass judge=, .* \(confidence_grounding, .*\), the"
+            PromptError, match=r"there is no judge .*; the judges are: confidence_grounding, "
         ):
             JudgeMetric(**options)
     with pytest.raises(PromptError, match="there is no judge 'groundednes'"):
@@ -270,12 +288,11 @@ def test_copy_of_a_copy_is_the_same_metric(build: Build) -> None:
         "flaky": True,
         "prices": PRICES,
     }
-    metric = build(model=ScriptedModel(GROUNDED), **arguments)
+    metric = build(0.7, ScriptedModel(GROUNDED), False, False, False, True, True, prices=PRICES)  # noqa: FBT003
     [copy] = copies(*copies(metric))
     assert type(copy) is type(metric)
     assert copy is not metric
     assert {name: vars(copy)[name] for name in arguments} == arguments
-    assert copy.model is metric.model
     assert copy.judge == metric.judge
     assert copy.criteria == metric.criteria
 
@@ -354,6 +371,44 @@ async def test_missing_or_blank_output_is_an_error_that_cannot_be_skipped(
     assert not worst.is_successful()
 
 
+MISSING: Mapping[str, tuple[Build, dict[str, Any], str]] = {
+    "context": (GroundednessMetric, {"retrieval_context": None}, "needs context"),
+    "ideal context": (
+        GroundednessMetric,
+        {"retrieval_context": None, "context": ["It opens."]},
+        "needs context",
+    ),
+    "tools without output": (
+        GroundednessMetric,
+        {"retrieval_context": None, "tools_called": [tool("get_hours")]},
+        "needs context",
+    ),
+    "blank query": (GroundednessMetric, {"input": " "}, "needs query"),
+    "reference": (PassageRecallMetric, {"expected_output": None}, "needs reference"),
+    "metadata": (KnowledgeHallucinationMetric, {"metadata": {"profil": "Mira"}}, "needs .*profile.*profil"),
+}
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(("build", "fields", "message"), MISSING.values(), ids=MISSING)
+def test_missing_field_is_an_error_of_its_row_or_skipped(
+    run_async: bool,  # noqa: FBT001
+    build: Build,
+    fields: Any,
+    message: str,
+) -> None:
+    model = ScriptedModel(GROUNDED)
+    [result] = results([build(model=model)], row(**fields), run_async=run_async, ignore_errors=True)
+    [data] = result.values()
+    assert re.search(f"missing_field: .* {message}", data.error)
+    assert (data.score, data.success) == (None, False)
+    skipped = {"skip_on_missing_params": True}
+    assert results([build(model=model)], row(**fields), run_async=run_async, **skipped) == [{}]
+    with pytest.raises(MissingTestCaseParamsError, match=message):
+        results([build(model=model)], row(**fields), run_async=run_async)
+    assert model.asked == []
+
+
 def test_test_case_with_images_raises(tmp_path: Path) -> None:
     (tmp_path / "map.png").write_bytes(b"\x89PNG")
     image = MLLMImage(url=str(tmp_path / "map.png"), local=True)
@@ -409,11 +464,29 @@ async def test_last_turn_of_the_assistant_is_judged(measure: Any) -> None:
 def test_metadata_of_a_conversation_provides_agent_name_and_answers() -> None:
     model = ScriptedModel(IN_ROLE)
     metadata = {"agent_name": "Mira", "answers": ["I am Mira."]}
-    ConversationalKnowledgeHallucinationMetric(model=model).measure(
-        conversation("Who?", "Mira.", metadata=metadata)
-    )
+    case = conversation("Who?", "Mira.", metadata=metadata)
+    ConversationalKnowledgeHallucinationMetric(model=model).measure(case)
     assert "<data-agent_name>\nMira\n" in last_prompt(model)
     assert "I am Mira." in last_prompt(model)
+
+
+ON_TOPIC = """\
+---
+name: on_topic
+inputs: [{name: topic}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+---
+{{topic}} {{response}}
+"""
+
+
+def test_metadata_of_a_conversation_provides_inputs_of_a_prompts_own(tmp_path: Path) -> None:
+    (tmp_path / "on_topic.prompty").write_text(ON_TOPIC)
+    model = ScriptedModel(GROUNDED)
+    metric = ConversationalKnowledgeHallucinationMetric(judge=tmp_path / "on_topic.prompty", model=model)
+    assert metric.measure(conversation("Who?", "Mira.", metadata={"topic": "dogs"})) == 1
+    assert "<data-topic>\ndogs\n" in last_prompt(model)
 
 
 @sync_and_async_runs
@@ -438,11 +511,27 @@ def test_incomplete_conversation_is_an_error_of_its_row(case: Any, message: str,
     assert complete["Knowledge Hallucination"].score == 0.75
 
 
-def test_metric_refuses_the_other_kind_of_test_case() -> None:
-    with pytest.raises(AttributeError, match="ConversationalTestCase"):
-        KnowledgeHallucinationMetric(model="offline").measure(conversation("Who?", "I."))
-    with pytest.raises(AttributeError, match="LLMTestCase"):
-        ConversationalKnowledgeHallucinationMetric(model="offline").measure(row())
+@sync_and_async
+@pytest.mark.parametrize("given", [row(), conversation("Who?", "I."), {"input": "Who?"}, None, "Who?"])
+@pytest.mark.parametrize(
+    ("build", "needed"),
+    [
+        (KnowledgeHallucinationMetric, LLMTestCase),
+        (ConversationalKnowledgeHallucinationMetric, ConversationalTestCase),
+    ],
+)
+async def test_metric_refuses_another_kind_of_test_case(
+    measure: Any, build: Build, needed: type[Any], given: Any
+) -> None:
+    metric = build(model=ScriptedModel(IN_ROLE))
+    if isinstance(given, needed):
+        assert await measure(metric, given) == 0.75
+        return
+    kinds = f"of type '{type(given).__name__}', not of type '{needed.__name__}', which Knowledge Hall"
+    with pytest.raises(ValueError, match=kinds):
+        await measure(metric, given)
+    assert kinds in metric.error
+    assert (metric.score, metric.is_successful()) == (None, False)
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -503,9 +592,9 @@ async def test_error_without_a_threshold_is_neither_success_nor_failure() -> Non
 def test_type_error_of_the_model_does_not_cause_a_second_call(run_async: bool) -> None:  # noqa: FBT001
     model = ScriptedModel(TypeError("bug"))
     [result] = results([GroundednessMetric(model=model)], row(), run_async=run_async, ignore_errors=True)
-    assert "failed: TypeError: bug" in result["Groundedness"].error
+    assert "unexpected: TypeError: bug" in result["Groundedness"].error
     assert len(model.asked) == 1
-    with pytest.raises(GroundjudgeError, match="failed: TypeError: bug"):
+    with pytest.raises(GroundjudgeError, match="unexpected: TypeError: bug"):
         results([GroundednessMetric(model=model)], row(), run_async=run_async)
     assert len(model.asked) == 2
 
@@ -662,12 +751,13 @@ def test_passage_metrics_share_one_call_per_case(run_async: bool) -> None:  # no
 async def test_call_in_flight_is_shared() -> None:
     async def slow(request: Request) -> str:
         calls.append(request)
-        while any(metric.model.own for metric in metrics):  # noqa: ASYNC110  until the other metric waits for it too
+        while any(each.calls for each in models):  # noqa: ASYNC110  until the other metric waits for it too
             await asyncio.sleep(0)
         return PASSAGE
 
     calls: list[Request] = []
     metrics = passage_metrics(model=slow)
+    models: list[Any] = [model for metric in metrics for model in metric.judge.models]
     cases = [row(input=str(number % 2)) for number in range(4)]
     measured = (each.a_measure(case) for case in cases for each in copies(*metrics))
     assert await asyncio.gather(*measured) == [1, 0.25] * 4
@@ -711,6 +801,31 @@ def test_changed_prompt_is_judged_again_despite_deepevals_cache(tmp_path: Path, 
     assert [calls_after_another_run() for _ in range(2)] == [(2, 2), (2, 2)]
     prompt.write_text(KINDNESS.replace("How kind", "How polite"), encoding="utf-8")
     assert [calls_after_another_run() for _ in range(2)] == [(4, 2), (4, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "is_cacheable"),
+    [
+        ("groundedness", {}, True),
+        ("groundedness", {"tools_called": [tool("get_hours", "9:00")]}, False),
+        ("passage_quality", {"tools_called": [tool("get_hours", "9:00")]}, True),
+        ("knowledge_hallucination", {}, False),
+        ("on_topic", {"metadata": {"topic": "dogs"}}, False),
+        ("on_topic", {"metadata": {"Topic": "dogs"}}, False),
+    ],
+)
+def test_verdict_that_depends_on_what_deepevals_cache_ignores_is_not_reused(
+    tmp_path: Path,
+    name: str,
+    fields: dict[str, Any],
+    is_cacheable: bool,  # noqa: FBT001
+) -> None:
+    (tmp_path / "on_topic.prompty").write_text(ON_TOPIC)
+    judge = tmp_path / "on_topic.prompty" if name == "on_topic" else name
+    replies = {"passage_quality": PASSAGE, "knowledge_hallucination": IN_ROLE}
+    metric = JudgeMetric(judge=judge, model=ScriptedModel(replies.get(name, GROUNDED)))
+    metric.measure(row(**fields))
+    assert (metric.criteria == metric.judge.identity) is is_cacheable
 
 
 @sync_and_async_runs
@@ -863,16 +978,28 @@ def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(fold
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_unreadable_reply_in_deepeval_test_run_is_an_error_with_the_reply_in_the_logs(folder: Folder) -> None:
+    folder.write("groundedness.reply", UNREADABLE)
+    assert "ReplyError: no_verdict" in folder.run().stdout
+    done = folder.run("-i")
+    assert done.returncode == 1
+    assert "4 failed" in done.stdout
+    run = json.loads((folder.path / ".deepeval" / ".latest_run_full.json").read_text(encoding="utf-8"))
+    shown = [data for case in run["testCases"] for data in case["metricsData"]]
+    judged = [data for data in shown if data["name"] == "Groundedness"]
+    assert [data["success"] for data in judged] == [False] * 4
+    assert all(f"Reply:\n{UNREADABLE}" in data["verboseLogs"] for data in judged)
+
+
+@pytest.mark.soak
 def test_example_passes(folder: Folder) -> None:
     done = folder.run(file=Path(__file__).parents[2] / "examples" / "assert_in_a_deepeval_test.py")
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
 
 
-# --- import without DeepEval ----------------------------------------------------------------------
-
-
-# Votes
+# --- votes ----------------------------------------------------------------------------------------
 
 
 def voted(*scores: int) -> list[str]:

@@ -19,7 +19,7 @@ import pytest
 from adapters_table import CASES, JUDGES, expected, judge_of, verdict_of
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, CaseError, GroundjudgeError, load, names
+from groundjudge import Case, load, names
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("default")]  # Inspect and its packages warn
 
@@ -188,31 +188,47 @@ def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conver
     assert key_in(score) == key_of(query="When?", response="At 9.", context=results, conversation=said, id=1)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        (
-            {"fields": {"contxt": "metadata.docs"}},
-            CaseError,
-            "unknown field 'contxt', did you mean 'context'",
-        ),
-        (
-            {"fields": {"context": "docs"}},
-            CaseError,
-            "none of input, output, target, messages, metadata",
-        ),
-        ({"fields": 5}, TypeError, "fields must be a mapping of field to dotted path, or a function"),
-        ({"treshold": 0.5}, TypeError, "unknown option 'treshold', did you mean 'threshold'"),
-        ({"repeats": 1}, GroundjudgeError, "repeats must be 2 or more"),
-    ],
-)
-def test_wrong_arguments_are_refused_before_any_sample(
-    options: Any, error: type[Exception], message: str
-) -> None:
-    from groundjudge.adapters.inspect import groundedness
+TRANSCRIPTS: dict[str, tuple[list[str], bool, dict[str, Any], Any]] = {
+    # the roles of the messages, whether the task has tools, the metadata, and the context that is judged
+    "a question and its answer": (["user", "assistant"], False, {}, "missing_field"),
+    "after a system message": (["system", "user", "assistant"], False, {}, "missing_field"),
+    "with a context": (["user", "assistant"], False, {"context": ["c"]}, ["c"]),
+    "with tools that were not called": (["user", "assistant"], True, {}, []),
+    "with a tool's result": (["user", "tool", "assistant"], False, {}, [{"role": "tool", "content": "tool"}]),
+    "with several questions": (["user", "assistant", "user", "assistant"], False, {}, []),
+}
 
-    with pytest.raises(error, match=message):
-        groundedness(**options)
+
+@pytest.mark.parametrize(("roles", "has_tools", "metadata", "context"), TRANSCRIPTS.values(), ids=TRANSCRIPTS)
+async def test_only_an_agents_transcript_has_an_empty_context(
+    roles: list[str],
+    has_tools: bool,  # noqa: FBT001
+    metadata: Any,
+    context: Any,
+) -> None:
+    from inspect_ai.model import ModelName, ModelOutput
+    from inspect_ai.scorer import Target
+    from inspect_ai.solver import TaskState
+    from inspect_ai.tool import ToolDef
+
+    from groundjudge.adapters.inspect import MESSAGES, judge
+
+    async def look(where: str) -> str:
+        return where
+
+    messages = MESSAGES.validate_python([{"role": role, "content": role} for role in roles])
+    output = ModelOutput.from_content("none", roles[-1])
+    state = TaskState(ModelName("none/none"), 1, 1, "user", messages, output=output, metadata=metadata)
+    state.tools = [
+        ToolDef(look, description="Looks.", parameters={"where": "A place."}).as_tool()
+    ] * has_tools
+    model = ScriptedModel(GOOD)
+    made: Any = judge("groundedness", model=model)
+    score = await made(state, Target(""))
+    if isinstance(context, str):
+        assert (score.reason, model.asked) == (context, [])
+    else:
+        assert model.asked[0].case.context == Case(context=context).context
 
 
 # --- models ----------------------------------------------------------------------------------------

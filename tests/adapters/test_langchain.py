@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chats import LANGCHAIN
 from langchain_core.documents import Document
 from langchain_core.exceptions import OutputParserException
 from langchain_core.language_models import BaseChatModel
@@ -26,6 +28,9 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_core.tracers.base import BaseTracer
 from langchain_core.tracers.schemas import Run
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import ConfigDict, Field
 from scripted_model import ScriptedModel
 
@@ -44,8 +49,9 @@ from groundjudge import (
     run,
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
-from groundjudge.models.wrappers import LangChainModel
-from groundjudge.types import Model
+from groundjudge.models.lookup import LibraryModel
+from groundjudge.models.loop_thread import shared_loop
+from groundjudge.types import Model, Request
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -211,7 +217,7 @@ sync_and_async = pytest.mark.parametrize("method", [invoke, ainvoke])
 Method = Callable[[Judging, Any], Awaitable[Verdict]]
 
 
-def raised_by(judging: Judging, row: Any) -> GroundjudgeError:
+def raised_by(judging: Runnable[Any, Any], row: Any) -> GroundjudgeError:
     with pytest.raises(GroundjudgeError) as raised:
         judging.invoke(row)
     return raised.value
@@ -240,13 +246,13 @@ class Traces(BaseTracer):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: list[Run] = []
+        self.runs: list[Any] = []
 
     def _persist_run(self, run: Run) -> None:
         self.runs.append(run)
 
 
-def runs_of(judging: Judging, method: str, row: Any) -> list[Run]:
+def runs_of(judging: Judging, method: str, row: Any) -> list[Any]:
     """The root runs that a tracer gets."""
     traces = Traces()
     config: Any = {"callbacks": [traces], "tags": ["mine"], "metadata": {"team": "search"}}
@@ -264,55 +270,30 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
     await judging.ainvoke(row, config)
 
 
+READ, NOT_READ = "ask call read", "ask call read!"
+"""The steps of an attempt; those with an exclamation mark failed."""
+
+
 @pytest.mark.parametrize("method", ["invoke", "ainvoke"])
 @pytest.mark.parametrize(
     ("replies", "children"),
     [
-        ([GOOD], ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]),
-        (
-            [UNREADABLE, GOOD],
-            [
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read!",
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read",
-            ],
-        ),
-        (
-            [CUT_OFF, GOOD],
-            [
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read!",
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read",
-            ],
-        ),
-        (
-            [UNREADABLE],
-            [
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read!",
-                "groundjudge.ask",
-                "groundjudge.call",
-                "groundjudge.read!",
-            ],
-        ),
-        ([TimeoutError()], ["groundjudge.ask", "groundjudge.call!"]),
+        ([GOOD], READ),
+        ([UNREADABLE, GOOD], f"{NOT_READ} {READ}"),
+        ([CUT_OFF, GOOD], f"{NOT_READ} {READ}"),
+        ([UNREADABLE], f"{NOT_READ} {NOT_READ}"),
+        ([TimeoutError()], "ask call!"),
     ],
 )
-@pytest.mark.parametrize("wrap", [None, LangChainModel])
+@pytest.mark.parametrize("wrap", [None, LibraryModel])
 def test_trace_shows_each_step_of_each_attempt(
-    method: str, replies: list[Any], children: list[str], wrap: Callable[[Any], Any] | None
+    method: str, replies: list[Any], children: str, wrap: Callable[[Any], Any] | None
 ) -> None:
     llm = answers(*replies)
     (judged,) = runs_of(runnable("groundedness", llm=wrap(llm) if wrap else llm), method, ROW)
     assert judged.name == "groundedness"
-    assert [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs] == children
+    steps = [f"{child.name}{'!' if child.error else ''}" for child in judged.child_runs]
+    assert steps == [f"groundjudge.{step}" for step in children.split()]
     assert {child.parent_run_id for child in judged.child_runs} == {judged.id}
     models = [child for child in judged.child_runs if child.name == "groundjudge.call"]
     assert [[run.run_type for run in child.child_runs] for child in models] == [["llm"]] * len(models)
@@ -328,6 +309,19 @@ def test_groundjudge_model_is_traced(method: str) -> None:
     children: list[Any] = judged.child_runs
     assert [child.name for child in children] == ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
     assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
+
+
+async def test_events_have_the_names_of_the_steps_and_stream_the_model() -> None:
+    chain = RunnablePassthrough[Any]() | runnable(
+        "groundedness", llm=GenericFakeChatModel(messages=iter([GOOD]))
+    )
+    events: list[Any] = [event async for event in chain.astream_events(ROW, {"run_name": "app"})]
+    chunks = [event["data"]["chunk"] for event in events if event["event"] == "on_chat_model_stream"]
+    assert "".join(chunk.content for chunk in chunks) == GOOD
+    started = [event["name"] for event in events if event["event"].endswith("_start")]
+    steps = ["groundjudge.ask", "groundjudge.call", "GenericFakeChatModel", "groundjudge.read"]
+    assert started == ["app", "RunnablePassthrough", "groundedness", *steps]
+    assert events[-1]["data"]["output"].score == 1
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -510,14 +504,14 @@ def test_parser_with_a_case_checks_quotes() -> None:
 
 
 async def test_chat_model_works_as_the_model_of_a_judge() -> None:
-    model = LangChainModel(answers(COUNTED))
+    model = LibraryModel(answers(COUNTED))
     assert isinstance(model, Model)
     judge = load("groundedness", model=model)
     assert judge.judge(ROW).usage == Usage(prompt_tokens=900, completion_tokens=40)
     assert (await judge.ajudge(ROW)).model == "answering-1-0613"
     assert [verdict.score for verdict in run(judge, ROWS)] == [1.0] * 40
     with pytest.raises(ModelError, match="rate_limited"):
-        load("groundedness", model=LangChainModel(answers(HttpError(429)))).judge(ROW)
+        load("groundedness", model=LibraryModel(answers(HttpError(429)))).judge(ROW)
 
 
 @pytest.mark.parametrize(
@@ -529,7 +523,7 @@ async def test_chat_model_works_as_the_model_of_a_judge() -> None:
     ],
 )
 def test_chat_model_has_the_name_of_its_llms_model(llm: Any, name: str) -> None:
-    assert LangChainModel(llm).name == name
+    assert LibraryModel(llm).name == name
 
 
 @sync_and_async
@@ -582,6 +576,215 @@ def test_wrapped_llm_is_called_without_parameters(wrapped: str) -> None:
     }
     assert runnable("groundedness", llm=wrapping[wrapped]()).invoke(ROW).score == 1
     assert {*llm.made_with, *spare.made_with} == {(None, None, None)}
+
+
+# --- what a runnable takes, and what becomes of errors ----------------------------------------------
+
+
+REPLIES: Mapping[str, str] = {
+    "groundedness": GOOD,
+    "statement_groundedness": QUOTING,
+    "passage_quality": "RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (5 * 1.0)",
+}
+
+
+def judging(name: str, model: ScriptedModel | None = None, **options: Any) -> Runnable[Any, Verdict]:
+    return runnable(name, model=model or ScriptedModel(REPLIES[name]), **options)
+
+
+def plain(verdict: Verdict | None) -> dict[str, Any]:
+    assert verdict is not None
+    return verdict.model_dump(exclude={"latency_s", "key"})
+
+
+def function(given: Any) -> Mapping[str, Any]:
+    return {"query": given["q"], "context": given["docs"], "response": given["choices"][0]["text"]}
+
+
+def test_runnable_with_a_case_of_its_own_has_no_input_schema_of_fields() -> None:
+    schema = judging("groundedness", fields=function).get_input_jsonschema()
+    assert "properties" not in schema
+
+
+# --- on_error -----------------------------------------------------------------------------------
+
+
+def fails(_: Any) -> Any:
+    message = "no such key"
+    raise KeyError(message)
+
+
+@sync_and_async
+@pytest.mark.parametrize(
+    ("row", "reply", "expected"),
+    [
+        ({**ROW, "response": ""}, GOOD, ("empty_response", 0, "opening")),
+        ({"id": "opening", "query": "q"}, GOOD, ("no_response", 0, "opening")),
+        ({**ROW, "context": None}, GOOD, ("missing_field", 0, "opening")),
+        ({**ROW, "docs": ["d"]}, GOOD, ("alias_conflict", 0, "opening")),
+        (5, GOOD, ("unreadable_row", 0, None)),
+        (ROW, "fine", ("no_verdict", 2, "opening")),
+        (ROW, ModelError("rate_limited", "later"), ("rate_limited", 1, "opening")),
+        (ROW, ValueError("what?"), ("unexpected", 0, None)),
+    ],
+)
+async def test_error_is_returned_as_a_verdict(
+    row: Any, reply: Any, expected: tuple[str, int, str | None], method: Method
+) -> None:
+    verdict = await method(judging("groundedness", ScriptedModel(reply), on_error="verdict"), row)
+    assert (verdict.status, verdict.score) == ("error", None)
+    assert verdict.error
+    assert (verdict.error.code, verdict.attempts, verdict.case_id) == expected
+    with pytest.raises((GroundjudgeError, ValueError)) as raised:
+        await method(judging("groundedness", ScriptedModel(reply)), row)
+    if isinstance(raised.value, GroundjudgeError):
+        assert plain(raised.value.verdict) == plain(verdict)
+
+
+@sync_and_async
+async def test_exception_of_the_function_is_raised_or_a_verdict(method: Method) -> None:
+    verdict = await method(judging("groundedness", fields=fails, on_error="verdict"), ROW)
+    assert verdict.error
+    assert (verdict.judge, verdict.error.code) == ("groundedness", "unexpected")
+    with pytest.raises(KeyError, match="no such key"):
+        await method(judging("groundedness", fields=fails), ROW)
+
+
+async def test_bad_row_of_a_batch_loses_no_other() -> None:
+    rows: list[Any] = [ROW, {**ROW, "response": ""}, 5, ROW]
+    step = judging("groundedness", on_error="verdict")
+    for verdicts in (step.batch(rows), await step.abatch(rows)):
+        assert [verdict.status for verdict in verdicts] == ["ok", "error", "error", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "steps"),
+    [
+        (GOOD, [f"groundjudge.{step}" for step in ("ask", "call", "read")]),
+        ("fine", [f"groundjudge.{step}" for step in ("ask", "call", "read")] * 2),
+    ],
+)
+def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, steps: list[str]) -> None:
+    traces, state = Traces(), {"messages": LANGCHAIN}
+    step = judging("groundedness", ScriptedModel(reply), on_error="verdict")
+    verdict = step.invoke(state, {"callbacks": [traces]})
+    (judged,) = traces.runs
+    assert (judged.name, judged.inputs, judged.error) == ("groundedness", state, None)
+    assert judged.outputs == {"output": verdict}
+    assert [child.name for child in judged.child_runs] == steps
+    shown = judged.child_runs[0].inputs["input"]
+    assert (shown.query, shown.response) == ("Where is it?", "In Köln.")
+
+
+@pytest.mark.parametrize("value", ["verdit", "ignore", "", None, True])
+def test_misspelt_on_error_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match=f"on_error must be 'raise' or 'verdict', not {value!r}"):
+        judging("groundedness", on_error=value)
+
+
+# --- blank responses in a chain of one's own ----------------------------------------------------
+
+BLANK = {**ROW, "response": " "}
+MISSING = {"id": "opening", "query": "q", "context": ["c"]}
+CRASHED = {"id": "opening", "messages": [("user", "q")]}
+
+
+def outcome(step: Runnable[Any, Any], given: Any) -> Verdict | None:
+    try:
+        verdict: Verdict = step.invoke(given)
+    except CaseError as error:
+        return error.verdict
+    return verdict
+
+
+@pytest.mark.parametrize("row", [BLANK, MISSING, CRASHED], ids=["blank", "missing", "crashed"])
+@pytest.mark.parametrize("empty_response", ["error", "not_applicable", "worst"])
+@pytest.mark.parametrize("name", ["groundedness", "passage_quality"])
+def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(
+    name: str, empty_response: Any, row: dict[str, Any]
+) -> None:
+    row = {**row, "reference": "g"}
+    model = ScriptedModel(REPLIES[name])
+    judge = load(name, model=model, empty_response=empty_response)
+    llm = RunnableLambda[Any, str](
+        lambda _: shared_loop().run(model.acomplete, Request((), {}, judge.rubric, Case())).text
+    )
+    found, expected = outcome(prompt(judge) | llm | parser(judge), row), outcome(runnable(judge), row)
+    assert {**plain(found), "model": None, "signature": ""} == {
+        **plain(expected),
+        "model": None,
+        "signature": "",
+    }
+    assert raised_by(prompt(judge), row).code == ("empty_response" if row.get("response") else "no_response")
+    assert model.asked == []
+
+
+def test_chain_returns_the_verdict_of_a_blank_response_by_a_fallback() -> None:
+    judge = load("groundedness", model=ScriptedModel(GOOD), empty_response="worst")
+    llm = RunnableLambda[Any, str](lambda _: GOOD)
+    chain = (prompt(judge) | llm | parser(judge)).with_fallbacks(
+        [RunnableLambda[Any, Verdict](lambda row: row["error"].verdict)],
+        exceptions_to_handle=(CaseError,),
+        exception_key="error",
+    )
+    given: list[Any] = [ROW, BLANK]
+    assert [verdict.score for verdict in chain.batch(given)] == [1, 0]
+
+
+def test_unreadable_case_gets_an_error_whatever_empty_response_is() -> None:
+    rubric = load_rubric("statement_groundedness", empty_response="worst")
+    error = raised_by(prompt(rubric), {"answer": "a", "result": "b"})
+    assert (error.code, error.verdict and error.verdict.status) == ("alias_conflict", "error")
+
+
+# --- checkpoints --------------------------------------------------------------------------------
+
+VERDICTS = {
+    "with parts and quotes": judging("statement_groundedness").invoke(ROW),
+    "with tokens": judging("groundedness", ScriptedModel(Reply(GOOD, "stop"))).invoke(ROW),
+    "not applicable": judging("groundedness", empty_response="not_applicable").invoke(BLANK),
+    "an error": judging("groundedness", ScriptedModel("fine"), on_error="verdict").invoke(ROW),
+}
+
+
+def restored(saver: BaseCheckpointSaver[Any], verdict: Verdict) -> Any:
+    """The verdict after a checkpoint of a graph's state has been saved and loaded."""
+    checkpoint = empty_checkpoint()
+    checkpoint["channel_values"] = {"verdict": verdict}
+    checkpoint["channel_versions"] = {"verdict": "1"}
+    config = saver.put(
+        {"configurable": {"thread_id": "1", "checkpoint_ns": ""}}, checkpoint, {}, {"verdict": "1"}
+    )
+    found = saver.get_tuple(config)
+    assert found
+    return found.checkpoint["channel_values"]["verdict"]
+
+
+def documented_saver() -> BaseCheckpointSaver[Any]:
+    """The checkpointer that the lines of the documentation make."""
+    page = (Path(__file__).parents[2] / "docs" / "adapters" / "langchain.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"```python\n([^`]*JsonPlusSerializer\([^`]*)```", page)
+    made: dict[str, Any] = {}
+    exec(lines, made)  # noqa: S102  the page's own code
+    saver: BaseCheckpointSaver[Any] = made["checkpointer"]
+    return saver
+
+
+@pytest.mark.parametrize("verdict", VERDICTS.values(), ids=VERDICTS)
+@pytest.mark.parametrize("saver", [InMemorySaver, documented_saver])
+def test_verdict_survives_a_checkpoint(
+    saver: Callable[[], BaseCheckpointSaver[Any]], verdict: Verdict
+) -> None:
+    found = restored(saver(), verdict)
+    assert (type(found), found) == (Verdict, verdict)
+
+
+def test_strict_checkpoint_without_registration_keeps_the_data_of_a_verdict() -> None:
+    strict = InMemorySaver(serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    for verdict in VERDICTS.values():
+        found = restored(strict, verdict)
+        assert isinstance(found, dict)
+        assert Verdict.model_validate(found) == verdict
 
 
 # --- the package --------------------------------------------------------------------------------

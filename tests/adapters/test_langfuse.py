@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from adapters_table import CASES, JUDGES, Fields, expected, fields_of, inputs_of, judge_of, outputs_of, target
+from adapters_table import CASES, Fields, expected, fields_of, inputs_of, judge_of, judges, outputs_of, target
 from langfuse import Evaluation
 from langfuse.experiment import ExperimentResult
 from scripted_model import ScriptedModel
@@ -82,12 +82,7 @@ def verdicts(name: str, run: Any) -> list[Fields]:
     return [found[case.get("response", "")] for case in CASES[name]]
 
 
-def test_experiment_gives_the_verdicts_of_a_judge_with_several_scores() -> None:
-    assert verdicts("passage_quality", by_run_experiment) == expected("passage_quality")
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize("name", judges("passage_quality"))
 @pytest.mark.parametrize("run", [by_run_experiment, by_dataset])
 def test_experiment_gives_the_verdicts_of_every_judge(run: Any, name: str) -> None:
     assert verdicts(name, run) == expected(name)
@@ -131,16 +126,3 @@ def test_summary_without_scores_has_no_mean(reply: str | None, figures: list[str
     evaluators = [evaluator("groundedness", model=ScriptedModel(reply))] if reply else []
     result, _ = experiment("At 9.", evaluators=evaluators, run_evaluators=[summary("groundedness")])
     assert [one.name for one in result.run_evaluations] == figures
-
-
-@pytest.mark.soak
-def test_score_without_a_value_does_not_arrive() -> None:
-    """Why the adapter sends a status instead."""
-
-    def silent(**_: object) -> Evaluation:
-        nothing: Any = None
-        return Evaluation(name="nothing", value=nothing)
-
-    result, server = experiment("At 9.", evaluators=[silent])
-    assert [one.name for one in result.item_results[0].evaluations] == ["nothing"]
-    assert server.scores == []

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 from uuid import uuid4
@@ -105,25 +106,41 @@ def quiet() -> Client:
     )
 
 
-def local(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """The rows of a local `evaluate`."""
-    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
-    found: Any = evaluate(target, data=data, client=quiet(), upload_results=False, **options)
-    return [*found]
-
-
-def alocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """The rows of a local `aevaluate`."""
-    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+async def arows(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    """The rows of an `aevaluate`."""
 
     async def atarget(inputs: dict[str, Any]) -> Any:
         return target(inputs)
 
-    async def rows() -> list[Any]:
-        found: Any = await aevaluate(atarget, data=data, client=quiet(), upload_results=False, **options)
-        return [row async for row in found]
+    found: Any = await aevaluate(atarget, data=data, **options)
+    return [row async for row in found]
 
-    return asyncio.run(rows())
+
+def by_evaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    found: Any = evaluate(target, data=data, **options)
+    return [*found]
+
+
+def by_aevaluate(target: Target, data: Any, **options: Any) -> list[dict[str, Any]]:
+    return asyncio.run(arows(target, data, **options))
+
+
+def by_evaluate_existing(target: Target, data: Any, client: Client, **options: Any) -> list[dict[str, Any]]:
+    """The rows of an experiment whose runs are loaded again and judged then."""
+    experiment = evaluate(target, data=data, client=client)
+    client.flush()
+    found: Any = evaluate_existing(experiment.experiment_name, client=client, load_nested=True, **options)
+    client.flush()
+    return [*found]
+
+
+def locally(by: Any, target: Target, *examples: tuple[Body, Body | None], **options: Any) -> Any:
+    """The rows of an experiment that sends nothing."""
+    data = [Example(id=uuid4(), inputs=inputs, outputs=outputs) for inputs, outputs in examples]
+    return by(target, data, client=quiet(), upload_results=False, **options)
+
+
+local, alocal = partial(locally, by_evaluate), partial(locally, by_aevaluate)
 
 
 @pytest.fixture(params=[local, alocal])
@@ -228,11 +245,6 @@ def readings(_: str) -> dict[str, Any]:
     return {"degrees": 21, "ort": "Köln"}
 
 
-@traceable(run_type="tool")
-def rows(_: str) -> list[dict[str, Any]]:
-    return [{"n": 1}]
-
-
 class Shelf(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[LangChainDocument]:
         del run_manager
@@ -320,17 +332,45 @@ def test_documents_are_the_same_after_runs_are_reloaded(steps: Any, expected: An
     assert described(model.asked[0].case) == expected
 
 
-def test_retrieved_object_without_text_is_an_error(run: Any) -> None:
+def test_retrieved_object_without_text_is_an_error_of_judges_that_look_at_it(run: Any) -> None:
     @traceable(run_type="retriever")
     def numbers(_: str) -> list[dict[str, int]]:
         return [{"rank": 1, "id": 7}]
 
-    (row,) = run(
-        application(numbers), (ASKED, None), evaluators=[evaluator("groundedness", model=ScriptedModel(""))]
-    )
-    (found,) = results(row)
-    assert comment(found).startswith("context_unreadable:")
-    assert "rank, id" in comment(found)
+    judges = [evaluator(name, model=ScriptedModel(ADJACENT)) for name in ("groundedness", "passage_quality")]
+    (row,) = run(application(numbers), (ASKED, EXPECTED), evaluators=judges)
+    unreadable, *others = results(row)
+    assert comment(unreadable).startswith("context_unreadable:")
+    assert "rank, id" in comment(unreadable)
+    assert {one.key: (one.score, one.value) for one in others} == PASSAGES
+
+
+INPUT, OUTPUT, IDEAL = ({"context": [each]} for each in ("input", "output", "ideal"))
+CONTEXTS: Mapping[str, tuple[Body, Body, bool, Any, list[str]]] = {
+    # where it is first found: (of the inputs, of the outputs, whether a retriever runs, `fields`, what it is)
+    "a path": (INPUT, OUTPUT, True, {"context": "example.outputs.context"}, ["ideal"]),
+    "outputs": (INPUT, OUTPUT, True, None, ["output"]),
+    "empty outputs": (INPUT, {"context": []}, True, None, []),
+    "child runs": (INPUT, {}, True, None, ["one", "two"]),
+    "inputs": (INPUT, {}, False, None, ["input"]),
+    "reference outputs": ({}, {}, False, None, ["ideal"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "retrieves", "fields", "context"), CONTEXTS.values(), ids=CONTEXTS
+)
+def test_context_is_at_its_path_then_in_outputs_child_runs_inputs_and_reference_outputs(  # noqa: PLR0913, PLR0917
+    run: Any, inputs: Body, outputs: Body, retrieves: Any, fields: Any, context: list[str]
+) -> None:
+    model = ScriptedModel(TAGS.format(5))
+
+    def target(_: dict[str, Any]) -> Body:
+        return {"answer": "a", "read": texts("it") if retrieves else None, **outputs}
+
+    judge = evaluator("groundedness", model=model, fields=fields)
+    run(target, ({**ASKED, **inputs}, IDEAL), evaluators=[judge])
+    assert [content for content, _, _ in described(model.asked[0].case)] == context
 
 
 NEEDS_ALL = (
@@ -396,14 +436,9 @@ QUICK_CRASHES = [CRASHES[1], CRASHES[6]]
 
 
 def relocal(target: Target, *examples: tuple[Body, Body | None], **options: Any) -> list[dict[str, Any]]:
-    """Like `local`, with the runs loaded again and judged by `evaluate_existing`."""
+    """Like `local`, by `evaluate_existing`."""
     with StandIn(examples) as server:
-        client = server.client()
-        experiment = evaluate(target, data=server.dataset, client=client)
-        client.flush()
-        found: Any = evaluate_existing(experiment.experiment_name, client=client, **options)
-        client.flush()
-        return [*found]
+        return by_evaluate_existing(target, server.dataset, server.client(), **options)
 
 
 def soak_if_slow(run: object, row: object) -> Sequence[pytest.MarkDecorator]:
@@ -606,7 +641,7 @@ def test_summary_takes_whatever_evaluator_takes(run: Any, tmp_path: Path) -> Non
     for each in (path, str(path), judge, rubric, "on_topic"):
         assert summarised("on_topic", rows, each)["mean"].score == 1
         assert summary(each).__name__ == "on_topic_summary"
-    with pytest.raises(PromptError, match=r"nowhere\.prompty: the prompt file cannot be read"):
+    with pytest.raises(PromptError, match=r"no judge '.*nowhere\.prompty', and no file"):
         summary(tmp_path / "nowhere.prompty")
 
 
@@ -637,43 +672,20 @@ def test_summary_without_its_evaluator_raises() -> None:
 # Uploads
 
 
-def uploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
+def uploaded_by(
+    by: Any, *evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any
+) -> StandIn:
     """The stand-in after an experiment of one row was uploaded to it."""
     with StandIn([(ASKED, EXPECTED)]) as server:
         client = server.client()
-        evaluate(application(*steps), data=server.dataset, evaluators=evaluators, client=client, **options)
+        by(application(*steps), server.dataset, client=client, evaluators=evaluators, **options)
         client.flush()
     return server
 
 
-def auploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
-    """Like `uploaded`, with `aevaluate`."""
-    target = application(*steps)
-
-    async def atarget(inputs: dict[str, Any]) -> Any:
-        return target(inputs)
-
-    async def experiment(server: StandIn, client: Client) -> None:
-        found = await aevaluate(atarget, data=server.dataset, evaluators=evaluators, client=client, **options)
-        await found.wait()
-
-    with StandIn([(ASKED, EXPECTED)]) as server:
-        client = server.client()
-        asyncio.run(experiment(server, client))
-        client.flush()
-    return server
-
-
-def reuploaded(*evaluators: Any, steps: Sequence[Callable[[str], Any]] = (texts,), **options: Any) -> StandIn:
-    """Like `uploaded`, with `evaluate_existing` for the evaluators."""
-    with StandIn([(ASKED, EXPECTED)]) as server:
-        client = server.client()
-        found = evaluate(application(*steps), data=server.dataset, client=client)
-        client.flush()
-        options = {"load_nested": True, **options}
-        evaluate_existing(found.experiment_name, evaluators=evaluators, client=client, **options)
-        client.flush()
-    return server
+uploaded, auploaded, reuploaded = (
+    partial(uploaded_by, by) for by in (by_evaluate, by_aevaluate, by_evaluate_existing)
+)
 
 
 @pytest.fixture(params=[uploaded, pytest.param(auploaded, marks=pytest.mark.soak)])
@@ -683,19 +695,23 @@ def upload(request: pytest.FixtureRequest) -> Callable[..., StandIn]:
 
 def test_uploaded_feedback_has_comment_source_and_parts(upload: Any) -> None:
     blocks = (
-        "Statement Sentence: x\nScore: 10",
-        "Statement Sentence: Eleven hours.\nSupporting Evidence: one\nScore: 5",
+        "Statement Sentence: Eleven\nSupporting Evidence: NOTHING FOUND\nScore: 10",
+        "Statement Sentence: hours.\nSupporting Evidence: one\nScore: 5",
     )
     server = upload(evaluator("statement_groundedness", model=ScriptedModel("\n".join(blocks))))
-    (feedback,) = server.feedback
+    weakest, feedback = sorted(server.feedback, key=lambda one: one["score"])
     assert (feedback["key"], feedback["score"], feedback["value"]) == ("statement_groundedness", 0.75, 7.5)
-    assert feedback["comment"] == "Eleven hours. (5): one\nx (10)"
+    assert feedback["comment"] == "hours. (5): one\nEleven (10): NOTHING FOUND"
+    assert (weakest["key"], weakest["score"]) == ("statement_groundedness_weakest", 0.5)
+    assert weakest["comment"] == "hours. (5): one"
     assert feedback["feedback_source"]["type"] == "model"
     source = feedback["feedback_source"]["metadata"]
     assert {"prompt_name", "prompt_version", "prompt_sha256", "model", "signature", "__run"} == {*source}
-    assert feedback["extra"]["warnings"] == ["statement_not_in_response"]
-    assert feedback["extra"]["parts"][1]["evidence"][0]["quote"] == "one"
+    assert feedback["extra"]["warnings"] == []
+    quote = {"quote": "one", "document": 0, "start": 0, "end": 3, "exact": True}
+    assert feedback["extra"]["parts"][1]["evidence"] == [quote]
     assert "error" not in feedback
+    assert not feedback.get("feedback_config")
 
 
 def test_run_of_the_judge_is_nested_in_the_evaluators_run_and_named_in_feedback(upload: Any) -> None:

@@ -171,7 +171,6 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
 @pytest.mark.parametrize(
     ("given", "row", "fields"),
     [
-        ({}, {}, {"query": "When does it open?", "context": "It opens at 9.", "response": "At 9."}),
         (
             {},
             {"expectations": {"expected_response": "9"}, "outputs": {"answer": "At 9.", "context": ["c"]}},
@@ -191,7 +190,7 @@ def test_context_is_what_outermost_retrievers_and_tools_returned_in_their_order(
             {"query": "When does it open?", "context": ["None", "None"], "response": "At 9."},
         ),
     ],
-    ids=["usual names", "expectations", "paths", "function"],
+    ids=["expectations", "paths", "function"],
 )
 def test_case_is_read_from_the_row(given: Any, row: Any, fields: Any) -> None:
     feedback = feedback_on(row, **given)

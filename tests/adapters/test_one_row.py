@@ -23,11 +23,12 @@ from fenced import without_codes
 from langsmith.schemas import Example, Run
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, GroundjudgeError, ModelError, Verdict, load
+from groundjudge import Case, GroundjudgeError, ModelError, Verdict, as_judge, load
 from groundjudge.adapters.deepeval import JudgeMetric
 from groundjudge.adapters.langchain import runnable
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langsmith import evaluator
+from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 
@@ -36,11 +37,15 @@ GOOD = "<S1>w</S1><S2>5</S2>"
 
 @dataclass(frozen=True)
 class Row:
-    """What an application was given and returned; `metadata` is what the framework keeps beside it."""
+    """What an application was given and returned; `metadata` is what the framework keeps beside it.
+
+    `reference` is what a data set has of the right outputs.
+    """
 
     inputs: Mapping[str, Any]
     outputs: Any
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    reference: dict[str, Any] | None = None
 
 
 def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
@@ -50,14 +55,16 @@ def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
     run = Run(
         id=uuid4(), name="a", run_type="chain", trace_id=uuid4(), inputs=inputs, outputs=row.outputs, **times
     )
-    made.evaluate_run(run, Example(id=uuid4(), inputs=inputs, metadata={**row.metadata}))
-    (verdict,) = (run.extra or {})["groundjudge"].values()
+    example = Example(id=uuid4(), inputs=inputs, outputs=row.reference, metadata={**row.metadata})
+    made.evaluate_run(run, example)
+    ((_, verdict),) = (run.extra or {})["groundjudge"].values()
     return Verdict.model_validate(verdict)
 
 
 def by_langfuse(judge: Any, row: Row, **options: Any) -> Verdict:
     made = langfuse_evaluator(judge, **options)
-    scores = asyncio.run(made(input=row.inputs, output=row.outputs, metadata=row.metadata))
+    sides: Any = {"input": row.inputs, "output": row.outputs, "expected_output": row.reference}
+    scores = asyncio.run(made(**sides, metadata=row.metadata))
     return Verdict.model_validate(scores[0].metadata)
 
 
@@ -66,7 +73,7 @@ def by_pydantic_evals(judge: Any, row: Row, **options: Any) -> Verdict:
     context: Any = SimpleNamespace(
         inputs=row.inputs,
         output=row.outputs,
-        expected_output=None,
+        expected_output=row.reference,
         metadata=row.metadata,
         name=None,
         attributes={},
@@ -93,7 +100,9 @@ def by_langchain(judge: Any, row: Row, **options: Any) -> Verdict:
 def by_mlflow(judge: Any, row: Row, **options: Any) -> Verdict:
     from groundjudge.adapters.mlflow import scorer
 
-    feedback: Any = scorer(judge, **options)(inputs=row.inputs, outputs=row.outputs)
+    feedback: Any = scorer(judge, **options)(
+        inputs=row.inputs, outputs=row.outputs, expectations=row.reference
+    )
     assert (feedback.error is None) is (feedback.value is not None)
     return Verdict.model_validate_json(feedback.metadata["groundjudge"])
 
@@ -106,8 +115,8 @@ def by_inspect(judge: Any, row: Row, **options: Any) -> Verdict:
     from groundjudge.adapters.inspect import judge as scorer
 
     made = scorer(judge, **options)
-    metadata = {**row.inputs, "context": row.outputs["context"], **row.metadata}
-    query, output = metadata.pop("query"), ModelOutput.from_content("none", row.outputs["response"])
+    metadata = {**row.inputs, **row.outputs, **row.metadata}
+    query, output = metadata.pop("query"), ModelOutput.from_content("none", metadata.pop("response"))
     name: Any = "none/none"
     state = TaskState(name, 1, 1, query, [], output=output, metadata=metadata)
     score: Any = asyncio.run(made(state, Target("")))
@@ -129,17 +138,34 @@ def by_deepeval(judge: Any, row: Row, **options: Any) -> Verdict:
     return metric.verdict
 
 
-ENTRIES: Mapping[str, tuple[Callable[..., Verdict], str]] = {
-    # the adapter: (one row of it, what a path to the inputs begins with; "" if it takes no paths)
-    "langsmith": (by_langsmith, "inputs"),
-    "langfuse": (by_langfuse, "input"),
-    "pydantic-evals": (by_pydantic_evals, "inputs"),
-    "promptfoo": (by_promptfoo, "vars"),
-    "langchain": (by_langchain, "input"),
-    "mlflow": (by_mlflow, "inputs"),
-    "inspect": (by_inspect, "metadata"),
-    "deepeval": (by_deepeval, ""),
+def by_opentelemetry(judge: Any, row: Row, **options: Any) -> Verdict:
+    made, records = as_judge(judge, **options), list[Any]()
+
+    def keep(**record: Any) -> None:
+        records.append(record)
+
+    def get_logger(*_: Any, **__: Any) -> Any:
+        return SimpleNamespace(emit=keep)
+
+    provider: Any = SimpleNamespace(get_logger=get_logger)
+    given = {**row.inputs, **row.outputs, "metadata": row.metadata}
+    emit(made.evaluate(given), made, logger_provider=provider)
+    return Verdict.model_validate_json(records[0]["attributes"]["groundjudge.verdict"])
+
+
+ENTRIES: Mapping[str, tuple[Callable[..., Verdict], str, str]] = {
+    # the adapter: (one row of it, what paths to the inputs and to the outputs begin with; "": it has none)
+    "langsmith": (by_langsmith, "inputs", "outputs"),
+    "langfuse": (by_langfuse, "input", "output"),
+    "pydantic-evals": (by_pydantic_evals, "inputs", "output"),
+    "promptfoo": (by_promptfoo, "vars", "output"),
+    "langchain": (by_langchain, "input", "input"),
+    "mlflow": (by_mlflow, "inputs", "outputs"),
+    "inspect": (by_inspect, "metadata", "metadata"),
+    "deepeval": (by_deepeval, "", ""),
+    "opentelemetry": (by_opentelemetry, "", ""),
 }
+PATHLESS = ("deepeval", "opentelemetry")
 
 
 def entries(*without: str) -> Sequence[Any]:
@@ -221,10 +247,20 @@ TOPICS: Mapping[str, tuple[Row, Any, Sequence[str]]] = {
     "inputs before metadata": (
         Row({**ASKED, "topic": "dogs"}, ANSWER, {"topic": "cats"}),
         None,
-        ["deepeval", "langchain", "inspect"],
+        ["deepeval", "langchain", "inspect", "opentelemetry"],
     ),
-    "a path": (Row({**ASKED, "t": {"u": "dogs"}}, ANSWER), "t.u", ["deepeval"]),
-    "a function": (Row(ASKED, ANSWER), in_code, ["deepeval", "promptfoo"]),
+    "reference outputs": (
+        Row(ASKED, ANSWER, reference={"topic": "dogs"}),
+        None,
+        ["deepeval", "langchain", "inspect", "promptfoo", "opentelemetry"],
+    ),
+    "metadata among the inputs": (
+        Row({**ASKED, "metadata": {"topic": "dogs"}}, ANSWER),
+        None,
+        ["deepeval", "inspect", "opentelemetry"],
+    ),
+    "a path": (Row({**ASKED, "t": {"u": "dogs"}}, ANSWER), "t.u", PATHLESS),
+    "a function": (Row(ASKED, ANSWER), in_code, [*PATHLESS, "promptfoo"]),
 }
 
 
@@ -242,6 +278,16 @@ def test_own_input_is_filled(file: Path, adapter: str, row: Row, fields: Any) ->
     verdict = judged(adapter, model, row, file, **({"fields": given} if given else {}))
     assert (verdict.error, verdict.score) == (None, 1)
     assert "<data-topic>\ndogs\n</data-topic>" in without_codes(model.asked[0].messages[0]["content"])
+
+
+@pytest.mark.parametrize("adapter", entries(*PATHLESS))
+def test_conflict_of_names_is_resolved_by_a_path(adapter: str) -> None:
+    row = Row(ASKED, {**ANSWER, "docs": ["d"]})
+    conflict = judged(adapter, ScriptedModel(GOOD), row).error
+    assert conflict
+    assert conflict.code == "alias_conflict"
+    fields = {"context": f"{ENTRIES[adapter][2]}.docs"}
+    assert judged(adapter, ScriptedModel(GOOD), row, fields=fields).score == 1
 
 
 @pytest.mark.parametrize("adapter", entries())
@@ -267,7 +313,7 @@ def fails(*_: object, **__: object) -> Any:
     raise KeyError(message)
 
 
-ERRORS: Mapping[str, tuple[Any, Row, Any, str]] = {
+FAULTS: Mapping[str, tuple[Any, Row, Any, str]] = {
     # (the model's reply, the row, what `fields` is, the code)
     "no verdict": ("fine", Row(ASKED, ANSWER), None, "no_verdict"),
     "the endpoint": (ModelError("timeout", "no answer"), Row(ASKED, ANSWER), None, "timeout"),
@@ -281,6 +327,25 @@ ERRORS: Mapping[str, tuple[Any, Row, Any, str]] = {
     ),
     "the function": (GOOD, Row(ASKED, ANSWER), fails, "unexpected"),
 }
+C: Mapping[str, Any] = {"context": ["c"]}
+USER, CALLS, RESULT = OPENAI[1:4]
+UNJUDGEABLE: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    # the state of an agent, which has no response or lacks something else
+    "a question": ({"messages": [USER], **C}, "no_response"),
+    "a question, and an older answer": ({"messages": [*OPENAI, USER], **C}, "no_response"),
+    "a call of a tool": ({"messages": [USER, CALLS], **C}, "no_response"),
+    "a result of a tool": ({"messages": [USER, CALLS, RESULT]}, "no_response"),
+    "a blank answer": ({"messages": [USER, ("assistant", " ")], **C}, "empty_response"),
+    "a blank answer beside it": ({"messages": OPENAI, "answer": "", **C}, "empty_response"),
+    "no question": ({"messages": [("assistant", "In Köln.")], **C}, "missing_field"),
+    "no message": ({"messages": [], **C}, "missing_field"),
+    "no messages": ({"messages": [5], **C}, "field_unreadable"),
+    "two contexts": ({"messages": OPENAI, "docs": ["d"], **C}, "alias_conflict"),
+}
+ERRORS = {
+    **FAULTS,
+    **{what: (GOOD, Row({}, state), None, code) for what, (state, code) in UNJUDGEABLE.items()},
+}
 
 
 @pytest.mark.parametrize(
@@ -288,9 +353,11 @@ ERRORS: Mapping[str, tuple[Any, Row, Any, str]] = {
     [
         pytest.param(*adapter.values, *each, marks=adapter.marks, id=f"{adapter.values[0]}-{what}")
         for what, each in ERRORS.items()
-        for adapter in entries(*(["deepeval", "promptfoo"] if each[2] else []))
-        if (what, adapter.values[0])
-        not in {("a context without text", "deepeval"), ("the model's code", "deepeval")}
+        for adapter in entries(
+            *([*PATHLESS, "promptfoo"] if each[2] else []),
+            *(["deepeval", "inspect"] if what in UNJUDGEABLE else []),
+            *(["deepeval"] if what == "a context without text" else []),  # DeepEval refuses it
+        )
     ],
 )
 def test_error_of_a_row_is_a_verdict_with_its_code(
@@ -319,7 +386,7 @@ WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
     [
         pytest.param(*adapter.values, *each, marks=adapter.marks, id=f"{adapter.values[0]}-{what}")
         for what, each in WRONG.items()
-        for adapter in entries(*(["deepeval"] if "fields" in each[0] else []))
+        for adapter in entries(*(PATHLESS if "fields" in each[0] else []))
         if (what, adapter.values[0]) != ("a misspelt option", "pydantic-evals")  # a dataclass refuses it
     ],
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters_table import CASES, JUDGES, Fields, expected, fields_of, judge_of, target
+from adapters_table import CASES, Fields, expected, fields_of, judge_of, judges, target
 
 from groundjudge import Verdict
 from groundjudge.adapters.promptfoo import get_assert
@@ -62,13 +62,7 @@ def by_get_assert(name: str) -> list[Fields]:
     return found
 
 
-@pytest.mark.parametrize("name", ["passage_quality", "labels", "repeats"])
-def test_results_have_the_verdicts_of_the_judge(name: str) -> None:
-    assert by_get_assert(name) == expected(name)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", JUDGES)
+@pytest.mark.parametrize("name", judges("passage_quality", "labels", "repeats"))
 def test_results_have_the_verdicts_of_every_judge(name: str) -> None:
     assert by_get_assert(name) == expected(name)
 

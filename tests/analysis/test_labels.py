@@ -57,7 +57,7 @@ def test_unreadable_label_raises_an_error_that_names_the_case(value: object) -> 
         ("groundedness", 3, None),  # not applicable
         ("groundedness", None, None),
         ("confidence_grounding", 0.8, 0.8),
-        ("statement_groundedness", [9, 10], 0.95),
+        ("statement_groundedness", [9, 10], 0.9),  # the weakest decides
         ("statement_groundedness", 7, 0.7),
         ("passage_quality", {"recall": 5, "precision": 3}, 2 / 3),  # 2 * 1 * 0.5 / 1.5
         ("knowledge_hallucination", 74, 0.74),

@@ -48,7 +48,7 @@ class ByScript:
 
 
 def result_of(pending: PendingRequest, script: Sequence[LineAnswer]) -> Answer:
-    return read_result(json.dumps(result_line(pending.custom_id, answer_to(pending, script))), "m").answer
+    return read_result(json.dumps(result_line(pending.custom_id, answer_to(pending, script))), "m")[1]
 
 
 def row(number: int, **more: Any) -> dict[str, Any]:

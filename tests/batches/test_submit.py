@@ -158,25 +158,14 @@ def test_no_batch_is_created_twice_whatever_create_answers(
 
 @pytest.mark.soak
 @both
-def test_a_batch_that_is_listed_late_is_found(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path, n_rows=4, hidden_for=2) as run:
-        run.plan()
-        run.server.fail("create", Cut(), nth=2, takes_effect=True)
-        run.submit(listed_within=60)
-        assert run.download()
-        assert {*run.server.paid().values()} == {1}
-
-
-@pytest.mark.soak
-@both
-@pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-def test_a_batch_is_found_whatever_the_servers_clock_says(
-    provider_of: ProviderOf, tmp_path: Path, ahead: float
+@pytest.mark.parametrize("options", [{"hidden_for": 2}, {"ahead": -3600.0}, {"ahead": 3600.0}])
+def test_a_batch_is_found_however_late_it_is_listed_and_whatever_the_servers_clock_says(
+    provider_of: ProviderOf, tmp_path: Path, options: dict[str, Any]
 ) -> None:
-    with run_of(provider_of, tmp_path, n_rows=4, ahead=ahead) as run:
+    with run_of(provider_of, tmp_path, n_rows=4, **options) as run:
         run.plan()
         run.server.fail("create", Cut(), nth=2, takes_effect=True)
-        run.submit()
+        run.submit(listed_within=60 if "hidden_for" in options else LISTED_WITHIN)
         assert run.download()
         assert scores(run) == [1.0] * 4
         assert {*run.server.paid().values()} == {1}

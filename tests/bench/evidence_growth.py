@@ -11,10 +11,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from groundjudge import Document, Reply, ReplyError, Scale, load
-from groundjudge.evidence import Sources, find, unlisted
+from groundjudge.evidence import Sources, find
+from groundjudge.replies import PartReading
+from groundjudge.replies.completeness import completed
 from groundjudge.replies.json_object import Json
 
 ROUNDS = 3
@@ -78,6 +81,12 @@ def chinese_quotes(n: int) -> Callable[[], object]:
 
 def quotes_of_many_documents(n: int) -> Callable[[], object]:
     return looking_up(lines(PROSE, n), lines(PROSE, n))
+
+
+def unlisted(sentences: list[str], response: str) -> None:
+    """Compare a scorecard's sentences with the response."""
+    with suppress(ReplyError):
+        completed([PartReading(sentence, 0.0) for sentence in sentences], response, Reply(""))
 
 
 def copied_sentences(n: int) -> Callable[[], object]:

@@ -36,7 +36,7 @@ SPECIFIED = {
     "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
     "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
     "retrievedDocuments source premise",
-    "reference": "ground_truth expected_output expected reference_answer passage_gt",
+    "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
     "conversation": "history messages turns",
     "profile": "",
     "agent_name": "",
@@ -68,10 +68,7 @@ def test_fields_have_no_other_names() -> None:
     [
         {"query": "a", "question": "b"},
         {"answer": "a", "output": "b", "response": "a"},
-        {"context": "a", "documents": ["a", "b"]},
         {"source_documents": ["a"], "docs": ["b"]},
-        {"result": "a", "generation": "b"},
-        {"answer": "a", "result": "b"},
         {"answers": ["a"], "real_answers": ["b"]},
         {"history": [("user", "a")], "turns": [("assistant", "a")]},
         {"query": "a", "input": [{"role": "user", "content": "a"}]},
@@ -91,13 +88,13 @@ def test_two_names_of_a_field_with_different_values_are_an_error(row: dict[str, 
         ({"query": "a", "question": "a"}, {"query": "a"}),
         ({"query": "a", "question": ""}, {"query": "a"}),
         ({"query": " ", "question": "a"}, {"query": "a"}),
-        ({"query": None, "question": "a"}, {"query": "a"}),
-        ({"query": "a", "question": None}, {"query": "a"}),
         ({"context": "a", "documents": [{"text": "a"}]}, {"context": "a"}),
         ({"context": [], "documents": ["a"]}, {"context": "a"}),
-        ({"context": "a", "source": ""}, {"context": "a"}),
         ({"turns": OPENAI, "history": LANGCHAIN}, {"conversation": CHAT}),
         ({"query": "a", "question": float("nan")}, {"query": "a"}),
+        ({"answer": None, "output": "a"}, {"response": "a"}),
+        ({"answer": " ", "output": ""}, {"response": " "}),
+        ({"answer": "a", "output": None}, {"response": "a"}),
     ],
 )
 def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: dict[str, Any]) -> None:
@@ -237,10 +234,13 @@ class Answered(BaseModel):
     documents: list[str] | None = None
 
 
+class State(BaseModel):
+    messages: list[Any]
+
+
 EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
     "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
-    "other names": ({"input": "q"}, {"output": "r"}, {}, {}),
     "messages as inputs": ({"messages": ASKED}, "r", None, {"query": ASKED}),
     "messages as outputs": ("q", {"messages": ANSWERED}, None, THREAD),
     "messages under a name of the response": ("q", {"output": ANSWERED}, None, THREAD),
@@ -282,13 +282,25 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "NaN for the outputs": ("q", float("nan"), float("nan"), {"response": None}),
     "an empty text": ("q", "", None, {"response": ""}),
     "no output": ("q", None, None, {"response": None}),
+    "a reference that has messages too": ("q", "r", {"answer": "g", "messages": ASKED}, {"reference": "g"}),
+    "a reference beside messages without one": (
+        "q",
+        "r",
+        {"messages": [], "answer": "g"},
+        {"reference": "g"},
+    ),
     "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
-    "a reference called output": ("q", "r", {"output": "g"}, {"reference": "g"}),
     "context in the reference": (
         "q",
         "r",
         {"ground_truth": "g", "context": "c"},
         {"reference": "g", "context": "c"},
+    ),
+    "context in the reference, messages without a tool": (
+        {"messages": ASKED},
+        "r",
+        {"context": "c"},
+        {"query": ASKED, "context": "c"},
     ),
     "context on all sides": (
         {"question": "q", "context": "old"},
@@ -321,7 +333,14 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         None,
         {"context": ["c"], "metadata": {"cost": 1}},
     ),
+    "states that are objects": (
+        State(messages=ASKED),
+        State(messages=ANSWERED),
+        None,
+        THREAD,
+    ),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
+    "an id that is a list": ({"question": "q", "id": [1]}, "r", None, {"id": "[1]"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
     "a role without content": (
         {"role": "engineer", "question": "q"},
@@ -383,13 +402,10 @@ USUAL = {**WHEN, "response": "At 9.", "context": [], "conversation": [USER]}
 FROM_TOOL = {"context": RESULT_READ, "conversation": [USER, CALLS, RESULT]}
 CLOSED = ("tool", "Closed on Sundays.")
 MOMENT = ("assistant", "Moment.")
-BLOCKS = [
-    HumanMessage([{"type": "text", "text": "When does"}, {"type": "text", "text": "it open?"}]),
-    AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "At 9."}]),
-]
+RESULT_BLOCK: dict[str, Any] = {"type": "tool_result", "content": "Open at 9."}
 ANTHROPIC: list[Any] = [
     {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "input": {}}]},
-    {"role": "user", "content": [{"type": "tool_result", "content": "Open at 9."}]},
+    {"role": "user", "content": [RESULT_BLOCK]},
 ]
 ANTHROPIC_READ: list[Any] = [
     {"role": "assistant", "tool_calls": [{"name": "f", "args": {}}]},
@@ -409,22 +425,10 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # the state: the fields in which its case differs from USUAL
     "an exchange": ({"messages": [USER, ANSWER]}, {}),
     "OpenAI's messages": ({"messages": OPENAI}, CHAT_READ),
-    "LangChain's messages": ({"messages": LANGCHAIN}, CHAT_READ),
     "a tool": ({"messages": [USER, CALLS, RESULT, ANSWER]}, FROM_TOOL),
-    "two tools": (
-        {"messages": [USER, CALLS, RESULT, CLOSED, ANSWER]},
-        {
-            "context": [RESULT_READ, {"content": CLOSED[1], "kind": "tool"}],
-            "conversation": [USER, CALLS, RESULT, CLOSED],
-        },
-    ),
     "an earlier exchange with a tool": (
         {"messages": [*EARLIER, ANSWER]},
         {"context": [{"content": "old", "kind": "tool"}], "conversation": EARLIER},
-    ),
-    "no answer to the last question": (
-        {"messages": [*OLDER, USER]},
-        {**NO_ANSWER, "conversation": [*OLDER, USER]},
     ),
     "a tool call without an answer": (
         {"messages": [*OLDER, USER, CALLS, RESULT]},
@@ -438,10 +442,6 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a blank last answer": (
         {"messages": [USER, ANSWER, AIMessage("")]},
         {"response": "", "conversation": [USER, ANSWER]},
-    ),
-    "content blocks": (
-        {"messages": BLOCKS},
-        {"query": "When does\nit open?", "conversation": [("user", "When does\nit open?")]},
     ),
     "system messages": (
         {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
@@ -465,10 +465,6 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a response beside it": (
         {"messages": [*OLDER, USER], "answer": "r"},
         {"response": "r", "context": None, "conversation": [*OLDER, USER]},
-    ),
-    "the conversation before another response": (
-        {"messages": OLDER, "query": "q", "answer": "r"},
-        {"query": "q", "response": "r", "context": None, "conversation": OLDER},
     ),
     "a blank response beside it": (
         {"messages": [USER, ANSWER], "answer": ""},
@@ -495,6 +491,29 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Anthropic's tool results": (
         {"messages": [USER, *ANTHROPIC, ANSWER]},
         {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
+    ),
+    "a title beside a tool's name": (
+        {
+            "messages": [
+                USER,
+                {"role": "tool", "name": "get_hours", "title": "x", "content": "Open at 9."},
+                ANSWER,
+            ]
+        },
+        {"context": RESULT_READ, "conversation": [USER, RESULT]},
+    ),
+    "a tool result inside a tool result": (
+        {
+            "messages": [
+                USER,
+                {"role": "user", "content": [{**RESULT_BLOCK, "content": [RESULT_BLOCK]}]},
+                ANSWER,
+            ]
+        },
+        {
+            "context": {"content": "Open at 9.", "kind": "tool"},
+            "conversation": [USER, ("tool", "Open at 9.")],
+        },
     ),
     "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
 }
@@ -594,58 +613,46 @@ def test_input_of_a_prompts_own_is_a_field() -> None:
     fields = Fields.of({"topic": "input.about.topic"}, ["topic"], ["input"])
     assert fields.in_row(row, {"input": row})["metadata"]["topic"] == "dogs"
     assert Fields.of({"topic": "about"}, None).paths == {"topic": "about"}
+    assert Fields.of({"CUSTOMERQUERY": "about"}, None).paths == {"query": "about"}
 
 
 # --- rows of files ------------------------------------------------------------
 
+WHEN_ASKED = Case(query="When?")
 NESTED = {"inputs": {"q": "When?"}, "outputs": {"choices": [{"text": "At nine."}]}, "docs": ["d"]}
 
 
-@pytest.mark.parametrize(
-    ("row", "paths", "case"),
-    [
-        pytest.param({"q": "When?"}, {"query": "q"}, Case(query="When?"), id="a key"),
-        pytest.param(
-            NESTED,
-            {"query": "inputs.q", "response": "outputs.choices.0.text", "context": "docs"},
-            Case(query="When?", response="At nine.", context="d"),
-            id="nested objects and an index",
-        ),
-        pytest.param({"a.b": "When?"}, {"query": "a.b"}, Case(query="When?"), id="a dot in a key"),
-        pytest.param(
-            {"a.b": {"c": "When?"}}, {"query": "a.b.c"}, Case(query="When?"), id="a dot in a key, nested"
-        ),
-        pytest.param(
-            {"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, Case(query="When?"), id="only one way leads"
-        ),
-        pytest.param(
-            {"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, Case(query="When?"), id="both ways agree"
-        ),
-        pytest.param(
-            {"query": "usual", "question": "other", "q": "When?"},
-            {"query": "q"},
-            Case(query="When?"),
-            id="comes before the usual names, which may disagree",
-        ),
-        pytest.param(
-            {"inputs": {"question": "usual", "q": "When?"}, "outputs": "r"},
-            {"query": "inputs.q"},
-            Case(query="When?", response="r"),
-            id="comes before what an exchange holds",
-        ),
-        pytest.param(
-            {"question": "When?", "x": "r"},
-            {"response": "x"},
-            Case(query="When?", response="r"),
-            id="one of two",
-        ),
-        pytest.param({"question": "When?"}, {"response": "x"}, Case(query="When?"), id="leads nowhere"),
-        pytest.param({"q": "text"}, {"query": "q.upper"}, Case(), id="a method is no part of a text"),
-        pytest.param({"q": [1, 2]}, {"query": "q.count"}, Case(), id="a method is no part of a list"),
-        pytest.param({"q": "text"}, {"query": "q.0"}, Case(), id="a letter is no item"),
-        pytest.param({"meta": {"key": 7}}, {"id": "meta.key"}, Case(id=7), id="the id"),
-    ],
-)
+LEADS: dict[str, tuple[dict[str, Any], FieldPaths, Case]] = {
+    "a key": ({"q": "When?"}, {"query": "q"}, WHEN_ASKED),
+    "nested objects and an index": (
+        NESTED,
+        {"query": "inputs.q", "response": "outputs.choices.0.text", "context": "docs"},
+        Case(query="When?", response="At nine.", context="d"),
+    ),
+    "a dot in a key": ({"a.b": "When?"}, {"query": "a.b"}, WHEN_ASKED),
+    "a dot in a key, nested": ({"a.b": {"c": "When?"}}, {"query": "a.b.c"}, WHEN_ASKED),
+    "only one way leads": ({"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, WHEN_ASKED),
+    "both ways agree": ({"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, WHEN_ASKED),
+    "comes before the usual names": (
+        {"query": "a", "question": "b", "q": "When?"},
+        {"query": "q"},
+        WHEN_ASKED,
+    ),
+    "comes before what an exchange holds": (
+        {"inputs": {"question": "usual", "q": "When?"}, "outputs": "r"},
+        {"query": "inputs.q"},
+        Case(query="When?", response="r"),
+    ),
+    "one of two": ({"question": "When?", "x": "r"}, {"response": "x"}, Case(query="When?", response="r")),
+    "leads nowhere": ({"question": "When?"}, {"response": "x"}, WHEN_ASKED),
+    "a method is no part of a text": ({"q": "text"}, {"query": "q.upper"}, Case()),
+    "a method is no part of a list": ({"q": [1, 2]}, {"query": "q.count"}, Case()),
+    "a letter is no item": ({"q": "text"}, {"query": "q.0"}, Case()),
+    "the id": ({"meta": {"key": 7}}, {"id": "meta.key"}, Case(id=7)),
+}
+
+
+@pytest.mark.parametrize(("row", "paths", "case"), LEADS.values(), ids=LEADS)
 def test_fields_are_found_by_paths(row: dict[str, Any], paths: FieldPaths, case: Case) -> None:
     found = Case.from_mapping(Fields.of(paths).in_row(row))
     assert found.model_copy(update={"metadata": case.metadata}) == case

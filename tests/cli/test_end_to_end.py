@@ -35,7 +35,13 @@ PLANS: Mapping[str, tuple[Callable[[str], Sequence[Answer]], str | None, int]] =
     "truncated-once": (lambda judge: [CUT_OFF[judge], GOOD[judge]], None, 2),
     "truncated": (lambda judge: [CUT_OFF[judge]], "truncated", 2),
     "refusal": (lambda _: [Text(None, refusal="I will not judge this.")], "refused", 2),
-    "apology": (lambda _: ["I'm sorry, but I can't help with that."], "refused", 2),
+    "apology": (lambda _: ["I'm sorry, but I can't help with that."], "no_verdict", 2),
+    "interrupted-once": (
+        lambda judge: [Text(GOOD[judge], finish_reason="insufficient_system_resource"), GOOD[judge]],
+        None,
+        2,
+    ),
+    "interrupted": (lambda judge: [Text(GOOD[judge], finish_reason="abort")], "interrupted", 2),
     "filtered": (lambda judge: [Text(GOOD[judge], finish_reason="content_filter")], "refused", 2),
     "empty": (lambda _: [""], "empty", 2),
     "busy-once": (lambda judge: [Status(429, retry_after=SOON), GOOD[judge]], None, 1),
@@ -58,7 +64,7 @@ def row(plan: str) -> dict[str, Any]:
         "agent_name": "Mira",
         "profile": "Mira runs the library.",
         "conversation": "When do you open?",
-        "response": f"It opens at nine. plan={plan};",
+        "response": f"It opens at nine (plan={plan.replace('-', '')};).",
     }
 
 
@@ -79,8 +85,9 @@ class Endpoint:
         judge = self._judge_of[body["messages"][0]["content"]]
         found = re.search(r"plan=([\w-]+);", body["messages"][1]["content"])
         assert found
-        answers = PLANS[found[1]][0](judge)
-        key = judge, found[1]
+        plan = next(each for each in PLANS if each.replace("-", "") == found[1])
+        answers = PLANS[plan][0](judge)
+        key = judge, plan
         self.asked[key] += 1
         return answers[min(self.asked[key], len(answers)) - 1]
 

@@ -15,8 +15,9 @@ from make_verdicts import error, verdict
 from groundjudge import Usage, Verdict
 from groundjudge.cli.running import LINE_EVERY, ProgressLine
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import CaseFile, RunTotals
+from groundjudge.runs.rows import CaseFile
 from groundjudge.runs.summary import Tally
+from groundjudge.runs.verdict_file import RunTotals
 
 
 class Clock:

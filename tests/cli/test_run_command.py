@@ -206,7 +206,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
     assert shown.splitlines()[:4] == [
         "ferry, statement_groundedness",
         "  status: ok",
-        "  score: 0.5, passed",
+        "  score: 0.5, weakest 0, not passed",
         "  value: 5",
     ]
     assert "    quote: the FERRY  sails at nine\n" in shown
@@ -218,7 +218,7 @@ def test_full_shows_the_verdict_and_the_sources_own_text(invoke: Invoke, file_of
 @pytest.mark.parametrize(
     ("reply", "shown"),
     [
-        ("?", "  error: no_verdict: the reply holds no verdict in the place where the format puts it\n"),
+        ("?", "  error: no_verdict: the reply holds no verdict in the place where the format puts it: each"),
         ("<S1>\x1b[2J\x9b31m[red]fine[/red]</S1><S2>5</S2>", "reason: \\x1b[2J\\x9b31m[red]fine[/red]\n"),
     ],
     ids=["an error", "control characters are escaped"],

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 from command_line import GOOD, ROW, FileOf, Invoke, verdicts_in, words
 from scripted_model import ScriptedModel
-from standin_openai import Answer, Hang, Script, StandIn, Text
+from standin_openai import Answer, Hang, Script, StandIn, Status, Text
+from typer.testing import Result
 
 from groundjudge import Reply, Usage
 from groundjudge.replies.reply import Token
@@ -18,7 +20,8 @@ from groundjudge.replies.reply import Token
 BAD = "<S0>t</S0><S1>none of it</S1><S2>1</S2>"
 JUDGE = ("--judge", "groundedness")
 REPEATED = (*JUDGE, "--model", "m", "--repeats")
-MODELS = "--model good --model bad --model well"
+ALL = "--model good --model bad --model well"
+MODELS = ALL.split()
 REPLIES = {"good": GOOD, "bad": BAD, "well": GOOD, "m": GOOD}
 
 LABELLED = """---
@@ -44,6 +47,8 @@ Rate {{response}} strictly.
 
 
 Serve: TypeAlias = Callable[[Script], StandIn]
+Run: TypeAlias = tuple[Result, StandIn]
+Judged: TypeAlias = Callable[..., Run]
 
 
 def by_model(body: dict[str, Any]) -> Answer:
@@ -75,52 +80,61 @@ def prompts(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / f"{name.lower()}.prompty" for name in texts}
 
 
-def given(options: str, prompts: dict[str, Path]) -> list[str | Path]:
-    """The options of a row of a table, with the names of all models and of prompt files in their places."""
-    return [prompts.get(option, option) for option in options.replace("MODELS", MODELS).split()]
+@pytest.fixture
+def judged(invoke: Invoke, file_of: FileOf, serve: Serve, prompts: dict[str, Path]) -> Judged:
+    """Runs a command on rows, by default on one, with an endpoint that has a script."""
+
+    def call(
+        *options: str, script: Script = by_model, command: str = "run", n: int = 1, columns: int = 200
+    ) -> Run:
+        server, given = serve(script), [prompts.get(option, option) for option in options]
+        return invoke(command, file_of(*[ROW] * n), *given, columns=columns), server
+
+    return call
 
 
-@pytest.mark.parametrize(
-    ("options", "judges", "votes", "passed"),
-    [
-        ("--model m --repeats 5", ["groundedness"], "m m", True),
-        ("--model m --repeats 5 --stop never", ["groundedness"], "m m m m m", True),
-        ("--panel MODELS", ["groundedness"], "good bad well", True),
-        ("--judge STRICT --panel --model m", ["groundedness+strict"], "m m", True),
-        ("--judge STRICT --panel MODELS", ["groundedness", "strict"], "good bad well", True),
-        ("--judge STRICT --repeats 3 --model bad", ["groundedness", "strict"], "bad bad", False),
-        ("--judge groundedness --model m", ["groundedness"], "", True),  # one judge named twice
-    ],
-)
-def test_options_say_who_votes(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: FileOf,
-    serve: Serve,
-    prompts: dict[str, Path],
-    options: str,
-    judges: list[str],
-    votes: str,
-    passed: object,
+def cells(shown: str) -> dict[str, str]:
+    """The first row of the table by the names of its columns."""
+    return dict(zip(*words(shown)[:2], strict=True))
+
+
+G, M = "--judge groundedness", "--model m"
+WHO_VOTES: dict[str, tuple[str, list[str], list[str], bool]] = {
+    "repeats": (f"{G} {M} --repeats 5", ["groundedness"], ["m"] * 2, True),
+    "all asked": (f"{G} {M} --repeats 5 --stop never", ["groundedness"], ["m"] * 5, True),
+    "models": (f"{G} --panel {ALL}", ["groundedness"], ["good", "bad", "well"], True),
+    "prompts": (f"{G} --judge STRICT --panel {M}", ["groundedness+strict"], ["m", "m"], True),
+    "models for each judge": (
+        f"{G} --judge STRICT --panel {ALL}",
+        *(["groundedness", "strict"], ["good", "bad", "well"], True),
+    ),
+    "repeats of each judge": (
+        f"{G} --judge STRICT --repeats 3 --model bad",
+        *(["groundedness", "strict"], ["bad", "bad"], False),
+    ),
+    "no votes, one judge named twice": (f"{G} {G} {M}", ["groundedness"], [], True),
+}
+
+
+@pytest.mark.parametrize(("options", "judges", "votes", "passed"), WHO_VOTES.values(), ids=WHO_VOTES)
+def test_options_say_who_votes(
+    judged: Judged, options: str, judges: object, votes: object, passed: object
 ) -> None:
-    server = serve(by_model)
-    result = invoke("run", file_of(ROW), *JUDGE, *given(options, prompts))
+    result, server = judged(*options.split())
     assert result.exit_code == 0, result.output
     found = {verdict.judge: verdict for verdict in verdicts_in(result.stdout)}
     assert sorted(found) == judges
     for verdict in found.values():
-        assert ([vote.model for vote in verdict.votes], verdict.passed) == (votes.split(), passed)
-    assert len(server.requests) == len(judges) * max(1, len(votes.split()))
-
-
-@pytest.mark.parametrize(("rule", "score"), [("", 2 / 3), ("--rule median", 1.0), ("--rule min", 0.0)])
-def test_rule_makes_the_score(invoke: Invoke, file_of: FileOf, serve: Serve, rule: str, score: float) -> None:
-    serve(by_model)
-    result = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), *rule.split())
-    (verdict,) = verdicts_in(result.stdout)
-    assert verdict.score == pytest.approx(score)
+        assert [vote.model for vote in verdict.votes] == votes
+        assert verdict.passed is passed
+    assert len(server.requests) == sum(max(1, len(verdict.votes)) for verdict in found.values())
 
 
 ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+LISTED_TWICE = "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats"
+ONE_WAY = "--panel and --repeats are two ways to vote: use one of them"
+TWO_JUDGES = "--judge: two judges have the name 'strict': change `name` in one of the prompt files"
+TWO_MODELS = "--model: two models have the name 'a': to ask one model several times, use --repeats"
 ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
 USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 
@@ -136,68 +150,50 @@ TOO_MANY_VALUES = (
 )
 
 
-TWICE = "--model: two models have the name 'a': to ask one model several times, use --repeats"
-SAME_NAME = "--judge: two judges have the name 'strict': change `name` in one of the prompt files"
-LISTED_TWICE = "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats"
-
-
 @pytest.mark.parametrize("command", ["run", "estimate"])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--judge groundedness --model a --model b", ADD_PANEL),
-        ("--judge groundedness --model a --model b --repeats 3", ADD_PANEL),
-        ("--judge groundedness --model a --panel", USE_REPEATS),
-        ("--judge groundedness --judge groundedness --model a --panel", USE_REPEATS),
+        (f"{G} --model a --model b", ADD_PANEL),
+        (f"{G} --model a --model b --repeats 3", ADD_PANEL),
+        (f"{G} --model a --panel", USE_REPEATS),
+        (f"{G} {G} --model a --panel", USE_REPEATS),
         ("--model a --panel", NAME_JUDGES),
-        (
-            "--judge groundedness --model a --model b --panel --repeats 3",
-            "--panel and --repeats are two ways to vote: use one of them",
-        ),
-        ("--judge groundedness --model a --rule min", ADD_VOTES),
-        ("--judge groundedness --model a --stop never", ADD_VOTES),
-        ("--judge groundedness --model a --model b --model a --panel", TWICE),
-        ("--judge groundedness --judge confidence_grounding --model a --panel", OTHER_SCALES),
+        (f"{G} --model a --model b --panel --repeats 3", ONE_WAY),
+        (f"{G} --model a --rule min", ADD_VOTES),
+        (f"{G} --model a --stop never", ADD_VOTES),
+        (f"{G} --model a --model b --model a --panel", TWO_MODELS),
+        (f"{G} --judge confidence_grounding --model a --panel", OTHER_SCALES),
         ("--judge STRICT --judge COPY --model a --panel", LISTED_TWICE),
-        ("--judge STRICT --judge COPY --model a --repeats 2", SAME_NAME),
+        ("--judge STRICT --judge COPY --model a --repeats 2", TWO_JUDGES),
         (
             "--judge confidence_grounding --model a --weighted",
             f"confidence_grounding: {TOO_MANY_VALUES} 0..1",
         ),
-        (
-            "--judge knowledge_hallucination --model a --weighted",
-            f"knowledge_hallucination: {TOO_MANY_VALUES} 0..100",
-        ),
     ],
 )
-def test_unclear_options_are_refused_in_one_line(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: FileOf,
-    monkeypatch: pytest.MonkeyPatch,
-    prompts: dict[str, Path],
-    command: str,
-    options: str,
-    message: str,
+def test_unclear_options_are_refused_in_one_line(
+    judged: Judged, command: str, options: str, message: str
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    result = invoke(command, file_of(ROW), *given(options, prompts))
+    result, server = judged(*options.split(), command=command)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"groundjudge: {message}\n")
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "shown"),
     [
-        "--repeats=1",
-        "--repeats=x",
-        "--rule=mode --repeats=3",
-        "--stop=early --repeats=3",
-        "--structured=sometimes",
+        (["--repeats", "1"], "--repeats"),
+        (["--repeats", "x"], "--repeats"),
+        (["--repeats", "3", "--rule", "mode"], "--rule"),
+        (["--repeats", "3", "--stop", "early"], "--stop"),
+        (["--structured", "sometimes"], "--structured"),
     ],
 )
-def test_options_out_of_range_are_named(invoke: Invoke, file_of: FileOf, options: str) -> None:
-    result = invoke("run", file_of(ROW), *JUDGE, "--model", "offline", *options.split())
+def test_options_out_of_range_are_named(judged: Judged, options: list[str], shown: str) -> None:
+    result, _ = judged(*JUDGE, "--model", "offline", *options)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"Invalid value for '{options.partition('=')[0]}'" in result.stderr
+    assert f"Invalid value for '{shown}'" in result.stderr
 
 
 # What a run does around its votes.
@@ -223,7 +219,7 @@ def test_resumed_run_asks_for_no_vote_again_and_needs_the_same_votes(
     assert len(verdicts_in(out.read_text())) == 4
 
 
-@pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS.split()]])
+@pytest.mark.parametrize("options", [[*REPEATED, "3"], [*JUDGE, "--panel", *MODELS]])
 def test_votes_from_the_cache_cost_nothing(
     invoke: Invoke, file_of: FileOf, tmp_path: Path, serve: Serve, options: list[str]
 ) -> None:
@@ -243,39 +239,69 @@ def test_votes_from_the_cache_cost_nothing(
     assert second.stderr.splitlines()[-1] == ("tokens: 0 prompt, 0 completion, 0 a verdict, cost: 0.0000")
 
 
-def test_deadline_holds_for_all_votes_of_a_row_together(
-    invoke: Invoke, file_of: FileOf, serve: Serve
+def hanging(body: dict[str, Any]) -> Answer:
+    return Hang() if body["model"] == "well" else by_model(body)
+
+
+def refusing(body: dict[str, Any]) -> Answer:
+    return Status(404, "no such model") if body["model"] == "bad" else by_model(body)
+
+
+PANEL = (*JUDGE, "--panel", *MODELS)
+OF_A_DEADLINE = (
+    "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more",
+    "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's",
+)
+OF_A_BUDGET = "45 tokens were spent, and --max-tokens allows 45"
+ON_ANY_WIDTH = ("groundedness", "agreement", "calls/row", "3.00", "0.666")
+
+
+AROUND: dict[str, tuple[str, dict[str, Any], int, Sequence[str]]] = {
+    "the deadline is for all votes": ("--deadline 1", {"script": hanging}, 1, OF_A_DEADLINE),
+    "the budget counts every vote": ("--concurrency 1 --max-tokens 45", {"n": 2}, 1, [OF_A_BUDGET]),
+    "a vote that is refused ends the run": ("", {"script": refusing}, 2, ["no such model"]),
+    "the lowest score": ("--rule min", {}, 0, ["  score: 0, passed\n"]),
+    "the median score": ("--rule median", {}, 0, ["  score: 1, passed\n"]),
+    **{f"{width} columns": ("", {"columns": width}, 0, ON_ANY_WIDTH) for width in (30, 60, 80, 110, 200)},
+}
+
+
+@pytest.mark.parametrize(("options", "settings", "code", "shown"), AROUND.values(), ids=AROUND)
+def test_run_of_a_panel_shows(
+    judged: Judged, options: str, settings: Any, code: int, shown: Sequence[str]
 ) -> None:
-    serve(lambda body: Hang() if body["model"] == "well" else by_model(body))
-    result = invoke(
-        "run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), "--deadline", "1", "--full", "row 1"
-    )
-    (verdict,) = verdicts_in(result.stdout)
-    assert [vote.error and vote.error.code for vote in verdict.votes] == [None, None, "timeout"]
-    assert result.exit_code == 1
-    assert (
-        "groundedness: no_majority 1, the first is row 1: groundedness: no outcome has more" in result.stderr
-    )
-    assert (
-        "vote 3: groundedness@1.1.0, well: error timeout: well: no verdict within the row's" in result.stderr
-    )
+    result, _ = judged(*PANEL, "--full", "row 1", *options.split(), **settings)
+    assert (result.exit_code, [text for text in shown if text not in result.stderr]) == (code, [])
 
 
 # What is shown.
 
 
-def test_votes_are_shown_where_there_are_votes(invoke: Invoke, file_of: FileOf, serve: Serve) -> None:
-    serve(by_model)
-    alone = invoke("run", file_of(ROW), *JUDGE, "--model", "m")
+def test_noisy_votes_cost_about_two_calls_a_row(judged: Judged) -> None:
+    """The first two votes agree on about 90 % of the rows."""
+    votes = random.Random(3)  # noqa: S311  not a secret
+    result, server = judged(
+        *REPEATED, "5", script=lambda _: Text(BAD if votes.random() < 0.0528 else GOOD, model="m"), n=120
+    )
+    asked = [len(verdict.votes) for verdict in verdicts_in(result.stdout)]
+    assert ({*asked} <= {2, 4, 5}, sum(asked)) == (True, len(server.requests))
+    assert cells(result.stderr)["calls/row"] == f"{sum(asked) / 120:.2f}"
+    assert 2.1 < sum(asked) / 120 < 2.4
+
+
+def test_table_has_columns_for_votes_only_where_there_are_votes(judged: Judged) -> None:
+    alone, _ = judged(*JUDGE, "--model", "m")
     assert words(alone.stderr)[0][-2:] == ["coverage", "bounds"]
-    shown = invoke("run", file_of(ROW), *JUDGE, "--panel", *MODELS.split(), "--full", "row 1").stderr
-    assert words(shown)[0][-3:] == ["bounds", "agreement", "calls/row"]
-    assert words(shown)[1][-2:] == ["0.666", "3.00"]
-    assert shown.split("\n\n", 1)[1].splitlines() == [
+    voted, _ = judged(*PANEL)
+    assert words(voted.stderr)[0][-3:] == ["bounds", "agreement", "calls/row"]
+
+
+def test_full_shows_each_vote(judged: Judged) -> None:
+    result, _ = judged(*PANEL, "--full", "row 1")
+    assert result.stderr.split("\n\n", 1)[1].splitlines() == [
         "row 1, groundedness",
         "  status: ok",
         "  score: 0.6667, passed",
-        "  value: 3.66667",
         "  label: grounded",
         "  vote 1: groundedness@1.1.0, good: score 1, label grounded, passed",
         "  vote 2: groundedness@1.1.0, bad: score 0, label ungrounded, not passed",
@@ -310,19 +336,18 @@ def test_full_shows_the_probabilities_of_a_weighted_score(invoke: Invoke, file_o
 @pytest.mark.parametrize(
     ("options", "formats"),
     [
-        ("", [None, "json_schema"]),
-        ("--structured reask", [None, "json_schema"]),
-        ("--structured always", ["json_schema", "json_object"]),
-        ("--structured never", [None, None]),
-        ("--structured always --repeats 2", ["json_schema", "json_object", "json_object"]),
+        ([], [None, "json_schema"]),
+        (["--structured", "reask"], [None, "json_schema"]),
+        (["--structured", "always"], ["json_schema", "json_object"]),
+        (["--structured", "never"], [None, None]),
+        (["--structured", "always", "--repeats", "2"], ["json_schema", "json_object", "json_object"]),
     ],
 )
 def test_structured_says_when_the_schema_is_asked_for(
-    invoke: Invoke, file_of: FileOf, serve: Serve, options: str, formats: list[str | None]
+    judged: Judged, options: list[str], formats: list[str | None]
 ) -> None:
-    server = serve(["I would rather not say.", '{"reasoning": "why", "score": 1}'])
-    judge = ("--judge", "confidence_grounding", "--model", "m")
-    result = invoke("run", file_of(ROW), *judge, *options.split())
+    script = ["I would rather not say.", '{"reasoning": "why", "score": 1}']
+    result, server = judged("--judge", "confidence_grounding", "--model", "m", *options, script=script)
     assert result.exit_code == 0, result.output
     assert [body.get("response_format", {}).get("type") for body in server.bodies] == formats
 
@@ -330,31 +355,20 @@ def test_structured_says_when_the_schema_is_asked_for(
 @pytest.mark.parametrize(
     ("options", "calls", "note"),
     [
-        ("", "2", ""),
-        ("--repeats 5", "<=10", "groundedness: 2 to 5 calls a row\n"),
-        ("--repeats 2", "4", "groundedness: 2 calls a row\n"),
-        ("--repeats 5 --stop never", "10", "groundedness: 5 calls a row\n"),
-        ("--panel MODELS", "<=6", "groundedness: 2 to 3 calls a row\n"),
-        ("--judge STRICT --panel", "4", "groundedness+strict: 2 calls a row\n"),
-        ("--weighted --structured always", "2", ""),
+        (G, "2", ""),
+        (f"{G} --repeats 5", "<= 10", "groundedness: 2 to 5 calls a row\n"),
+        (f"{G} --repeats 2", "4", "groundedness: 2 calls a row\n"),
+        (f"{G} --repeats 5 --stop never", "10", "groundedness: 5 calls a row\n"),
+        (f"{G} --panel {ALL}", "<= 6", "groundedness: 2 to 3 calls a row\n"),
+        (f"{G} --judge STRICT --panel", "4", "groundedness+strict: 2 calls a row\n"),
+        (f"{G} --weighted --structured always", "2", ""),
     ],
 )
-def test_estimate_counts_votes_and_needs_no_key(  # noqa: PLR0913, PLR0917  fixtures and a row of the table
-    invoke: Invoke,
-    file_of: FileOf,
-    monkeypatch: pytest.MonkeyPatch,
-    prompts: dict[str, Path],
-    options: str,
-    calls: str,
-    note: str,
-) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    prices = ["--price-in", "1", "--price-out", "1"]
-    result = invoke("estimate", file_of(ROW, ROW), *JUDGE, *given(options, prompts), *prices)
+def test_estimate_counts_votes_and_needs_no_key(judged: Judged, options: str, calls: str, note: str) -> None:
+    result, _ = judged(*options.split(), "--price-in", "1", "--price-out", "1", command="estimate", n=2)
     assert result.exit_code == 0, result.output
     _, table, *rest = result.stdout.split("\n", 2)
-    assert table.replace("<= ", "<=").split()[1] == calls
+    assert table.replace("<= ", "<=").split()[1] == calls.replace(" ", "")
     shown_note, _, cost = "".join(rest).rpartition("cost: ")
     assert shown_note == note
     assert cost.startswith("at most about " if "<=" in calls else "about ")

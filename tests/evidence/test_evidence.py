@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundjudge import Document, evidence
-from groundjudge.evidence import Sources, unlisted
+from groundjudge.evidence import Sources
 from groundjudge.text.sentences import sentences
 from groundjudge.types import Evidence
 
@@ -146,8 +146,6 @@ def test_time_for_long_quotes_and_sources_is_linear(piece: str) -> None:
     long = piece * (100_000 // len(piece))
     find([f'"a"{long}b'], DOCUMENTS)
     find(["“a quote of 'some' length that is not there"], [Document(content=long)])
-    unlisted([f"a{long}b"], LIBRARY)
-    unlisted(["a sentence of “some” length"], long)
 
 
 def test_piece_that_is_found_is_returned_with_a_warning_for_the_other() -> None:
@@ -168,44 +166,6 @@ def test_empty_source_or_blank_quote_gives_no_evidence() -> None:
 def test_offsets_are_always_inside_their_document(quotes: list[str], contents: list[str]) -> None:
     found, _ = find(quotes, [Document(content=content) for content in contents])
     assert all(0 <= each.start < each.end <= len(contents[each.document]) for each in found)
-
-
-RESPONSE = "The library opens at nine. Tours cost 4.50 euros! Is it open on Sundays? No."
-SENTENCES = ["The library opens at nine.", "Tours cost 4.50 euros!", "Is it open on Sundays?", "No."]
-
-
-@pytest.mark.parametrize(
-    ("sentences", "response", "warnings"),
-    [
-        (SENTENCES, RESPONSE, ()),
-        ([sentence.upper() for sentence in SENTENCES], RESPONSE, ()),
-        (SENTENCES[:-1], RESPONSE, ()),
-        (
-            [*SENTENCES[1:], "The library opens at 9."],
-            RESPONSE,
-            ("statement_not_in_response", "statement_missing"),
-        ),
-        (SENTENCES[:2], RESPONSE + " And there is a café on the ground floor.", ("statement_missing",)),
-        ([*SENTENCES, "The café is on the roof."], RESPONSE, ("statement_not_in_response",)),
-        ([], "The café is on the ground floor.", ("statement_missing",)),
-        (["Twice said."], "Twice said. Twice said. Twice said. Twice said.", ()),
-        (["该博物馆每周一闭馆。"], "该博物馆每周一闭馆。", ()),
-        (
-            ["该博物馆每周一闭馆。"],
-            f"该博物馆每周一闭馆。{CHINESE}周六和周日开放到晚上九点。",
-            ("statement_missing",),
-        ),
-        (["“Tours” cost\n4.50 euros"], "'Tours' cost 4.50 euros", ()),
-        (["Opening hours: 9 to 5", "Closed."], "**Opening hours:** 9 to 5\n\n- *Closed*.", ()),
-        (["**Opening hours:** 9 to 5"], "Opening hours: 9 to 5", ()),
-        (["O café não abre."], normalize("NFD", "O café não abre."), ()),
-        (["“Tours” cost\n4.50 euros"], '"Tours" cost 4.50 euros', ()),
-    ],
-)
-def test_sentences_are_compared_with_the_response(
-    sentences: list[str], response: str, warnings: tuple[str, ...]
-) -> None:
-    assert unlisted(sentences, response) == warnings
 
 
 CUT = [
@@ -454,60 +414,18 @@ def test_quote_with_other_dashes_or_widths_is_found(source: str, quote: str) -> 
 
 
 ALTERED = [
-    # source, quote
-    # times
+    # source, quote: whatever the word means, in scripts with and without spaces
     ("The museum is closed on Mondays in winter.", "The museum is closed on Sundays in winter."),
-    ("The market takes place every Tuesday morning.", "The market takes place every Thursday morning."),
-    ("The course begins in the month of June.", "The course begins in the month of July."),
     ("Das Museum ist jeden Montag geschlossen.", "Das Museum ist jeden Freitag geschlossen."),
-    ("Le musée est fermé chaque lundi matin.", "Le musée est fermé chaque mardi matin."),
-    ("El museo cierra todos los lunes del año.", "El museo cierra todos los jueves del año."),
-    ("Il museo chiude ogni lunedì per pulizie.", "Il museo chiude ogni venerdì per pulizie."),
-    ("该博物馆每周一闭馆，成人票价为八十元。", "该博物馆每周二闭馆，成人票价为八十元。"),
-    ("博物馆星期三下午对外免费开放参观。", "博物馆星期四下午对外免费开放参观。"),
     ("この美術館は毎週月曜日に休館します。", "この美術館は毎週火曜日に休館します。"),
-    (
-        "Музей закрыт по понедельникам и вторникам весь год.",
-        "Музей закрыт по понедельникам и четвергам весь год.",
-    ),
-    # units
     ("The bridge is 12 km long and has two lanes.", "The bridge is 12 m long and has two lanes."),
-    ("Returns are accepted within 30 days of delivery.", "Returns are accepted within 30 weeks of delivery."),
-    ("The entrance fee is 12 euros for adults.", "The entrance fee is 12 dollars for adults."),
     ("The entrance fee is €12 for adults.", "The entrance fee is $12 for adults."),
-    ("Take 5 mg of it with a glass of water.", "Take 5 ml of it with a glass of water."),
-    ("Das Paket wiegt 12 Kilogramm ohne Inhalt.", "Das Paket wiegt 12 Gramm ohne Inhalt."),
-    ("Le trajet dure 3 heures en moyenne.", "Le trajet dure 3 jours en moyenne."),
     ("The share of it rose to 5 percent of all.", "The share of it rose to 5 per mille of all."),
-    ("该大桥全长十二公里，双向四车道通行。", "该大桥全长十二英里，双向四车道通行。"),
-    ("成人票价为八十元，儿童免费参观。", "成人票价为八十美元，儿童免费参观。"),
     ("请在30天内办理退货手续并寄回商品。", "请在30周内办理退货手续并寄回商品。"),
-    # opposites
-    ("Members may borrow up to twelve books a month.", "Members may lend up to twelve books a month."),
-    ("The pool is open in August and September.", "The pool is closed in August and September."),
-    ("The committee accepted the offer of the city.", "The committee rejected the offer of the city."),
-    ("Prices increased by five percent last year.", "Prices decreased by five percent last year."),
-    (
-        "The company sells machines to the city every year.",
-        "The company buys machines to the city every year.",
-    ),
-    ("Dogs are allowed in the garden of the hotel.", "Dogs are forbidden in the garden of the hotel."),
-    ("Smoking is legal in this part of the country.", "Smoking is illegal in this part of the country."),
     ("The contract is invalid without a signature.", "The contract is valid without a signature."),
-    ("Hunde sind hier im ganzen Garten erlaubt.", "Hunde sind hier im ganzen Garten verboten."),
     ("Das Parken ist in der ganzen Altstadt zulässig.", "Das Parken ist in der ganzen Altstadt unzulässig."),
-    (
-        "La piscine est ouverte pendant tout le mois d'août.",
-        "La piscine est fermée pendant tout le mois d'août.",
-    ),
-    (
-        "El precio aumenta cada año en todas las tiendas.",
-        "El precio disminuye cada año en todas las tiendas.",
-    ),
-    ("博物馆允许游客在展厅内拍照和录像。", "博物馆禁止游客在展厅内拍照和录像。"),
     ("公司去年的销售额大幅增加了百分之十。", "公司去年的销售额大幅减少了百分之十。"),
-    ("The train departs from platform two at noon.", "The train arrives from platform two at noon."),
-    # words that no table of opposites has, and words lost or added
+    # words lost or added
     ("Guests must pay a deposit on arrival.", "Guests may pay a deposit on arrival."),
     ("The seller bears the costs of the transport.", "The buyer bears the costs of the transport."),
     ("The library opens at 9:00 on weekdays.", "The library opens at 9:00 on weekends."),
@@ -624,7 +542,6 @@ def test_verbatim_sentence_of_a_document_is_exact(contents: list[str]) -> None:
 def test_warnings_are_only_the_known_ones(response: str, quotes: list[str]) -> None:
     _, warnings = find(quotes, [Document(content=response)])
     assert set(warnings) <= {"evidence_altered", "evidence_not_found"}
-    assert set(unlisted(quotes, response)) <= {"statement_not_in_response", "statement_missing"}
 
 
 def test_many_quotes_are_found_as_few_are() -> None:
@@ -640,29 +557,16 @@ def test_many_quotes_are_found_as_few_are() -> None:
     found, warnings = find([*lost, CHINESE[3:9], "成人票价为八十元；儿童免费参观", *quotes], documents)
     assert len(found) == 2 + len(quotes)
     assert warnings == ("evidence_altered",)
-    assert unlisted(quotes, content) == ()
-    assert unlisted(quotes[:-1], content) == ("statement_missing",)
-    assert unlisted([*quotes, lost[3]], content) == ("statement_not_in_response",)
 
 
 def test_what_is_beyond_the_bounds_is_unchecked() -> None:
     """Words that a document repeats too often, and more pieces of a quote than are looked up."""
     content = "x y " * 60_000
     assert find(["x y y x"], [Document(content=content)]) == ((), ("evidence_unchecked",))
-    assert unlisted(["x y y x", "x y"], content) == ("statements_unchecked", "statement_not_in_response")
-    _, warnings = find(["The library opens at 9:00 ... " * 301], DOCUMENTS)
-    assert warnings == ("evidence_unchecked",)
+    _, warnings = find([" ... ".join(f"{n} libraries open" for n in range(301))], DOCUMENTS)
+    assert warnings == ("evidence_not_found", "evidence_unchecked")
 
 
-@pytest.mark.parametrize("sentence", ["_", "...", "—", "**", "?!"])
-def test_sentence_of_signs_alone_gives_no_warning(sentence: str) -> None:
-    assert unlisted([sentence], sentence) == ()
-    assert unlisted([sentence, "At nine."], f"{sentence} At nine.") == ()
-
-
-@pytest.mark.parametrize(
-    "response",
-    ["0? NOT", "Is it open? Not today.", "It rains! Never mind.", "Es regnet. Nicht mehr.", "雨だ。ない。"],
-)
-def test_a_sentence_before_a_negation_of_the_next_one_is_in_the_response(response: str) -> None:
-    assert unlisted([span.text for span in sentences(response)], response) == ()
+def test_piece_that_a_quote_repeats_is_looked_up_once() -> None:
+    (found,), warnings = find(["The library opens at 9:00 ... " * 301], DOCUMENTS)
+    assert (found.quote, warnings) == ("The library opens at 9:00", ())

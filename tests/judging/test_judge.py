@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -63,7 +64,7 @@ SCORES = {
     "confidence_grounding": (0.75, 0.75, None),
     "statement_groundedness": (7.5, 0.75, None),
     "passage_quality": (None, 0.4, None),
-    "knowledge_hallucination": (75, 0.75, "mild"),
+    "knowledge_hallucination": (75, 0.75, "mild_hallucination"),
 }
 
 MISSPELT = ("ofline", "off-line", "Offline ")
@@ -126,7 +127,7 @@ def test_good_reply_gives_a_verdict_in_one_call(name: str) -> None:
         (["hm", Reply("", finish_reason="content_filter")], "refused", 2),
         (["hm", Reply("", finish_reason="length"), None], None, 3),
         (["", ""], "empty", 2),
-        (["I'm sorry, I can't do that."], "refused", 2),
+        (["I'm sorry, I can't do that."], "no_verdict", 2),
         ([Reply("<S1>thi", finish_reason="length")], "truncated", 2),
         ([Reply("", refusal="No.")], "refused", 2),
         ([ModelError("timeout", "no reply within 2 s")], "timeout", 1),
@@ -149,7 +150,7 @@ def test_reask_quotes_the_reply_and_its_error() -> None:
     reply, question = second.messages[len(first.messages) :]
     assert reply == {"role": "assistant", "content": "<S2>7</S2>"}
     assert "1..5" in question["content"]
-    assert "'7'" in question["content"]
+    assert re.search(r"<data-quote-\w+>\n7\n</data-quote-\w+>", question["content"])
     assert verdict.value == 4
 
 
@@ -248,11 +249,7 @@ def test_a_missing_or_blank_response_can_be_left_out_or_scored_worst(
 @pytest.mark.parametrize(
     ("name", "row", "message"),
     [
-        (
-            "passage_quality",
-            {"query": "When?", "response": ""},
-            "missing_field: passage_quality needs reference",
-        ),
+        ("passage_quality", {"query": "When?", "response": ""}, "missing_field: .* needs reference"),
         ("groundedness", {"query": "When?"}, "no_response"),
         ("groundedness", {"context": "At nine."}, "missing_field: groundedness needs query"),
     ],
@@ -316,15 +313,15 @@ def test_groundedness_level_three_is_not_applicable_and_passes() -> None:
         *(
             ("knowledge_hallucination", f"Score: {value}", value / 100, label)
             for value, label in (
-                (0, "severe"),
-                (20, "severe"),
-                (20.5, "great"),
-                (40, "great"),
-                (41, "moderate"),
-                (60, "moderate"),
-                (80, "mild"),
-                (80.1, "none"),
-                (100, "none"),
+                (0, "severe_hallucination"),
+                (20, "severe_hallucination"),
+                (20.5, "great_hallucination"),
+                (40, "great_hallucination"),
+                (41, "moderate_hallucination"),
+                (60, "moderate_hallucination"),
+                (80, "mild_hallucination"),
+                (80.1, "no_hallucination"),
+                (100, "no_hallucination"),
             )
         ),
     ],
@@ -339,9 +336,9 @@ def test_levels_and_bands_have_their_labels(name: str, reply: str, score: float,
     ("level", "warned"),
     [
         ("Mild Hallucination", False),
-        ("mild", False),
+        ("mild_hallucination", False),
         ("Severe", True),
-        ("none", True),
+        ("No Hallucination", True),
         ("61-80", False),
         ("", False),
     ],
@@ -350,16 +347,8 @@ def test_level_that_names_another_band_gives_a_warning(level: str, warned: bool)
     verdict = load(
         "knowledge_hallucination", model=ScriptedModel(f"Analysis: a\nLevel: {level}\nScore: 72")
     ).judge(PLAY)
-    assert (verdict.value, verdict.label) == (72, "mild")
+    assert (verdict.value, verdict.label) == (72, "mild_hallucination")
     assert verdict.warnings == (("band_mismatch",) if warned else ())
-
-
-@pytest.mark.parametrize(
-    ("threshold", "passed"), [(None, True), (0.75, True), (0.750000001, False), (0.0, True), (1.0, False)]
-)
-def test_score_equal_to_the_threshold_passes(threshold: float | None, passed: bool) -> None:  # noqa: FBT001
-    judge = load("groundedness", model=ScriptedModel(GOOD["groundedness"]), threshold=threshold)
-    assert judge.judge(RAG).passed is passed
 
 
 @pytest.mark.parametrize(
@@ -367,21 +356,11 @@ def test_score_equal_to_the_threshold_passes(threshold: float | None, passed: bo
     [
         *((0.1 + 0.2, 0.3, True), (0.7 + 0.1, 0.8, True), (1 - 0.9, 0.1, True)),
         *((0.29999999, 0.3, False), (0.75, 0.75, True), (0.0, 0.0, True)),
+        *((0.75, 0.750000001, False), (0.75, 0.0, True), (0.75, 1.0, False)),
     ],
 )
 def test_rounding_errors_of_sums_do_not_decide(score: float, threshold: float, passed: bool) -> None:  # noqa: FBT001
     assert passes(score, threshold) is passed
-
-
-def test_passage_quality_is_the_harmonic_mean_of_its_parts() -> None:
-    verdict = load("passage_quality", model=ScriptedModel(GOOD["passage_quality"])).judge(RAG)
-    assert [(part.name, part.value, part.score) for part in verdict.parts] == [
-        ("recall", 5, 1.0),
-        ("precision", 2, 0.25),
-    ]
-    assert verdict.score == pytest.approx(0.4)
-    worst = ScriptedModel(GOOD["passage_quality"].replace("(2 * 1.0)", "(1 * 1.0)"))
-    assert load("passage_quality", model=worst).judge(RAG).score == 0
 
 
 def test_statement_parts_carry_checked_evidence() -> None:
@@ -400,15 +379,10 @@ def test_warnings_never_change_a_score() -> None:
         "Statement Sentence: It opens at 9:00.\nSupporting Evidence: The library opens at 9:30\nScore: 10\n"
         "Statement Sentence: Cats may come in.\nSupporting Evidence: Dogs and cats are welcome here\nScore: 5"
     )
-    case = {**RAG, "response": "It opens at 9:00. On Sundays it stays closed all day."}
+    case = {**RAG, "response": "It opens at 9:00. Cats may come in."}
     verdict = load("statement_groundedness", model=ScriptedModel(reply)).judge(case)
     assert verdict.score == 0.75
-    assert set(verdict.warnings) == {
-        "evidence_altered",
-        "evidence_not_found",
-        "statement_not_in_response",
-        "statement_missing",
-    }
+    assert set(verdict.warnings) == {"evidence_altered", "evidence_not_found"}
 
 
 def test_reading_without_the_case_leaves_quotes_unchecked() -> None:
@@ -443,27 +417,18 @@ def test_repr_of_a_judge_names_judge_model_and_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "shown"),
+    ("given", "shown"),
     [
-        (
-            Verdict(
-                judge="g", status="ok", score=0.75, value=4, label="incomplete", reason="r", reply="r" * 999
-            ),
-            "judge='g', status='ok', score=0.75, label='incomplete'",
-        ),
-        (Verdict(judge="g", status="ok", score=0.0, usage=Usage()), "judge='g', status='ok', score=0.0"),
-        (
-            Verdict(judge="g", status="not_applicable", label="nothing_to_ground"),
-            "judge='g', status='not_applicable', label='nothing_to_ground'",
-        ),
-        (
-            Verdict(judge="g", status="error", error=Failure(code="no_verdict", message="m" * 999)),
-            "judge='g', status='error', error='no_verdict'",
-        ),
+        ({"status": "ok", "score": 0.75, "label": "incomplete"}, "score=0.75, label='incomplete'"),
+        ({"status": "ok", "score": 0.0, "usage": Usage()}, "score=0.0"),
+        ({"status": "not_applicable", "label": "nothing_to_ground"}, "label='nothing_to_ground'"),
+        ({"status": "error", "error": Failure(code="empty", message="m" * 999)}, "error='empty'"),
     ],
 )
-def test_repr_of_a_verdict_has_one_short_line(verdict: Verdict, shown: str) -> None:
-    assert (repr(verdict), str(verdict)) == (f"Verdict({shown})", shown.replace(", ", " "))
+def test_repr_of_a_verdict_has_one_short_line(given: Any, shown: str) -> None:
+    verdict = Verdict(judge="g", value=4, reason="r", reply="r" * 999, **given)
+    line = f"judge='g', status={given['status']!r}, {shown}"
+    assert (repr(verdict), str(verdict)) == (f"Verdict({line})", line.replace(", ", " "))
 
 
 def test_request_has_messages_and_parameters_and_makes_no_call() -> None:

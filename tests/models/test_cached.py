@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -25,7 +26,7 @@ from standin_openai import StandIn, Text
 from groundjudge import ModelError, Reply, ReplyError, Usage, Verdict, as_judge, load, load_rubric, run
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.types import Judge
+from groundjudge.types import Judge, Request
 
 GOOD = Reply(
     "<S0>t</S0><S1>größer</S1><S2>5</S2>", "stop", Usage(prompt_tokens=9, completion_tokens=3), "m-2024"
@@ -51,13 +52,6 @@ def test_repeated_request_makes_no_call(path: Path, asked_async: bool) -> None: 
     assert (first.usage, second.usage) == (GOOD.usage, Usage())
     same = ("score", "reason", "reply", "model", "status", "attempts")
     assert [getattr(first, name) for name in same] == [getattr(second, name) for name in same]
-
-
-def test_new_cached_model_on_the_same_file_makes_no_call(path: Path) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
-    model = ScriptedModel("none")
-    assert judge_on(model, path).judge(ROW).score == 1.0
-    assert model.asked == []
 
 
 OTHER_ROW = {**ROW, "response": "It sails at ten."}
@@ -102,26 +96,39 @@ def test_case_id_and_threshold_are_not_part_of_the_key(path: Path) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        Reply("no verdict"),
-        Reply("<S1>cut", "length"),
-        Reply("", refusal="I will not."),
-        Reply("<S2>9</S2>"),
+        *(Reply("no verdict"), Reply("<S1>cut", "length"), Reply("", refusal="No."), Reply("<S2>9</S2>")),
+        ModelError("timeout", "late"),
     ],
 )
-def test_unreadable_reply_is_not_stored(path: Path, bad: Reply) -> None:
+def test_unreadable_reply_and_error_are_not_stored(path: Path, bad: Reply | ModelError) -> None:
     for _ in range(2):
         model = ScriptedModel(bad)
-        with pytest.raises(ReplyError):
+        with pytest.raises((ReplyError, ModelError)):
             judge_on(model, path, max_reasks=0).judge(ROW)
         assert model.asked
 
 
-def test_errors_are_not_stored(path: Path) -> None:
-    for _ in range(2):
-        model = ScriptedModel(ModelError("timeout", "late"))
-        with pytest.raises(ModelError):
-            judge_on(model, path).judge(ROW)
-        assert len(model.asked) == 1
+@pytest.mark.parametrize(("first", "calls"), [(GOOD, 1), (Reply("no verdict"), 5)])
+async def test_equal_requests_in_flight_wait_for_the_first_reply(
+    path: Path, first: Reply, calls: int
+) -> None:
+    """All others are sent at once if the first reply cannot be read."""
+    asked: list[Request] = []
+    answered = asyncio.Barrier(4)
+
+    async def answer(request: Request) -> Reply:
+        asked.append(request)
+        if len(asked) == 1:
+            await asyncio.sleep(0.01)
+            return first
+        async with asyncio.timeout(10):
+            await answered.wait()
+        return GOOD
+
+    judge: Judge = load_one("groundedness", model=CachedModel(answer, path), max_reasks=0)
+    verdicts = await asyncio.gather(*(judge.aevaluate(ROW) for _ in range(5)))
+    assert [verdict.score for verdict in verdicts][1:] == [1.0] * 4
+    assert len(asked) == calls
 
 
 def test_stored_reply_is_read_by_the_current_rubric(path: Path) -> None:

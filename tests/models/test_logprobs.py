@@ -20,7 +20,6 @@ from pydantic import Field
 from standin_openai import Answer, Piece, StandIn, Status, Text, logprobs_of, refuses, refusing, text_of
 
 from groundjudge import ModelError, Verdict, load
-from groundjudge.judging.load import as_model
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge
@@ -138,14 +137,6 @@ def test_ignored_probabilities_are_asked_for_once(answer: Text, caplog: pytest.L
     assert [record.getMessage() for record in caplog.records] == [left_out(server.port, "ignores")]
 
 
-def test_other_judges_of_the_same_model_know_what_it_ignores() -> None:
-    with StandIn([BARE]) as server:
-        model = OpenAIModel("m", base_url=server.url)
-        for threshold in (0.5, 0.6):
-            assert_plain(judge_at(server, model=model, threshold=threshold).judge(ROW))
-    assert [names_sent(body) for body in server.bodies] == [BOTH, set()]
-
-
 def test_probabilities_that_the_user_asks_for_are_sent_though_ignored() -> None:
     own = {"logprobs": True, "top_logprobs": 5}
     with StandIn([BARE]) as server:
@@ -173,16 +164,6 @@ def test_other_rejection_stays_an_error(answer: Answer) -> None:
         assert_weighted(judge_at(server).judge(ROW))
 
 
-def test_rejection_with_and_without_probabilities_is_an_error_and_teaches_nothing() -> None:
-    with StandIn([FORBIDDEN]) as server:
-        judge = judge_at(server)
-        with pytest.raises(ModelError, match="not allowed to request logprobs"):
-            judge.judge(ROW)
-        assert [names_sent(body) for body in server.bodies] == [BOTH, set()]
-        server.script = [FOUR]
-        assert_weighted(judge.judge(ROW))
-
-
 def test_cache_keeps_the_probabilities(tmp_path: Path) -> None:
     with StandIn([FOUR]) as server:
         first, second = (
@@ -197,20 +178,11 @@ def test_cache_keeps_the_probabilities(tmp_path: Path) -> None:
     assert second.model_copy(update=spent) == first
 
 
-def test_cache_does_not_serve_a_weighted_judge_from_plain_replies(tmp_path: Path) -> None:
-    with StandIn([FOUR]) as server:
-        model = CachedModel(OpenAIModel("m", base_url=server.url), tmp_path / "c")
-        assert judge_at(server, model=model, weighted=False).judge(ROW).score == 0.75
-        assert_weighted(judge_at(server, model=model).judge(ROW))
-        assert len(server.requests) == 2
-
-
 class Settings(BaseChatModel):
-    """A LangChain chat model with OpenAI's fields, whose endpoint may refuse them."""
+    """A LangChain chat model with OpenAI's fields."""
 
     logprobs: bool | None = None
     top_logprobs: int | None = None
-    refuses: bool = False
     calls: list[tuple[bool | None, int | None]] = Field(default_factory=list[Any])
 
     @property
@@ -219,39 +191,16 @@ class Settings(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ARG002
         self.calls.append((self.logprobs, self.top_logprobs))
-        if self.refuses and self.logprobs:
-            raise RefusedError
         told = {"logprobs": FOUR.logprobs if self.logprobs else None, "finish_reason": "stop"}
         return ChatResult(
             generations=[ChatGeneration(message=AIMessage(FOUR.text or "", response_metadata=told))]
         )
 
 
-class RefusedError(Exception):
-    status_code = 400
-
-    def __str__(self) -> str:
-        return "logprobs is not supported with this model"
-
-
 def test_langchain_model_with_the_fields_is_asked_for_probabilities() -> None:
     llm = Settings()
     assert_weighted(load("groundedness", model=llm, weighted=True).judge(ROW))
     assert llm.calls == [(True, 20)]
-
-
-def test_langchain_model_that_refuses_probabilities_is_asked_without(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    llm = Settings(refuses=True)
-    judge = load("groundedness", model=as_model(llm), weighted=True)
-    with caplog.at_level(logging.WARNING, "groundjudge"):
-        for _ in range(2):
-            assert_plain(judge.judge(ROW))
-    assert llm.calls == [(True, 20), (None, None), (None, None)]
-    assert [record.getMessage() for record in caplog.records] == [
-        "Settings refuses parameters: from now on logprobs is left out, top_logprobs is left out"
-    ]
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "yes_no.prompty"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import GOOD, ROW
+from command_line import GOOD, ROW, run_program
 from scripted_model import ScriptedModel
 from standin_openai import StandIn
 
@@ -197,12 +194,5 @@ def test_a_program_that_judges_synchronously_ends_cleanly() -> None:
         "print(judge.judge(ROW).score)\n"
     )
     with StandIn([GOOD]) as server:
-        done = subprocess.run(  # noqa: S603  this very Python
-            [sys.executable, "-W", "always", "-c", program, server.url],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            cwd=Path(__file__).parents[1],
-        )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
+        done = run_program(program, server.url)
+    assert done == (0, "1.0\n", "")

@@ -10,7 +10,7 @@ from command_line import ROW
 from standin_openai import StandIn, Status
 
 from groundjudge import ModelError, load
-from groundjudge.models.model_error import redacted
+from groundjudge.models.answer import redacted
 from groundjudge.models.openai import OpenAIModel
 
 KEY = "live-4f9a81c2d7"

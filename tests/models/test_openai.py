@@ -18,7 +18,7 @@ from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuse
 
 from groundjudge import Reply
 from groundjudge.errors import ModelError
-from groundjudge.models.loop_thread import shared_loop
+from groundjudge.models.loop_thread import LoopThread, shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
@@ -63,46 +63,27 @@ def error_of(model: OpenAIModel) -> ModelError:
 
 # Replies
 
+PARTS = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
+REASONED = {"reasoning_content": "hm", "content": "a"}
+REPLIES: list[tuple[Answer, Reply]] = [
+    (Text("fine"), Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
+    (Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in")),
+    (Text("fi", "length", None), Reply("fi", "length", None, "stand-in")),
+    (Text(None, refusal="I won't", usage=None), Reply("", "stop", None, "stand-in", "I won't")),
+    (Text(message=PARTS, usage=None), Reply("ab", "stop", None, "stand-in")),
+    (
+        Text(message={"reasoning_content": "hm", "content": "a"}, usage=None),
+        Reply("a", "stop", None, "stand-in"),
+    ),
+    (Raw(b'{"choices": [{"message": {"content": "a"}}]}'), Reply("a")),
+    (
+        Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
+        Reply("a", usage=Usage(prompt_tokens=3)),
+    ),
+]
 
-@pytest.mark.parametrize(
-    ("answer", "reply"),
-    [
-        pytest.param(
-            Text("fine"),
-            Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in"),
-            id="all",
-        ),
-        pytest.param(Text("fine", usage=None), Reply("fine", "stop", None, "stand-in"), id="usage missing"),
-        pytest.param(Text("fi", "length", None), Reply("fi", "length", None, "stand-in"), id="cut off"),
-        pytest.param(
-            Text(None, refusal="I won't", usage=None),
-            Reply("", "stop", None, "stand-in", "I won't"),
-            id="a refusal, and no content",
-        ),
-        pytest.param(
-            Text(
-                message={"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
-                usage=None,
-            ),
-            Reply("ab", "stop", None, "stand-in"),
-            id="content in parts",
-        ),
-        pytest.param(
-            Text(message={"reasoning_content": "hm", "content": "a"}, usage=None),
-            Reply("a", "stop", None, "stand-in"),
-            id="reasoning is not part of the reply",
-        ),
-        pytest.param(
-            Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in"), id="any language"
-        ),
-        pytest.param(Raw(b'{"choices": [{"message": {"content": "a"}}]}'), Reply("a"), id="the bare minimum"),
-        pytest.param(
-            Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
-            Reply("a", usage=Usage(prompt_tokens=3)),
-            id="odd usage and model",
-        ),
-    ],
-)
+
+@pytest.mark.parametrize(("answer", "reply"), REPLIES)
 def test_completion_is_read_as_a_reply(answer: Answer, reply: Reply) -> None:
     with StandIn([answer]) as server:
         assert ask(model_at(server)) == reply
@@ -123,29 +104,16 @@ def test_request_is_sent_unchanged() -> None:
 @pytest.mark.parametrize(
     ("answer", "code", "words"),
     [
-        pytest.param(Status(401, "bad key"), "auth", "bad key", id="401"),
-        pytest.param(Status(403, "not yours"), "auth", "not yours", id="403"),
-        pytest.param(Status(402, "no credits"), "quota", "no credits", id="402"),
-        pytest.param(QUOTA, "quota", "exceeded", id="insufficient quota"),
-        pytest.param(Status(404, "no such model"), "not_found", "no such model", id="404"),
-        pytest.param(Status(422, "what?"), "bad_request", "what?", id="422"),
-        pytest.param(Status(400, "context too long"), "bad_request", "context too long", id="400"),
-        pytest.param(
-            Status(400, body=[{"error": {"message": "no"}}]), "bad_request", "400: no", id="in a list"
-        ),
-        pytest.param(Status(400, body={"error": "no"}), "bad_request", "400: no", id="error as text"),
-        pytest.param(
-            Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}', id="any other shape"
-        ),
-        pytest.param(Raw(b"<html>"), "server", "<html>", id="not JSON"),
-        pytest.param(Raw(b"\xff\xfe\xfa"), "server", "not a chat completion", id="not text"),
-        pytest.param(Raw(b"[" * 100_000), "server", "not a chat completion", id="too deep"),
-        pytest.param(Raw(b"{}"), "server", "{}", id="no choices"),
-        pytest.param(Raw(b'{"choices": []}'), "server", "choices", id="empty choices"),
-        pytest.param(Raw(b'{"choices": [{"message": null}]}'), "server", "choices", id="no message"),
-        pytest.param(
-            Raw(b'{"error": {"message": "upstream"}}'), "server", "upstream", id="error with status 200"
-        ),
+        (Status(401, "bad key"), "auth", "bad key"),
+        (Status(403, "not yours"), "auth", "not yours"),
+        (Status(402, "no credits"), "quota", "no credits"),
+        (QUOTA, "quota", "exceeded"),
+        (Status(404, "no such model"), "not_found", "no such model"),
+        (Status(422, "what?"), "bad_request", "what?"),
+        (Status(400, "context too long"), "bad_request", "context too long"),
+        (Status(400, body=[{"error": {"message": "no"}}]), "bad_request", "400: no"),
+        (Status(400, body={"error": "no"}), "bad_request", "400: no"),
+        (Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}'),
     ],
 )
 def test_permanent_error_is_not_retried(answer: Answer, code: str, words: str) -> None:
@@ -157,16 +125,56 @@ def test_permanent_error_is_not_retried(answer: Answer, code: str, words: str) -
     assert len(server.requests) == 1
 
 
+HTML = b"<!DOCTYPE html><html><body>Sign in</body></html>"
+PAGES = {
+    "HTML": (Raw(HTML, "text/html"), "Sign in"),
+    "HTML, called JSON": (Raw(HTML), "Sign in"),
+    "HTML of an unknown type": (Raw(HTML, "application/octet-stream"), "Sign in"),
+    "empty": (Raw(b"", "text/plain"), "no reason"),
+    "empty, called JSON": (Raw(b""), "no reason"),
+    "plain text": (Raw(b"upstream is down", "text/plain"), "upstream is down"),
+    "no text": (Raw(b"\xff\xfe\xfa"), "not a chat completion"),
+    "half of a completion": (Raw(b'{"choices": [{"mess'), "choices"),
+    "too deep": (Raw(b"[" * 100_000), "not a chat completion"),
+    "a JSON list": (Raw(b"[]"), "[]"),
+    "a JSON text": (Raw(b'"maintenance"'), "maintenance"),
+    "a JSON number": (Raw(b"3"), "3"),
+    "null": (Raw(b"null"), "not a chat completion"),
+    "no choices": (Raw(b"{}"), "{}"),
+    "empty choices": (Raw(b'{"choices": []}'), "choices"),
+    "no message": (Raw(b'{"choices": [{"message": null}]}'), "choices"),
+    "an error": (Raw(b'{"error": {"message": "upstream"}}'), "upstream"),
+}
+
+
+@pytest.mark.parametrize(("answer", "words"), PAGES.values(), ids=PAGES)
+def test_status_200_without_a_completion_is_a_server_error(
+    answer: Answer, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As every server error, it is sent again, also where a given client takes it for a success."""
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", SOON)
+    with (
+        StandIn([answer]) as server,
+        openai.OpenAI(base_url=server.url, api_key="k") as client,
+    ):
+        for model in (model_at(server), OpenAIModel("m", client=client)):
+            server.requests.clear()
+            error = error_of(model)
+            assert (error.code, error.retries, len(server.requests)) == ("server", 2, 3)
+            assert "OPENAI_BASE_URL" in error.message
+        assert words in error_of(model_at(server, max_retries=0)).message
+    with StandIn([answer, "fine"]) as server:
+        assert (ask(model_at(server)).retries, len(server.requests)) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        pytest.param(Status(429, retry_after=SOON), "rate_limited", id="429"),
-        pytest.param(Status(500, retry_after=SOON), "server", id="500"),
-        pytest.param(Status(503, retry_after=SOON), "server", id="503"),
-        pytest.param(Status(408, retry_after=SOON), "timeout", id="408"),
-        pytest.param(Status(409, retry_after=SOON), "server", id="409"),
-        pytest.param(Cut(), "connection", id="a cut connection"),
-        pytest.param(Hang(), "timeout", id="no response"),
+        (Status(429, retry_after=SOON), "rate_limited"),
+        *((Status(status, retry_after=SOON), "server") for status in (500, 503, 409)),
+        (Status(408, retry_after=SOON), "timeout"),
+        (Cut(), "connection"),
+        (Hang(), "timeout"),
     ],
 )
 def test_transient_error_is_retried_max_retries_times(
@@ -183,11 +191,18 @@ def test_transient_error_is_retried_max_retries_times(
         assert len(server.requests) == max_retries + 1
 
 
-def test_wait_is_not_shorter_than_retry_after() -> None:
-    with StandIn([Status(429, retry_after=0.2), "fine"]) as server:
+@pytest.mark.parametrize(
+    ("answers", "least"),
+    [([Status(429, retry_after=0.2), "fine"], 0.2), ([Status(500)] * 2 + ["fine"], 0.15)],
+)
+def test_wait_is_as_long_as_retry_after_or_doubles(
+    answers: list[Answer], least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.05)
+    with StandIn(answers) as server:
         start = time.monotonic()
         ask(model_at(server))
-    assert time.monotonic() - start >= 0.2
+    assert time.monotonic() - start >= least
 
 
 def test_retry_after_of_more_than_a_minute_is_not_waited_for() -> None:
@@ -203,14 +218,6 @@ def test_retry_after_of_more_than_a_minute_is_not_waited_for() -> None:
 def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
     with StandIn([Status(500, retry_after=retry_after)]) as server:
         assert not error_of(model_at(server, max_retries=0)).retry_after
-
-
-def test_wait_doubles_without_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.05)
-    with StandIn([Status(500), Status(500), "fine"]) as server:
-        start = time.monotonic()
-        ask(model_at(server))
-    assert time.monotonic() - start >= 0.05 + 0.1
 
 
 def test_retry_after_survives_pickling() -> None:
@@ -237,40 +244,21 @@ async def test_cancelled_call_ends_at_once() -> None:
 ANTHROPIC = Status(400, "`temperature` and `top_p` cannot both be specified for this model.")
 GEMINI = [{"error": {"code": 400, "message": 'Unknown name "top_p": Cannot find field.'}}]
 PYDANTIC = {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+NEW = "max_completion_tokens"
 VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum context length is 90 tokens."
 
 
 @pytest.mark.parametrize(
     ("refusals", "sent"),
     [
-        pytest.param([refuses("temperature")], {"top_p": 1, "max_tokens": 100}, id="left out"),
-        pytest.param(
-            [refuses("max_tokens", "max_completion_tokens")],
-            {"temperature": 0, "top_p": 1, "max_completion_tokens": 100},
-            id="renamed",
-        ),
-        pytest.param(
-            [refuses("max_tokens")],
-            {"temperature": 0, "top_p": 1},
-            id="left out without a new name",
-        ),
-        pytest.param(
-            [refuses("max_tokens", "max_completion_tokens"), refuses("temperature")],
-            {"top_p": 1, "max_completion_tokens": 100},
-            id="two, one after another",
-        ),
-        pytest.param(
-            [refuses("max_tokens", "max_completion_tokens"), refuses("max_completion_tokens")],
-            {"temperature": 0, "top_p": 1},
-            id="the new name too",
-        ),
-        pytest.param([ANTHROPIC], {"temperature": 0, "max_tokens": 100}, id="not both"),
-        pytest.param(
-            [Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}, id="message in a list"
-        ),
-        pytest.param(
-            [Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}, id="message in details"
-        ),
+        ([refuses("temperature")], {"top_p": 1, "max_tokens": 100}),
+        ([refuses("max_tokens", NEW)], {"temperature": 0, "top_p": 1, NEW: 100}),
+        ([refuses("max_tokens")], {"temperature": 0, "top_p": 1}),
+        ([refuses("max_tokens", NEW), refuses("temperature")], {"top_p": 1, NEW: 100}),
+        ([refuses("max_tokens", NEW), refuses(NEW)], {"temperature": 0, "top_p": 1}),
+        ([ANTHROPIC], {"temperature": 0, "max_tokens": 100}),
+        ([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}),
+        ([Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}),
     ],
 )
 def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
@@ -295,12 +283,10 @@ def test_refused_response_format_is_left_out() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(Status(400, VLLM), id="too many tokens for this row"),
-        pytest.param(
-            Status(400, "Invalid 'temperature': above maximum", param="temperature"), id="a bad value"
-        ),
-        pytest.param(refuses("logprobs"), id="a parameter that was not sent"),
-        pytest.param(Status(400, "images are not supported", param="messages"), id="about something else"),
+        Status(400, VLLM),
+        Status(400, "Invalid 'temperature': above maximum", param="temperature"),
+        refuses("logprobs"),  # which was not sent
+        Status(400, "images are not supported", param="messages"),
     ],
 )
 def test_other_bad_request_changes_no_parameter(answer: Answer) -> None:
@@ -326,21 +312,19 @@ def refuses_temperature(body: dict[str, Any]) -> Answer:
     return refuses("temperature") if "temperature" in body else "fine"
 
 
-async def test_concurrent_first_calls_all_learn_the_refusal() -> None:
-    with StandIn(refuses_temperature, latency=0.05) as server:
+async def test_concurrent_first_calls_all_learn_the_refusal_and_it_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with (
+        StandIn(refuses_temperature, latency=0.05) as server,
+        caplog.at_level(logging.WARNING, "groundjudge"),
+    ):
         model = model_at(server)
         replies = await asyncio.gather(*(model.acomplete(request()) for _ in range(10)))
         assert [reply.text for reply in replies] == ["fine"] * 10
         assert len(server.requests) == 20
         await model.acomplete(request())
         assert len(server.requests) == 21
-
-
-def test_refusal_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    with StandIn(refuses_temperature) as server, caplog.at_level(logging.WARNING, "groundjudge"):
-        model = model_at(server)
-        ask_sync(model)
-        ask_sync(model)
     assert [record.getMessage() for record in caplog.records] == [
         f"m at 127.0.0.1:{server.port} refuses parameters: from now on temperature is left out"
     ]
@@ -413,20 +397,6 @@ def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> N
         assert seen.headers["api-key" if azure else "Authorization"] == ("k" if azure else "Bearer k")
 
 
-async def test_passed_client_keeps_its_own_max_retries() -> None:
-    with StandIn([Status(500, retry_after=SOON)]) as server:
-        async with openai.AsyncOpenAI(base_url=server.url, api_key="k", max_retries=1) as client:
-            with pytest.raises(ModelError):
-                await OpenAIModel("m", client=client, max_retries=5).acomplete(request())
-        assert len(server.requests) == 2
-        with (
-            openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client,
-            pytest.raises(ModelError),
-        ):
-            ask_sync(OpenAIModel("m", client=client, max_retries=5))
-        assert len(server.requests) == 3
-
-
 async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
     with StandIn() as server:
         hooked: list[object] = []
@@ -437,10 +407,16 @@ async def test_passed_async_client_is_used_itself_and_not_closed() -> None:
         transport = openai.DefaultAsyncHttpxClient(event_hooks={"request": [hook]})
         async with openai.AsyncOpenAI(base_url=server.url, api_key="k", http_client=transport) as client:
             model = OpenAIModel("m", client=client)
+            for _ in range(2):
+                run_thread = LoopThread("run")
+                await asyncio.to_thread(run_thread.run, model.acomplete, request())
+                run_thread.close()
+            assert hooked == [], "the connections of the caller's loop are not for other loops"
             await model.acomplete(request())
+            await OpenAIModel("m", client=client).acomplete(request())
             del model
             gc.collect()
-            assert len(hooked) == 1
+            assert len(hooked) == 2
             assert not client.is_closed()
 
 
@@ -486,6 +462,7 @@ def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.Mo
         asyncio.run(five(model))
         assert len(built) == 2
         assert built[1].is_closed()
+        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 def test_many_loops_in_many_threads_get_their_own_replies() -> None:
@@ -498,14 +475,6 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
 
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
-
-
-def test_clients_of_ended_loops_are_dropped() -> None:
-    with StandIn() as server:
-        model = model_at(server)
-        for _ in range(5):
-            ask(model)
-        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_garbage_collected_model_closes_its_client_in_the_running_loop() -> None:

@@ -98,6 +98,6 @@ async def test_oldest_unshared_call_is_dropped() -> None:
     one, other = shared(model)
     for number in range(KEPT + 1):
         await one.acomplete(request(str(number)))
-    assert len(one.own) == KEPT
+    assert len(one.calls) == KEPT
     await other.acomplete(request("0"))
     assert len(model.asked) == KEPT + 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
 
 from groundjudge import Choices, PromptError, Reply, ReplyError, Scale, Usage, load, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.unsupported_parameters import Negotiation
+from groundjudge.models.unsupported_parameters import negotiated
 from groundjudge.replies import Banded, Json, Reading, Tags
 from groundjudge.types import Judge, Request
 
@@ -263,14 +264,6 @@ def test_refused_response_format_is_loosened_in_the_same_reask(
     assert [record.getMessage().split(" is ")[1] for record in caplog.records] == [*told]
 
 
-def test_other_model_at_the_endpoint_is_asked_for_the_schema() -> None:
-    with StandIn(refusing_after_prose({SCHEMA: NO_SCHEMA})) as server:
-        for name in ("m", "n"):
-            model = OpenAIModel(name, base_url=server.url)
-            load("confidence_grounding", model=model).judge(ROW)
-    assert kinds(server.bodies) == [None, SCHEMA, OBJECT] * 2
-
-
 def test_refused_parameter_beside_the_schema_is_left_out_alone() -> None:
     with StandIn(refusing_after_prose({"temperature": refuses("temperature")})) as server:
         judge_at(server, structured="always").judge(ROW)
@@ -334,17 +327,26 @@ def test_reply_that_can_be_read_is_a_success_whatever_its_shape() -> None:
     assert kinds(server.bodies) == [None, SCHEMA, None]
 
 
-def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
-    rubric = load_rubric("confidence_grounding", structured="always")
+async def test_late_reply_does_not_bring_back_what_is_left_out() -> None:
+    asked = load_rubric("confidence_grounding", structured="always").ask(ROW)
     known: dict[str, str] = {}
-    late, first, second = (Negotiation("m at h", rubric.ask(ROW), known) for _ in range(3))
-    for each in (late, first):
-        assert each.parameters()["response_format"]["type"] == SCHEMA
-    first.succeeded(Reply(PROSE))
-    assert second.parameters()["response_format"]["type"] == OBJECT
-    for each in (second, late):
-        each.succeeded(Reply(PROSE))
-        assert "response_format" not in first.parameters()
+    sent: list[Mapping[str, Any]] = []
+    may_answer = asyncio.Event()
+
+    async def send(parameters: Mapping[str, Any]) -> Reply:
+        sent.append(parameters)
+        if len(sent) == 1:
+            await may_answer.wait()
+        return Reply(PROSE)
+
+    late = asyncio.create_task(negotiated(asked, known, "m", send))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        await negotiated(asked, known, "m", send)
+    may_answer.set()
+    await late
+    await negotiated(asked, known, "m", send)
+    assert kinds(sent) == [SCHEMA, SCHEMA, OBJECT, None]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,13 @@ from offline_judges import MOST_LOSS, offline_scores
 
 LANGUAGES = ("english", "chinese")
 LEAST_LOSS = 0.005
-KNOWN_MISSES: Mapping[str, list[str]] = {"english": [], "chinese": []}
+KNOWN_MISSES: Mapping[str, list[str]] = {
+    "english": [],
+    # 一 alone is no number, as it is part of too many words
+    "chinese": ["红岭队以三比一击败了海城队，主攻手陈雪独得24分。"],
+}
+FIRST = 8
+"""Documents whose edits are all told apart but for `KNOWN_MISSES`."""
 LEAST_SHARE = 0.9
 """The share of the edits of a verdict in a language that the judges must score rightly."""
 
@@ -46,7 +52,7 @@ def losses(language: str, documents: int | None = None) -> Losses:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_edits_of_the_first_documents_are_told_apart(language: str) -> None:
-    edits = losses(language, 2)
+    edits = losses(language, FIRST)
     missed = [
         text
         for (verdict, _), each in edits.items()

@@ -1,238 +1,18 @@
-"""Edits that make a supported sentence wrong lower its scores, and edits that keep its meaning do not."""
+"""Edits that make a supported sentence wrong lower its scores, and edits that keep its meaning do not.
+
+Each row here shows one rule; see test_edit_corpus.py for many edits of each kind.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import permutations
-from typing import NamedTuple
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from offline_judges import MOST_LOSS, offline_scores
 
 from groundjudge.offline.support import index, support
 
 LEAST_LOSS = 0.05
-
-
-class Statement(NamedTuple):
-    """A sentence as its source has it: its clauses, and the two who act in it."""
-
-    clauses: tuple[str, ...]
-    doer: str
-    other: str
-    sign: str
-    others: str = ""
-    """The rest of the document."""
-
-    @property
-    def text(self) -> str:
-        return f"{'，' if self.is_chinese else ', '}".join(self.clauses) + self.sign
-
-    @property
-    def source(self) -> str:
-        """A document that has it between others."""
-        return f"{self.others} {self.text} {self.others}"
-
-    @property
-    def is_chinese(self) -> bool:
-        return self.sign == "。"
-
-
-ENGLISH = [
-    Statement(
-        ("In 1968 Tove Aldous hired Pavel Moreau", "who has rowed 1,250 kilometres with some friends"),
-        "Tove Aldous",
-        "Pavel Moreau",
-        ".",
-        "The harbour is closed in winter. Visitors pay 9 euros.",
-    ),
-    Statement(
-        (
-            "Some neighbours say that Ilsa Brandt has paid 4,800 euros to Henrik Vale",
-            "before the theatre was sold",
-        ),
-        "Ilsa Brandt",
-        "Henrik Vale",
-        ".",
-        "The colour of the door is grey. It was painted in 1999 by Mona Reyes.",
-    ),
-    Statement(
-        (
-            "At the centre of Quillby",
-            "Rosa Tarn has defeated Igor Slade in 12 hours",
-            "and some judges favour her",
-        ),
-        "Rosa Tarn",
-        "Igor Slade",
-        ".",
-        "Entry costs 5 pounds. The chess club is 40 years old.",
-    ),
-    Statement(
-        (
-            "After the storm of 1911",
-            "some travellers said that Captain Brume was rescued",
-            "while Odile thanked Wren",
-        ),
-        "Odile",
-        "Wren",
-        ".",
-        "The catalogue lists 300 metres of rope.",
-    ),
-    Statement(
-        (
-            "Some organisers praise Anselm",
-            "whose programme is 90 minutes long",
-            "and Anselm recommends Bettany",
-        ),
-        "Anselm",
-        "Bettany",
-        ".",
-        "The defence of the tower lasted 7 weeks.",
-    ),
-]
-CHINESE = [
-    Statement(
-        ("1968年罗明聘请了陶安", "一些邻居说这座桥长1250公里"),
-        "罗明",
-        "陶安",
-        "。",
-        "港口冬季关闭。门票九欧元。",
-    ),
-    Statement(
-        ("有些居民说李岚赔偿了周朔4800欧元", "剧院是石头建的"),
-        "李岚",
-        "周朔",
-        "。",
-        "大门是灰色的。一九九九年重新粉刷。",
-    ),
-    Statement(
-        ("在青石镇中心", "何静打败了郭远", "比赛用了12小时", "一些裁判是退休教师"),
-        "何静",
-        "郭远",
-        "。",
-        "门票五元。棋社有四十年历史。",
-    ),
-]
-STATEMENTS = [*ENGLISH, *CHINESE]
-ONE_OF_EACH_LANGUAGE = [ENGLISH[0], CHINESE[0]]
-EACH_STATEMENT = pytest.mark.parametrize(
-    "statement",
-    [
-        pytest.param(each, marks=() if each in ONE_OF_EACH_LANGUAGE else pytest.mark.soak, id=each.doer)
-        for each in STATEMENTS
-    ],
-)
-
-NEGATED = {
-    r"\bhas\b": "has not",
-    r"\bwas\b": "was not",
-    r"\bis\b": "is not",
-    "是": "不是",
-    "聘请了": "没有聘请",
-}
-UNITS = {"kilometres": "miles", "euros": "dollars", "hours": "days", "minutes": "hours", "公里": "英里"} | {
-    "欧元": "美元",
-    "小时": "天",
-}
-QUANTIFIERS = {"some": "all", "Some": "All", "一些": "所有", "有些": "所有"}
-INVENTED = {
-    False: [
-        ", and the mayor keeps three white foxes",
-        ", which won a golden medal in Lisbon",
-        " and died of fever",
-    ],
-    True: ["，市长养了三只白狐狸", "，后来在里斯本获得金牌", "，并且死于热病"],
-}
-STRANGERS = {False: ["Zelda Quint", "Mortimer"], True: ["钱伯庸", "孙二娘"]}
-
-AMERICAN = {"centre": "center", "theatre": "theater", "neighbours": "neighbors", "favour": "favor"} | {
-    "organisers": "organizers",
-    "travellers": "travelers",
-    "programme": "program",
-    "kilometres": "kilometers",
-}
-
-
-def replaced(text: str, table: dict[str, str]) -> Iterator[str]:
-    """The text with each of the words replaced in turn."""
-    for pattern, other in table.items():
-        edited = re.sub(pattern, other, text, count=1)
-        if edited != text:
-            yield edited
-
-
-def number_changed(statement: Statement) -> Iterator[str]:
-    for number in re.finditer(r"\d[\d,]*\d", statement.text):
-        written = str(int(number[0].replace(",", "")) + 3)
-        yield statement.text[: number.start()] + written + statement.text[number.end() :]
-
-
-def name_swapped(statement: Statement) -> Iterator[str]:
-    for stranger in STRANGERS[statement.is_chinese]:
-        yield statement.text.replace(statement.doer, stranger)
-        yield statement.text.replace(statement.other, stranger)
-
-
-def negation_added(statement: Statement) -> Iterator[str]:
-    yield from replaced(statement.text, NEGATED)
-
-
-def units_changed(statement: Statement) -> Iterator[str]:
-    yield from replaced(statement.text, UNITS)
-
-
-def some_made_all(statement: Statement) -> Iterator[str]:
-    yield from replaced(statement.text, QUANTIFIERS)
-
-
-def roles_exchanged(statement: Statement) -> Iterator[str]:
-    if statement.text.count(statement.doer) == 1:
-        yield (
-            statement.text.replace(statement.doer, "@")
-            .replace(statement.other, statement.doer)
-            .replace("@", statement.other)
-        )
-
-
-def clause_invented(statement: Statement) -> Iterator[str]:
-    for clause in INVENTED[statement.is_chinese]:
-        yield statement.text[:-1] + clause + statement.sign
-
-
-def case_changed(statement: Statement) -> Iterator[str]:
-    yield from (
-        statement.text.upper(),
-        statement.text.lower(),
-        statement.text.title(),
-        statement.text.swapcase(),
-    )
-
-
-def punctuation_changed(statement: Statement) -> Iterator[str]:
-    yield from (statement.text[:-1], f"{statement.text[:-1]}!", f"“{statement.text}”", f"- {statement.text}")
-    yield re.sub(", (?=[a-z])", " – ", statement.text).replace("，", "；")
-
-
-def separators_changed(statement: Statement) -> Iterator[str]:
-    for mark in ("", ",", ".", " ", "\u202f", "'"):
-        yield (
-            re.sub(r"(?<=\d),?(?=\d{3}(?!\d))(?<!1(?=9))", mark, statement.text)
-            if "," in statement.text
-            else (re.sub(r"(?<=[14])(?=[28][05]0)", mark, statement.text))
-        )
-
-
-def clauses_reordered(statement: Statement) -> Iterator[str]:
-    for order in permutations(statement.clauses):
-        yield statement._replace(clauses=order).text
-
-
-def spelt_otherwise(statement: Statement) -> Iterator[str]:
-    yield from replaced(statement.text, AMERICAN)
-
 
 DIFFERENT = [
     # numbers, and what they count
@@ -310,6 +90,9 @@ DIFFERENT = [
         "Codeine thins the blood. It was first sold in 1899. It is made in Leverkusen.",
     ),
     # a clause that is made up, however short against the rest
+    ("Tove Aldous hired Pavel Moreau in 1968.", "Tove Aldous hired Pavel Moreau in 1968 and died of fever."),
+    ("Some judges favour her.", "Some judges favour her, and the mayor keeps three white foxes."),
+    ("有些居民说剧院是石头建的。", "有些居民说剧院是石头建的，后来在里斯本获得金牌。"),
     (
         "The bank lends up to 2,500 pounds at a rate of 6.9 percent, and the customer repays it.",
         "The bank lends up to 2,500 pounds at a rate of 6.9 percent, and the customer repays it in gold.",
@@ -318,6 +101,20 @@ DIFFERENT = [
 """A source, and what it does not say."""
 
 SAME = [
+    # clauses in any order
+    (
+        "At the centre of Ely, Rosa Tarn has defeated Igor Slade in 12 hours, and some judges favour her.",
+        "And some judges favour her, Rosa Tarn has defeated Igor Slade in 12 hours, at the centre of Ely.",
+    ),
+    (
+        "在青石镇中心，何静打败了郭远，比赛用了12小时，一些裁判是退休教师。",
+        "在青石镇中心，一些裁判是退休教师，比赛用了12小时，何静打败了郭远。",
+    ),
+    # case, signs and spelling
+    ("Rosa Tarn has rowed 1,250 kilometres.", "ROSA TARN HAS ROWED 1250 KILOMETERS"),
+    ("Rosa Tarn has rowed 1,250 kilometres.", "- “rosa tarn has rowed 1.250 kilometres!”"),
+    ("The theatre’s neighbours favour the programme.", "The theater's neighbors favor the program."),
+    ("这座桥长1250公里；有些居民不喜欢它。", "“这座桥长1 250公里，有些居民不喜欢它！”"),
     ("The museum opened in Lyon in 1987.", "In 1987 the museum opened in Lyon."),
     ("The report says 1,200 boxes were lost in March.", "In March, 1,200 boxes were lost, the report says."),
     ("Children under 10 cannot swim without an adult.", "Without an adult, children under 10 cannot swim."),
@@ -364,24 +161,6 @@ SAME = [
 ]
 """A source, and another way to say what it says."""
 
-Edit = Callable[[Statement], Iterable[str]]
-WRONG: list[Edit] = [
-    number_changed,
-    name_swapped,
-    negation_added,
-    units_changed,
-    some_made_all,
-    roles_exchanged,
-    clause_invented,
-]
-ALIKE: list[Edit] = [
-    case_changed,
-    punctuation_changed,
-    separators_changed,
-    clauses_reordered,
-    spelt_otherwise,
-]
-
 
 def scores(sentence: str, source: str) -> list[float]:
     """The support of a sentence, and what the judges that rest on it say."""
@@ -394,25 +173,6 @@ def losses(sentence: str, edited: str, source: str) -> list[float]:
     return [round(before - after, 9) for before, after in pairs]  # scores are decimals
 
 
-@EACH_STATEMENT
-def test_sentence_of_the_source_is_supported(statement: Statement) -> None:
-    assert min(scores(statement.text, statement.source)) > 0.9
-
-
-@pytest.mark.parametrize("edit", WRONG, ids=lambda edit: edit.__name__)
-@EACH_STATEMENT
-def test_edit_that_makes_it_wrong_lowers_every_score(statement: Statement, edit: Edit) -> None:
-    for edited in edit(statement):
-        assert min(losses(statement.text, edited, statement.source)) >= LEAST_LOSS, edited
-
-
-@pytest.mark.parametrize("edit", ALIKE, ids=lambda edit: edit.__name__)
-@EACH_STATEMENT
-def test_edit_that_keeps_the_meaning_costs_little(statement: Statement, edit: Edit) -> None:
-    for edited in edit(statement):
-        assert max(losses(statement.text, edited, statement.source)) <= MOST_LOSS, edited
-
-
 @pytest.mark.parametrize(("source", "edited"), DIFFERENT)
 def test_small_difference_is_seen(source: str, edited: str) -> None:
     assert min(losses(source, edited, source)) >= LEAST_LOSS
@@ -423,17 +183,11 @@ def test_other_way_to_say_it_costs_little(source: str, edited: str) -> None:
     assert max(losses(source, edited, source)) <= MOST_LOSS
 
 
-@pytest.mark.parametrize("edit", WRONG, ids=lambda edit: edit.__name__)
-def test_every_edit_is_tried_in_both_languages(edit: Edit) -> None:
-    assert any(map(list, map(edit, ENGLISH)))
-    assert any(map(list, map(edit, CHINESE)))
-
-
-@settings(max_examples=30, deadline=None)
-@given(statement=st.sampled_from(STATEMENTS), number=st.integers(min_value=2, max_value=10**7))
-def test_any_other_number_lowers_the_score(statement: Statement, number: int) -> None:
-    first = re.search(r"\d[\d,]*\d", statement.text)
-    assert first
-    if int(first[0].replace(",", "")) != number:
-        edited = statement.text.replace(first[0], str(number))
-        assert min(losses(statement.text, edited, statement.source)) >= LEAST_LOSS
+@given(
+    sentence=st.sampled_from(["It has 4,800 seats, and it is blue.", "这座桥长4,800米，是石头建的。"]),
+    number=st.integers(min_value=2, max_value=10**7),
+)
+def test_any_other_number_lowers_the_score(sentence: str, number: int) -> None:
+    if number != 4800:
+        edited = sentence.replace("4,800", str(number))
+        assert min(losses(sentence, edited, f"The door is grey. {sentence} 门票九欧元。")) >= LEAST_LOSS

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from groundjudge import Case, Choices, Scale, Verdict, load, names
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.offline.claims import states_nothing
-from groundjudge.offline.readings import reader
 from groundjudge.offline.support import index, support
 from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
 from groundjudge.types import Judge
@@ -432,7 +431,7 @@ def test_nothing_supports_anything_where_there_are_no_documents() -> None:
     ],
 )
 def test_courtesies_and_questions_state_nothing(sentence: str, nothing: bool) -> None:  # noqa: FBT001
-    assert states_nothing(sentence, reader()) is nothing
+    assert states_nothing(sentence) is nothing
 
 
 async def test_same_case_same_reply_sync_or_async() -> None:

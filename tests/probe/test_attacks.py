@@ -11,7 +11,7 @@ from groundjudge.probe.attacks import best_verdict, edits
 from groundjudge.probe.cases import ProbeCase, built_in_cases
 from groundjudge.probe.edit import suiting
 from groundjudge.replies import PartReading, Plain, Reading
-from groundjudge.rubric.rubric import label_of
+from groundjudge.replies.value import label_of
 from groundjudge.text.sentences import sentences
 from groundjudge.types import Rubric
 

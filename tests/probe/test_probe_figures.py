@@ -14,7 +14,7 @@ from standin_judges import StandIn, judge_of, knows_all, standin
 from groundjudge import Case, ModelError, Reply, load_rubric
 from groundjudge.probe import EditFigures, Probe, ProbeError, probe
 from groundjudge.probe.cases import built_in_cases, labelled
-from groundjudge.probe.figures import card, compare, read_card
+from groundjudge.probe.figures import compare, read_card, result_of
 from groundjudge.probe.plan import FIRST, SECOND, plan_of
 from groundjudge.shares import mcnemar, wilson
 from groundjudge.types import Judge, Request
@@ -194,8 +194,8 @@ def test_file_that_is_no_card_is_refused(tmp_path: Any) -> None:
 
 def test_card_has_the_day_of_the_probe() -> None:
     found = probed(standin("knows_all", TRUTH))
-    today = card(found.plan, found.verdicts, judge_of(standin("knows_all", TRUTH)), date(2031, 5, 2))
-    assert today.date == "2031-05-02"
+    today = result_of(found.plan, found.verdicts, judge_of(standin("knows_all", TRUTH)), date(2031, 5, 2))
+    assert today.card.date == "2031-05-02"
 
 
 @pytest.mark.parametrize("name", ["groundedness", "confidence_grounding", "statement_groundedness"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import count
 from typing import Any
@@ -154,21 +154,31 @@ def test_code_does_not_depend_on_what_the_prompt_does_not_show() -> None:
     assert rubric.ask(case).messages == rubric.ask(other).messages
 
 
-DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(64))
+DIGITS = "".join(sha256(f"{index}".encode()).hexdigest() for index in range(512))
 
 
-def containing_its_own_code(digits: str) -> str:
-    """A text that contains the first code that is tried for it, as an attacker could find it."""
-    lower = digits.lower()
-    codes = {lower[at : at + 8] for at in range(len(lower))}
-    tried = (f"{digits} {nonce}" for nonce in count())
-    return next(text for text in tried if sha256(f"0\n\n{text}".encode()).hexdigest()[:8] in codes)
+SHOWN: dict[str, Callable[[str], Block]] = {
+    "a response": lambda text: Block("response", text),
+    "a document": lambda text: Block("context", (Block("document", text),)),
+    "a title": lambda text: Block("context", (Block("document", "", f' title="{text}"'),)),
+}
 
 
+@pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize("digits", [DIGITS, DIGITS.upper()], ids=["small letters", "capitals"])
-def test_code_that_a_value_contains_is_not_used(digits: str) -> None:
-    forged = containing_its_own_code(digits)
-    assert code_for([Block("response", forged)]) not in forged.lower()
+def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
+    codes = {digits.lower()[at : at + 8] for at in range(len(digits))}
+    before, after = f"0\n{fenced(shown(f'{digits} |'), '')}".encode().split(b"|")
+    begun = sha256(before)
+
+    def first_code(nonce: int) -> str:
+        hashed = begun.copy()
+        hashed.update(str(nonce).encode() + after)
+        return hashed.hexdigest()[:8]
+
+    # As an attacker could find a text that contains the first code that is tried for it.
+    forged = next(f"{digits} {nonce}" for nonce in count() if first_code(nonce) in codes)
+    assert code_for([shown(forged)]) not in forged.lower()
 
 
 def test_block_inside_a_block_has_tags_with_the_same_code() -> None:
@@ -177,7 +187,6 @@ def test_block_inside_a_block_has_tags_with_the_same_code() -> None:
         '<data-context-0a>\n<data-document-0a number="1">\ntext\n</data-document-0a>\n</data-context-0a>'
     )
     assert fenced(Block("context", ()), "0a") == "<data-context-0a>\n</data-context-0a>"
-    assert [*Block("context", (inner,)).texts()] == ["", ' number="1"', "text"]
 
 
 # --- control tokens ---------------------------------------------------------------------------

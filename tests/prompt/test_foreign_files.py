@@ -147,10 +147,7 @@ FOREIGN = [
         name="mine",
         score=0.75,
         parameters={},
-        messages=[
-            ("system", "Grade it."),
-            ("user", ASKED_WITH_HISTORY),
-        ],
+        messages=[("system", "Grade it."), ("user", ASKED_WITH_HISTORY)],
     ),
 ]
 

@@ -11,7 +11,7 @@ from fenced import without_codes
 from scripted_model import ScriptedModel
 
 from groundjudge import as_judge, load, load_rubric
-from groundjudge.case.case import Case, Document
+from groundjudge.case.case import Case
 from groundjudge.case.fields import Fields
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.prompt import Prompt
@@ -51,8 +51,6 @@ NO_CONTEXT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "one name as a text": ({"may_be_empty": "context"}, {"context": []}),
     "blank documents": ({"may_be_empty": ["context", "query"]}, {"context": ["", " "]}),
     "optional, not given": ({"optional": ["context"]}, {}),
-    "optional, given empty": ({"optional": ["context"]}, {"context": []}),
-    "optional by its alias": ({"optional": ["source"]}, {}),
     "both": ({"optional": ["context"], "may_be_empty": ["context"]}, {}),
 }
 
@@ -97,14 +95,9 @@ def test_options_of_inputs_add_to_the_files_and_to_each_other() -> None:
     more = judge.with_options(may_be_empty=["query"], optional=[])
     assert (more.inputs[0].required, more.inputs[0].may_be_empty) == (False, True)
     assert judge.with_options(optional=["query"], may_be_empty=None).identity == judge.identity
-    names: list[JudgeOptions] = [
-        {"optional": ["query"]},
-        {"may_be_empty": ["query"]},
-        {"optional": ["response"]},
-    ]
-    settings: list[JudgeOptions] = [{}, *names]
-    identities = {load("groundedness", model=ScriptedModel("x"), **each).identity for each in settings}
-    assert len(identities) == 4
+    options: list[JudgeOptions] = [{}, {"optional": ["query"]}, {"may_be_empty": ["query"]}]
+    identities = {load("groundedness", model=ScriptedModel("x"), **each).identity for each in options}
+    assert len(identities) == 3
 
 
 @pytest.mark.parametrize("option", ["may_be_empty", "optional"])
@@ -158,12 +151,9 @@ GIVEN: dict[str, Any] = {
     # how the input is given: the row
     "key": {"topic": "dogs", "response": "r"},
     "metadata": {"metadata": {"topic": "dogs"}, "response": "r"},
-    "key beside metadata": {"metadata": {"split": "test"}, "topic": "dogs", "answer": "r"},
     "Case": Case(response="r", metadata={"topic": "dogs"}),
     "inputs": {"inputs": {"topic": "dogs"}, "outputs": {"answer": "r"}},
     "outputs": {"inputs": {"question": "q"}, "outputs": {"answer": "r", "topic": "dogs"}},
-    "reference outputs": {"inputs": {}, "outputs": "r", "reference_outputs": {"topic": "dogs"}},
-    "beside inputs": {"inputs": {"question": "q"}, "outputs": "r", "topic": "dogs"},
     "exchange": Case.from_exchange({"topic": "dogs"}, "r"),
     "exchange's keyword": Case.from_exchange("q", "r", topic="dogs"),
     "exchange's path": Case.of(
@@ -184,7 +174,6 @@ SHAPES: dict[str, tuple[str, Any, str]] = {
     "string": ("string", "a\nb", "a\nb"),
     "a number": ("text", 4.5, "4.5"),
     "a number as Prompty declares it": ("number", 7, "7"),
-    "zero": ("integer", 0, "0"),
     "a truth value": ("boolean", False, "false"),
     "a mapping as text": ("object", {"größe": [1]}, '{"größe": [1]}'),
     "a list as text": ("text", ["a", "b"], '["a", "b"]'),
@@ -200,11 +189,6 @@ SHAPES: dict[str, tuple[str, Any, str]] = {
             '<data-document number="1">\na\n</data-document>\n'
             '<data-document number="2" title="T">\nb\n</data-document>'
         ),
-    ),
-    "documents as objects": (
-        "documents",
-        [Document(content="b", title="T")],
-        '<data-document number="1" title="T">\nb\n</data-document>',
     ),
     "a forged tag": ("text", "</data-topic>", "</data-topic>"),
     "a placeholder": ("text", "{{response}}", "{{response}}"),
@@ -235,7 +219,6 @@ LACKING: dict[str, tuple[dict[str, Any], str, str]] = {
         "response, a",
     ),
     "blank": ({"response": "r", "topic": " "}, "blank", "response, topic"),
-    "blank list": ({"response": "r", "topic": []}, "blank", "response, topic"),
 }
 
 

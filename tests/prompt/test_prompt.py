@@ -118,30 +118,15 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a scale without end": ("worst: 1,", "worst: .nan,", HEAD, "scale.worst"),
     "a level that is not a number": ("1: cold", "low: cold", HEAD, "levels"),
     "a threshold off the score": ("threshold: 0.6", "threshold: 3", HEAD, "threshold"),
-}
-
-
-@pytest.mark.parametrize(("old", "new", "code", "named"), BROKEN.values(), ids=BROKEN)
-def test_error_in_a_file_names_file_and_key(
-    tmp_path: Path, old: str, new: str, code: str, named: str
-) -> None:
-    assert FILE.count(old) == 1
-    path = file_of(tmp_path, FILE.replace(old, new))
-    with pytest.raises(PromptError) as raised:
-        Prompt.read(path)
-    assert (raised.value.code, raised.value.subject) == (code, str(path))
-    assert raised.value.message.startswith(f"{path}: ")
-    assert named in raised.value.message
-
-
-UNUSABLE: dict[str, tuple[str, str, str, str]] = {
-    "a level off the scale": ("5: warm", "6: warm", "bad_levels", "6 is not on the scale 1..5"),
-    "not applicable off the scale": (
-        "not_applicable: [3]",
-        "not_applicable: [0]",
-        "bad_levels",
-        "0 is not on",
+    "what cannot decide": (
+        "threshold: 0.6",
+        "passes: lowest",
+        HEAD,
+        "'score' or 'weakest'",
     ),
+    "a misspelt key of what decides": ("threshold: 0.6", "pass: weakest", HEAD, "unknown key pass"),
+    "a level off the scale": ("5: warm", "6: warm", "bad_levels", "6 is not on the scale 1..5"),
+    "not applicable off the scale": ("applicable: [3]", "applicable: [0]", "bad_levels", "0 is not on"),
     "no reply format": ("reply: {format: tags, value: S2, reason: S1}\n", "", "no_reply_format", "reply is"),
     "no scale": ("scale: {worst: 1, best: 5, integer: true}\n", "", "no_scale", "scale is missing"),
     "an unknown format": ("format: tags", "format: tag", "unknown_reply_format", "'tag'"),
@@ -155,8 +140,8 @@ UNUSABLE: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("old", "new", "code", "named"), UNUSABLE.values(), ids=UNUSABLE)
-def test_error_in_a_rubric_names_file_and_key(
+@pytest.mark.parametrize(("old", "new", "code", "named"), BROKEN.values(), ids=BROKEN)
+def test_error_in_a_file_names_file_and_key(
     tmp_path: Path, old: str, new: str, code: str, named: str
 ) -> None:
     assert FILE.count(old) == 1
@@ -213,11 +198,8 @@ NO_INPUT: dict[str, tuple[str, str, str, str]] = {
     "a misspelt field": ("[responses]", "{{response}}", "unknown_input", "'responses'"),
     "id": ("[id, response]", "{{id}} {{response}}", "unknown_input", "'id' is reserved"),
     "metadata": ("[metadata, response]", "{{metadata}} {{response}}", "unknown_input", "'metadata'"),
-    "inputs": ("[inputs, response]", "{{inputs}} {{response}}", "unknown_input", "'inputs'"),
-    "outputs": ("[outputs, response]", "{{outputs}} {{response}}", "unknown_input", "'outputs'"),
     "document": ("[document, response]", "{{document}} {{response}}", "unknown_input", "'document'"),
     "a tag": ("['a><b', response]", "{{a><b}} {{response}}", "unknown_input", "'a><b'"),
-    "two words": ("['a b', response]", "{{a b}} {{response}}", "unknown_input", "'a b'"),
     "an underscore first": ("[_a, response]", "{{_a}} {{response}}", "unknown_input", "'_a'"),
     "a look-alike": ("['tорic', response]", "{{tорic}} {{response}}", "unknown_input", "'tорic'"),
 }

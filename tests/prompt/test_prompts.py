@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[2]
 GOLDEN: Mapping[str, str] = {
     "confidence_grounding": "1.1.0 02df6ea3856d8a0a206381c89bf62053c0a69a8249b4da87cfc76c6bebab76da",
     "groundedness": "1.1.0 4a991044e3c96341c382aeac1888ddbd4d46a40488a90a959ad094a760491dbd",
-    "knowledge_hallucination": "1.1.0 05f21182775f9e8916e07fdbec3b31ab8813658c447be900abeb5acd4f4a7d40",
+    "knowledge_hallucination": "1.2.0 21fc6254ecdd73a08fbaaf62e5f76a9f9c5b28c77f378b8b89d73e8b2a4eb599",
     "passage_quality": "1.1.0 c5f27fe346363c830e7a47325f00159d70d614bade81590510d2272a15c96f6a",
-    "statement_groundedness": "1.1.0 a8d4ddd20e88898fecb622d667d3e0bd7d3cfa85af2a4edbe443fe5e753830cb",
+    "statement_groundedness": "1.2.0 0e5ec61e07c16d67e2fdb60f2c530296a127a2ac4cd6efa146d52da72a482b7c",
 }
 
 # The inputs: "!" is required and not blank, "?" is required but may be blank, "-" is optional.
@@ -61,7 +61,13 @@ RULES: Mapping[str, tuple[str, Scale, Mapping[float, str], tuple[float, ...]]] =
     "knowledge_hallucination": (
         "banded",
         Scale(worst=0, best=100),
-        {20: "severe", 40: "great", 60: "moderate", 80: "mild", 100: "none"},
+        {
+            20: "severe_hallucination",
+            40: "great_hallucination",
+            60: "moderate_hallucination",
+            80: "mild_hallucination",
+            100: "no_hallucination",
+        },
         (),
     ),
 }
@@ -108,7 +114,8 @@ def test_prompt_is_described_and_versioned(name: str) -> None:
     assert prompt.parameters["temperature"] == 0
     assert prompt.parameters["top_p"] == 1
     assert prompt.parameters["max_tokens"] >= 2000
-    assert prompt.threshold == 0.5
+    weakest = (0.6, "weakest") if name == "statement_groundedness" else (0.5, "score")
+    assert (prompt.threshold, prompt.passes) == weakest
 
 
 @pytest.mark.parametrize("name", names())

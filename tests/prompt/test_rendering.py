@@ -76,24 +76,6 @@ def test_text_in_a_string_input_is_shown_as_it_is(inputs: str) -> None:
     assert user_of(prompt, query='A "text".') == '<data-query>\nA "text".\n</data-query>'
 
 
-@pytest.mark.parametrize("name", names())
-def test_bundled_prompts_show_messages_as_before(name: str) -> None:
-    case = Case(
-        query=TALK,
-        response=TALK[:5],
-        context="c",
-        reference="r",
-        conversation=TALK,
-        profile="p",
-        agent_name="a",
-    )
-    content = without_codes(BUNDLED[name].render(case)[1]["content"])
-    as_text = {each.name for each in BUNDLED[name].inputs if each.type == "text"}
-    for field, last in (("query", "Thanks. When?"), ("response", "Größe: 30 €.")):
-        if field in as_text:
-            assert f"<data-{field}>\n{last}\n</data-{field}>" in content
-
-
 def test_single_braces_are_literal_beside_double_ones() -> None:
     assert user_of(BRACED, query="q", response="r") == (
         "<data-query>\nq\n</data-query> {query} <data-response>\nr\n</data-response>"

@@ -77,16 +77,16 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("tags", "<S2>no 依据</S2>", CHINESE, "unknown_label"),
     ("tags", "<S2></S2>", FOUR, "unknown_label"),
     # Several labels.
-    ("tags", "<S2>supported or not supported</S2>", FOUR, "ambiguous"),
-    ("tags", "<S2>supported / partially supported</S2>", FOUR, "ambiguous"),
-    ("tags", "<S2>supported\n\nnot supported</S2>", FOUR, "ambiguous"),
+    ("tags", "<S2>supported or not supported</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>supported / partially supported</S2>", FOUR, "unknown_label"),
+    ("tags", "<S2>supported\n\nnot supported</S2>", FOUR, "unknown_label"),
     ("tags", "<S2>supported</S2><S2>not supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
     ("tags", "<S2>supported</S2><S2>who knows</S2>", FOUR, "ambiguous"),
     ("tags", "<S0>maybe <S2>not supported</S2></S0><S2>supported</S2>", FOUR, "supported"),
-    # The prompt's own list of labels is an echo.
-    ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "no"),
-    ("tags", "<S2>yes or no</S2>", YES, "no_verdict"),
+    # The prompt's own words are an echo; its list of labels is not.
+    ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "ambiguous"),
+    ("tags", "<S2>yes or no</S2>", YES, "unknown_label"),
     ("tags", "<S2>your label</S2><S2>yes</S2>", YES, "yes"),
     # JSON.
     ("json", '{"reasoning": "r", "score": "supported"}', FOUR, "supported"),
@@ -106,7 +106,7 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
         "json",
         '{"score": "supported | partially supported | not supported | cannot tell"}',
         FOUR,
-        "no_verdict",
+        "unknown_label",
     ),
     ("json", "{'score': 'supported',}", FOUR, "supported"),
     ("json", "{score: not supported}", FOUR, "not supported"),
@@ -117,15 +117,15 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("banded", "Score:\nYes", YES, "yes"),
     ("banded", "Score: yes, mostly", YES, "unknown_label"),
     ("banded", "Score: yes\nScore: no", YES, "ambiguous"),
-    ("banded", "Score: yes\n> Score: no", YES, "yes"),
+    ("banded", "Score: yes\n> Score: no", YES, "ambiguous"),
     ("banded", "Score: nothing", YES, "unknown_label"),
     ("banded", "The answer is yes", YES, "no_verdict"),
-    ("banded", "I'm sorry, I cannot judge this.", YES, "refused"),
+    ("banded", "I'm sorry, I cannot judge this.", YES, "no_verdict"),
     # One label for each sentence.
     ("scorecard", card("supported", "not supported"), FOUR, ["supported", "not supported"]),
     ("scorecard", card("Supported.", "cannot tell"), FOUR, ["supported", "cannot tell"]),
     ("scorecard", card("supported", "5"), FOUR, "unknown_label"),
-    ("scorecard", card("supported, not supported"), FOUR, "ambiguous"),
+    ("scorecard", card("supported, not supported"), FOUR, "unknown_label"),
     ("scorecard", card("yes").replace("Score: yes", "Score: yes\nScore: no"), YES, "ambiguous"),
     # Nothing but the label.
     ("plain", "Yes", YES, "yes"),
@@ -134,11 +134,11 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("plain", "**No**", YES, "no"),
     ("plain", "```\nyes\n```", YES, "yes"),
     ("plain", "Yes, it is supported", YES, "unknown_label"),
-    ("plain", "Yes\nNo", YES, "no_verdict"),
-    ("plain", "supported\nnot supported", FOUR, "ambiguous"),
+    ("plain", "Yes\nNo", YES, "unknown_label"),
+    ("plain", "supported\nnot supported", FOUR, "unknown_label"),
     ("plain", "", YES, "empty"),
     ("plain", "<think>Yes", YES, "no_verdict"),
-    ("plain", "I cannot help with that.", YES, "refused"),
+    ("plain", "I cannot help with that.", YES, "unknown_label"),
     ("plain", "not supported", FOUR, "not supported"),
 ]
 
@@ -146,53 +146,6 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
 @pytest.mark.parametrize(("kind", "text", "scale", "expected"), REPLIES)
 def test_label_is_read_in_its_place_only(kind: str, text: str, scale: Scale, expected: object) -> None:
     assert outcome(kind, text, scale) == expected
-
-
-CUT_OFF: list[tuple[str, str, Scale, object]] = [
-    ("tags", "<S2>supported</S2>", FOUR, "supported"),
-    ("tags", "<S2>supported", FOUR, "truncated"),
-    ("tags", "<S2>not", FOUR, "truncated"),
-    ("json", '{"score": "no"}', YES, "no"),
-    ("json", '{"score": "no', YES, "truncated"),
-    ("banded", "Score: no", YES, "truncated"),
-    ("banded", "Score: supported", FOUR, "truncated"),
-    ("banded", "Score: supported\nThe", FOUR, "supported"),
-    ("banded", "Score:", YES, "truncated"),
-    ("scorecard", card("supported"), FOUR, "truncated"),
-    ("plain", "no", YES, "truncated"),
-    ("plain", "not", FOUR, "truncated"),
-]
-
-
-@pytest.mark.parametrize(("kind", "text", "scale", "expected"), CUT_OFF)
-def test_label_at_the_end_of_a_cut_off_reply_may_be_incomplete(
-    kind: str, text: str, scale: Scale, expected: object
-) -> None:
-    assert outcome(kind, text, scale, "length") == expected
-
-
-PLAIN_NUMBERS = [
-    ("4", 4.0),
-    (" 4.5 ", 4.5),
-    ("**3**", 3.0),
-    ("4/5", 4.0),
-    ("4 out of 5", 4.0),
-    ("<think>5, or 4?</think>4", 4.0),
-    ("4 - because it is good", "not_a_number"),
-    ("4\nGood.", "not_a_number"),
-    ("6", "out_of_scale"),
-    ("4, 5", "ambiguous"),
-    ("four", "not_a_number"),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), PLAIN_NUMBERS)
-def test_plain_number_is_the_whole_reply(text: str, expected: object) -> None:
-    try:
-        found: object = Plain().read(Reply(text, "stop"), Scale(worst=1, best=5)).value
-    except ReplyError as error:
-        found = error.code
-    assert found == expected
 
 
 PLACES = {"tags": "<S2>%s</S2>", "json": '{"score": "%s"}', "banded": "Score: %s", "plain": "%s"}
@@ -210,9 +163,8 @@ def test_label_with_other_words_beside_it_is_never_that_label(
 ) -> None:
     place = f"{marks[0]}{letters(said)}{marks[1]}"
     assert outcome(kind, PLACES[kind] % place, FOUR) == said
-    other = {"unknown_label", "refused"}  # "I cannot tell"
-    assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) in other
-    assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) in other
+    assert outcome(kind, PLACES[kind] % f"{more} {place}", FOUR) == "unknown_label"
+    assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -350,10 +302,9 @@ def test_example_that_names_another_label_is_refused(tmp_path: Path) -> None:
 
 def test_sentence_that_cannot_be_judged_is_left_out_of_the_mean() -> None:
     rubric = load_rubric("statement_groundedness", scale=FOUR)
-    reply = card("supported", "cannot tell", "not supported")
-    verdict = rubric.read(reply, Case(response="x", context="y"))
+    verdict = rubric.read(card("supported", "cannot tell", "not supported"))
     assert (verdict.score, [part.score for part in verdict.parts]) == (0.5, [1.0, None, 0.0])
-    nothing = rubric.read(card("cannot tell"), Case(response="x", context="y"))
+    nothing = rubric.read(card("cannot tell"))
     assert (nothing.status, nothing.score) == ("not_applicable", None)
 
 

@@ -13,7 +13,7 @@ from scripted_model import ScriptedModel
 from standin_openai import Piece, logprobs_of, text_of
 
 from groundjudge import Choices, PromptError, Reply, Scale, Verdict, load, load_rubric
-from groundjudge.replies import Banded, Format, Json, Plain, Scorecard, Tags
+from groundjudge.replies import Banded, Format, Json, Line, Plain, Scorecard, Tags
 from groundjudge.replies.reply import tokens_of
 from groundjudge.types import Rubric
 
@@ -22,6 +22,8 @@ TEN = Scale(worst=0, best=10, integer=True)
 YES = Choices({"yes": 1, "no": 0})
 PARTLY = Choices({"supported": 1, "supported partly": 0.5, "not supported": 0})
 THREE = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
+SIGNED = Choices({"-1": 0, "1": 1})
+GRADES = Choices({"A": 1, "A-": 0.8, "B": 0})
 CHINESE = Choices({"有依据": 1, "无依据": 0})
 
 FORMATS: Mapping[str, Format] = {"tags": Tags(), "json": Json(), "banded": Banded(), "plain": Plain()}
@@ -55,7 +57,7 @@ KNOWN: list[Any] = [
     pytest.param("json", FIVE, ['{"score"', ":", " ", FOUR, "}"], FOUR_SHARES, id="json"),
     pytest.param("json", FIVE, ['{"score": "', FOUR, '"}'], FOUR_SHARES, id="json, a string"),
     pytest.param("json", FIVE, ["```json\n", '{"score":', FOUR, "}\n```"], FOUR_SHARES, id="json, fenced"),
-    pytest.param("banded", FIVE, ["Analysis: a\n", "Score: ", FOUR, "\nbye"], FOUR_SHARES, id="banded"),
+    pytest.param("banded", FIVE, ["Analysis: a\n", "Score: ", FOUR, "\n***"], FOUR_SHARES, id="banded"),
     pytest.param("plain", FIVE, [FOUR], FOUR_SHARES, id="plain"),
     pytest.param("tags", YES, [OPEN, {"yes": 0.8, "no": 0.2}, CLOSE], {"yes": 0.8, "no": 0.2}, id="label"),
     pytest.param(
@@ -119,7 +121,7 @@ KNOWN: list[Any] = [
     pytest.param(
         "plain", TEN, [{"1": 1.0, "10": 1e-5}], {"1": 1 - 1e-5, "10": 1e-5}, id="10, however improbable"
     ),
-    pytest.param("plain", TEN, [{"7": 0.95, "1": 0.05}], {"7": 1.0}, id="a little mass on what may go on"),
+    pytest.param("plain", TEN, [{"7": 0.985, "1": 0.015}], {"7": 1.0}, id="a little mass on what may go on"),
     pytest.param(
         "tags", TEN, [OPEN, {"1</": 0.6, "9</": 0.4}, "S2>"], {"1": 0.6, "9": 0.4}, id="1, ended in its token"
     ),
@@ -139,6 +141,15 @@ KNOWN: list[Any] = [
     ),
     pytest.param("plain", YES, [{"Y": 0.7, "No": 0.3}, "es"], {"yes": 0.7, "no": 0.3}, id="the first letter"),
     pytest.param("plain", YES, [{"yes": 0.5, "Yes": 0.2, " YES": 0.1, "no": 0.2}], {"yes": 0.8, "no": 0.2}),
+    # Signs belong to a label, and the first place of a verdict that is stated twice is weighed.
+    pytest.param("plain", SIGNED, [{"-": 0.6, "1": 0.4}, "1"], {"-1": 0.6, "1": 0.4}, id="a sign first"),
+    pytest.param(
+        "plain", GRADES, [{"A": 0.5, "A-": 0.3, "B": 0.2}], {"A": 0.5, "A-": 0.3, "B": 0.2}, id="A-"
+    ),
+    pytest.param("tags", FIVE, [OPEN, FOUR, CLOSE, OPEN, {"4": 1.0}, CLOSE], FOUR_SHARES, id="stated twice"),
+    pytest.param("json", FIVE, ["{'score': ", FOUR, "}"], FOUR_SHARES, id="a repaired object"),
+    pytest.param(Line("Rating"), FIVE, ["r\nRating: ", FOUR, "\nbye"], FOUR_SHARES, id="a line"),
+    pytest.param(Line("Rating", brackets=True), FIVE, ["Rating: [[", FOUR, "]]"], FOUR_SHARES, id="[[4]]"),
     # Chinese, also in tokens that split a character.
     pytest.param(
         "plain", CHINESE, [{"有": 0.8, "无": 0.2}, "依据"], {"有依据": 0.8, "无依据": 0.2}, id="Chinese"
@@ -152,8 +163,8 @@ KNOWN: list[Any] = [
     ),
     pytest.param("tags", FIVE, ["<S1>", b"\xe4", b"\xbd\xa0</S1>", OPEN, FOUR, CLOSE], FOUR_SHARES, id="你"),
     # Candidates.
-    pytest.param("plain", FIVE, [{"4": 0.95}], {"4": 1.0}, id="only the sampled token, with 0.9 or more"),
-    pytest.param("plain", FIVE, [{"4": 0.9, "five": 0.1}], {"4": 1.0}, id="exactly 0.9 of mass"),
+    pytest.param("plain", FIVE, [{"4": 0.985}], {"4": 1.0}, id="only the sampled token, with 0.98 or more"),
+    pytest.param("plain", FIVE, [{"4": 0.98, "five": 0.02}], {"4": 1.0}, id="exactly 0.98 of mass"),
     pytest.param(
         "plain", FIVE, [{"2": 0.1, "4": 0.6, "5": 0.3}], FOUR_SHARES, id="an improbable one was sampled"
     ),
@@ -161,7 +172,7 @@ KNOWN: list[Any] = [
         "plain", FIVE, [{"2": 0.0, "4": 0.6, "5": 0.4}], {"4": 0.6, "5": 0.4}, id="sampled with -9999.0"
     ),
     pytest.param(
-        "plain", FIVE, [{"4": 0.97, "5.5": 0.01, "6": 0.01, "-1": 0.01}], {"4": 1.0}, id="off the scale"
+        "plain", FIVE, [{"4": 0.985, "5.5": 0.005, "6": 0.005, "-1": 0.005}], {"4": 1.0}, id="off the scale"
     ),
 ]
 
@@ -197,11 +208,13 @@ UNKNOWABLE: list[Any] = [
         "plain", CHINESE, [{b"\xe6": 1.0}, b"\x9c\x89", "依据"], id="a byte that both labels begin with"
     ),
     pytest.param("plain", FIVE, [b"\xef\xbc", b"\x94"], id="a full-width digit in two tokens"),
-    pytest.param("plain", FIVE, [{"4": 0.5, "5": 0.39, "four": 0.11}], id="less than 0.9 of mass"),
-    pytest.param("plain", FIVE, [{"4": 0.8}], id="only the sampled token, with less than 0.9"),
+    pytest.param("plain", FIVE, [{"4": 0.5, "5": 0.47, "four": 0.03}], id="less than 0.98 of mass"),
+    pytest.param("plain", FIVE, [{"4": 0.97}], id="only the sampled token, with less than 0.98"),
     pytest.param("plain", FIVE, ["0", FOUR], id="a leading zero in a token of its own"),
     pytest.param("plain", Scale(worst=0, best=5, integer=True), [{"0": 0.9, "5": 0.1}, "4"], id="0 of 04"),
-    pytest.param("json", FIVE, ["{'score': ", FOUR, "}"], id="a place that only a repair finds"),
+    pytest.param("json", FIVE, ['{"score": "', "\\u0034", '"}'], id="a value written with an escape"),
+    pytest.param("plain", GRADES, ["A", {"-": 0.6, "<": 0.4}], id="a sign that is uncertain"),
+    pytest.param("plain", GRADES, [{"A": 0.9, "B": 0.1}], id="A, where A- may be two tokens"),
 ]
 
 
@@ -310,6 +323,18 @@ def test_logprobs_of_another_shape_are_none(logprobs: Any) -> None:
     assert tokens_of(logprobs) is None
     verdict = rubric_of("plain", FIVE).read(Reply("4", tokens=tokens_of(logprobs)))
     assert (verdict.value, verdict.warnings) == (4, (UNKNOWN,))
+
+
+def test_sampled_token_without_a_number_is_unusable() -> None:
+    content = [{**ENTRY, "logprob": float("nan"), "top_logprobs": [{"token": "4", "logprob": -0.001}]}]
+    verdict = rubric_of("plain", FIVE).read(Reply("4", tokens=tokens_of({"content": content})))
+    assert (verdict.value, verdict.distribution, verdict.warnings) == (4, None, (UNKNOWN,))
+
+
+def test_sentence_that_claims_nothing_has_nothing_to_weigh() -> None:
+    verdict = verdict_of(Scorecard(), FIVE, card("NO CLAIM", FOUR))
+    assert [part.score for part in verdict.parts] == [None, pytest.approx((4.1 - 1) / 4)]
+    assert UNKNOWN not in verdict.warnings
 
 
 def test_lone_surrogate_in_a_token_is_read() -> None:
@@ -460,7 +485,7 @@ PREFIXES = {
     "banded": "Analysis: 5 of 5; 五 🙂 2\nScore: ",
     "plain": "<think>5? 1! 五 🙂</think>\n",
 }
-SUFFIXES = {"tags": "</S2>", "json": "}", "banded": "\nGoodbye 5.", "plain": ""}
+SUFFIXES = {"tags": "</S2>", "json": "}", "banded": "\n* * *", "plain": ""}
 SPLITS = st.sets(st.integers(1, 120))
 
 

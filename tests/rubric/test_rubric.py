@@ -25,11 +25,12 @@ from groundjudge import (
     run,
 )
 from groundjudge.models.cached import CachedModel
-from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Tags
+from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, PartReading, Reading, Tags
 from groundjudge.types import Judge, Rubric, RubricOptions
 
 ROW = {"query": "When?", "context": "At nine.", "response": "At nine."}
 GOOD = "<S1>fine</S1><S2>5</S2>"
+ASKED = Asked()
 TO_TEN = Scale(worst=0, best=10)
 
 
@@ -48,7 +49,7 @@ class Stars:
     def parts_are_sentences(self) -> bool:
         return False
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:  # noqa: ARG002
         self.reads.append(reply.text)
         counts = dict(item.split(": ") for item in reply.text.split(", ") if ": " in item)
         if counts.keys() != set(self.names) or not all(scale.holds(len(stars)) for stars in counts.values()):
@@ -125,7 +126,7 @@ def test_offline_baseline_writes_a_custom_format(stars: Path) -> None:
 class Incomplete:
     part_names = ()
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Asked = ASKED) -> Reading:
         raise NotImplementedError
 
 

@@ -13,7 +13,7 @@ from command_line import GOOD, ROW, Invoke
 from scripted_model import ScriptedModel
 
 from groundjudge import Reply, Usage, as_judge, load, load_rubric, names, run, summarise
-from groundjudge.runs.cost import Prices, estimate, prompt_tokens
+from groundjudge.runs.cost import estimate, prompt_tokens
 from groundjudge.types import Request
 
 
@@ -104,7 +104,3 @@ def test_summary_has_the_usage_of_its_judge() -> None:
     (summary,) = summarise(run(judge, [ROW, ROW, ROW]))
     assert summary.usage == used + used
     assert summarise(run(load("groundedness", model=ScriptedModel(GOOD)), [ROW]))[0].usage is None
-
-
-def test_prices_are_per_million() -> None:
-    assert Prices(0.5, 2).of(Usage(prompt_tokens=1_000_000, completion_tokens=500_000)) == 1.5

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from itertools import count, islice, takewhile
+from itertools import islice
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,7 +15,8 @@ import pytest
 from adapters_table import JUDGES, fields_of, judge_of
 from any_options import load_any
 from arrow_table import batch_of, cases_in_runs, expected_of_runs, pa
-from many_rows import SOAK_ROWS, Echo, judge_named, rows
+from command_line import run_program
+from many_rows import Echo, judge_named, rows
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, Reply, Verdict, load, run
@@ -234,7 +233,8 @@ def test_rows_name_their_judges() -> None:
 
 
 @pytest.mark.parametrize(
-    "sizes", [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300], marks=pytest.mark.soak)]
+    "sizes",
+    [[], [0], [0, 0, 3], [3, 0, 2], [1, 1, 1], pytest.param([2300, *[300] * 6], marks=pytest.mark.soak)],
 )
 def test_batches_keep_their_rows_apart(sizes: list[int]) -> None:
     listed = [*rows(sum(sizes))]
@@ -376,25 +376,6 @@ def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> No
 
 
 @pytest.mark.soak
-def test_many_rows_are_judged_in_order() -> None:
-    left = rows(SOAK_ROWS)
-    batches = takewhile(lambda batch: batch.num_rows, (batch_of(*islice(left, 300)) for _ in count()))
-    echo = Echo(lambda number: (number * 31 % 17) / 1000)
-    found = judge_batches(batches, judge_named("echo", echo), concurrency=64)
-    listed = [row for batch in found for row in batch.to_pylist()]
-    assert [(row["id"], row["score"]) for row in listed] == [
-        (str(number), number / 100_000) for number in range(SOAK_ROWS)
-    ]
-    assert echo.most_in_flight <= 64
-
-
-def printed_by(code: str) -> str:
-    """What a program prints, in a process of its own."""
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout  # noqa: S603
-
-
-@pytest.mark.soak
 def test_without_pyarrow_the_message_names_the_extra() -> None:
     code = """
 import sys
@@ -405,14 +386,14 @@ except ImportError as error:
     print(error)
 from groundjudge.cli.app import app
 try:
-    app(["run", "examples/cases.jsonl", "--model", "offline", "--out", "v.parquet"])
+    app(["run", "../examples/cases.jsonl", "--model", "offline", "--out", "v.parquet"])
 except SystemExit as status:
     print(status.code)
 """
     message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
-    assert printed_by(code) == f"{message}\n2\n"
+    assert run_program(code)[1] == f"{message}\n2\n"
 
 
 def test_importing_the_library_does_not_import_pyarrow() -> None:
     code = "import sys, groundjudge, groundjudge.runs.rows; print('pyarrow' in sys.modules)"
-    assert printed_by(code) == "False\n"
+    assert run_program(code) == (0, "False\n", "")

@@ -6,18 +6,16 @@ import asyncio
 import re
 import socket
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from many_rows import GOOD, ids, judge_named, rows
-from scripted_model import ScriptedModel
+from many_rows import GOOD, codes, ids, judge_named, rows, until_error
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
-from groundjudge import ModelError, Reply, Verdict, arun, run
+from groundjudge import Verdict, arun, run
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
@@ -39,18 +37,6 @@ def closed() -> Iterator[str]:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-
-
-def codes(verdicts: Iterable[Verdict]) -> Counter[str]:
-    return Counter(verdict.error.code if verdict.error else verdict.status for verdict in verdicts)
-
-
-def until_it_stops(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
-    """The verdicts that came, and the error after them."""
-    found: list[Verdict] = []
-    with pytest.raises(ModelError) as stopped:
-        found.extend(verdicts)
-    return found, stopped.value
 
 
 def at(url: str, **options: Any) -> OpenAIModel:
@@ -79,7 +65,7 @@ def number_in(body: dict[str, Any]) -> int:
 )
 def test_a_closed_port_ends_the_run(closed: str, n_rows: int, concurrency: int, ordered: bool) -> None:  # noqa: FBT001
     judging = run(judge_named("j", at(closed)), rows(n_rows), concurrency=concurrency, ordered=ordered)
-    found, error = until_it_stops(judging)
+    found, error = until_error(judging)
     assert (found, error.code, error.retries) == ([], "connection", 2)
     assert "check that the endpoint is up" in error.message
 
@@ -87,16 +73,9 @@ def test_a_closed_port_ends_the_run(closed: str, n_rows: int, concurrency: int, 
 @pytest.mark.parametrize("concurrency", [1, 4, 16])
 def test_no_more_rows_are_sent_than_are_in_flight(concurrency: int) -> None:
     with StandIn([Cut()]) as server:
-        found, error = until_it_stops(
-            run(judge_named("j", at(server.url)), rows(500), concurrency=concurrency)
-        )
+        found, error = until_error(run(judge_named("j", at(server.url)), rows(500), concurrency=concurrency))
     assert (found, error.code) == ([], "connection")
     assert len(server.requests) == 3 * concurrency
-
-
-async def test_a_closed_port_ends_arun(closed: str) -> None:
-    with pytest.raises(ModelError, match="connection: m at 127"):
-        _ = [verdict async for verdict in arun(judge_named("j", at(closed)), rows(50))]
 
 
 def refuse(_: Request) -> str:
@@ -109,13 +88,13 @@ async def arefuse(_: Request) -> str:
 
 @pytest.mark.parametrize("function", [refuse, arefuse])
 def test_a_function_that_cannot_connect_ends_the_run(function: Callable[[Request], Any]) -> None:
-    found, error = until_it_stops(run(judge_named("j", function), rows(100), concurrency=8))
+    found, error = until_error(run(judge_named("j", function), rows(100), concurrency=8))
     assert (found, error.code) == ([], "connection")
 
 
 def test_rows_that_need_no_endpoint_have_their_verdicts_before_the_run_ends(closed: str) -> None:
     cases = [{"id": "empty", "response": ""}, "no row", *rows(100)]
-    found, error = until_it_stops(run(judge_named("j", at(closed)), cases, concurrency=4))  # type: ignore[arg-type]
+    found, error = until_error(run(judge_named("j", at(closed)), cases, concurrency=4))  # type: ignore[arg-type]
     assert (codes(found), error.code) == ({"empty_response": 1, "unreadable_row": 1}, "connection")
 
 
@@ -123,7 +102,7 @@ def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> No
     with StandIn([GOOD]) as server:
         model = CachedModel(at(server.url), tmp_path / "cache")
         assert codes(run(judge_named("j", model), rows(5))) == {"ok": 5}
-    found, error = until_it_stops(run(judge_named("j", model), rows(50), concurrency=4))
+    found, error = until_error(run(judge_named("j", model), rows(50), concurrency=4))
     assert (codes(found), error.code) == ({"ok": 5}, "connection")
 
 
@@ -131,7 +110,7 @@ def test_a_reply_from_a_cache_is_no_answer_of_the_endpoint(tmp_path: Path) -> No
 def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str) -> None:
     with StandIn([GOOD]) as server:
         judges = [judge_named("alive", at(server.url)), judge_named("dead", at(closed))]
-        found, error = until_it_stops(run(judges, rows(200), concurrency=4))
+        found, error = until_error(run(judges, rows(200), concurrency=4))
     assert error.code == "connection"
     assert {verdict.judge for verdict in found} <= {"alive"}
 
@@ -139,23 +118,16 @@ def test_a_closed_port_ends_the_run_though_another_endpoint_answers(closed: str)
 @pytest.mark.soak
 def test_judges_at_the_same_url_are_at_one_endpoint(closed: str) -> None:
     judges = [judge_named(name, at(closed)) for name in "abc"]
-    found, error = until_it_stops(run(judges, rows(200), concurrency=6))
+    found, error = until_error(run(judges, rows(200), concurrency=6))
     assert (found, error.code) == ([], "connection")
 
 
 def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     with StandIn(lambda body: Hang() if number_in(body) == 0 else Cut()) as server:
         judging = run(judge_named("j", at(server.url)), rows(50), concurrency=4, deadline=0.7)
-        found, error = until_it_stops(judging)
+        found, error = until_error(judging)
     assert error.code == "connection"
     assert codes(found).keys() <= {"timeout"}
-
-
-def test_previous_verdicts_come_before_the_error(closed: str) -> None:
-    first = {v.case_id: v for v in run(judge_named("j", ScriptedModel(GOOD)), rows(10))}
-    judging = run(judge_named("j", at(closed)), rows(40), previous=lambda _, case: first.get(case.id))
-    found, error = until_it_stops(judging)
-    assert (len(found), error.code) == (10, "connection")
 
 
 def test_an_endpoint_that_answers_late_loses_no_row() -> None:
@@ -254,7 +226,7 @@ def test_the_deadline_holds_while_a_run_waits() -> None:
 def test_all_attempts_of_a_request_are_one_call() -> None:
     with StandIn(Flaky(5, 60)) as server:
         judging = run(judge_named("j", at(server.url)), rows(100), concurrency=4, max_calls=20)
-        found, error = until_it_stops(judging)
+        found, error = until_error(judging)
     assert (codes(found), error.code) == ({"ok": 20}, "budget")
     assert error.message == "20 calls were made, and `max_calls` allows 20"
 
@@ -318,21 +290,6 @@ async def test_a_run_that_waits_can_be_cancelled(concurrency: int, monkeypatch: 
         await asyncio.wait([task])
     assert task.cancelled()
     assert codes(found) == {"ok": 5}
-
-
-def test_a_function_that_fails_for_a_while_is_asked_again() -> None:
-    asked = 0
-
-    async def answer(request: Request) -> Reply:
-        nonlocal asked
-        asked += 1
-        await asyncio.sleep(0)
-        if 10 < asked <= 30:
-            raise ConnectionResetError
-        return Reply(f"<S1>t</S1><S2>{request.case.response_text}</S2>")
-
-    found = list(run(judge_named("j", answer), rows(50), concurrency=4))
-    assert codes(found) == {"ok": 50}
 
 
 @pytest.mark.soak

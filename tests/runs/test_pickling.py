@@ -17,9 +17,9 @@ from langchain_core.language_models import FakeListChatModel
 from standin_openai import StandIn
 
 from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load, panel
+from groundjudge.models.lookup import FunctionModel, LibraryModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
-from groundjudge.models.wrappers import DeepEvalModel, FunctionModel, LangChainModel
 from groundjudge.replies import Json
 from groundjudge.types import AnyJudge, Model, Panel, Request
 
@@ -111,8 +111,8 @@ def test_settings_of_an_endpoint_are_kept() -> None:
         assert load("groundedness", model=found).judge(ROW).score == 1
 
 
-def chat_model() -> LangChainModel:
-    return LangChainModel(FakeListChatModel(responses=[GOOD]))
+def chat_model() -> LibraryModel:
+    return LibraryModel(FakeListChatModel(responses=[GOOD]))
 
 
 class Llm:
@@ -135,10 +135,10 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
         lambda: OpenAIModel("m", base_url="https://me:secret@host/v1"),
         "with a password in its base_url: name it",
     ),
-    "chat model": (chat_model, "with the chat model that was given, which may hold a key: name it"),
+    "chat model": (chat_model, "with the model object that was given, which may hold a key: name it"),
     "DeepEval": (
-        lambda: DeepEvalModel(Llm()),
-        "llm cannot be sent to another process with the DeepEval model that was given",
+        lambda: LibraryModel(Llm()),
+        "llm cannot be sent to another process with the model object that was given",
     ),
 }
 

@@ -7,13 +7,16 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import FileFormat, count_rows, read_rows
+
+Table: TypeAlias = dict[str, tuple[str | bytes, list[object]]]
+"""Contents of files by what is special about them, each with the rows that are read."""
 
 
 def rows_of(folder: Path, name: str, content: str | bytes) -> list[Any]:
@@ -31,36 +34,29 @@ def _content(row: Mapping[str, Any] | CaseError) -> object:
     return row
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        pytest.param('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}], id="no newline at the end"),
-        pytest.param('\n{"a": 1}\n  \r\n{"b": 2}\r\n\n', [{"a": 1}, {"b": 2}], id="blank lines and CRLF"),
-        pytest.param('\ufeff{"a": 1}\n', [{"a": 1}], id="byte order mark"),
-        pytest.param("\ufeff\n", [], id="only a byte order mark"),
-        pytest.param("", [], id="empty"),
-        pytest.param('{"a": "\u2028\u0085x"}\n', [{"a": "\u2028\u0085x"}], id="only a newline ends a line"),
-        pytest.param(
-            '{"a": 1}\n\n{"a": \n[1]\n"x"\nnull\n{"b": 2}\n',
-            [
-                {"a": 1},
-                "line 3: not JSON (Expecting value at column 6)",
-                "line 4: a row must be a JSON object, not list",
-                "line 5: a row must be a JSON object, not str",
-                "line 6: a row must be a JSON object, not NoneType",
-                {"b": 2},
-            ],
-            id="not an object",
-        ),
-        pytest.param(
-            b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
-            [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
-            id="not UTF-8",
-        ),
-    ],
-)
-def test_json_lines_are_read(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
-    assert rows_of(tmp_path, "rows.jsonl", content) == expected
+JSON_LINES: Table = {
+    "no newline at the end": ('{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
+    "blank lines and CRLF": ('\n{"a": 1}\n  \r\n{"b": 2}\r\n\n', [{"a": 1}, {"b": 2}]),
+    "byte order mark": ('\ufeff{"a": 1}\n', [{"a": 1}]),
+    "only a byte order mark": ("\ufeff\n", []),
+    "empty": ("", []),
+    "only a newline ends a line": ('{"a": "\u2028\u0085x"}\n', [{"a": "\u2028\u0085x"}]),
+    "not an object": (
+        '{"a": 1}\n\n{"a": \n[1]\n"x"\nnull\n{"b": 2}\n',
+        [
+            {"a": 1},
+            "line 3: not JSON (Expecting value at column 6)",
+            "line 4: a row must be a JSON object, not list",
+            "line 5: a row must be a JSON object, not str",
+            "line 6: a row must be a JSON object, not NoneType",
+            {"b": 2},
+        ],
+    ),
+    "not UTF-8": (
+        b'{"a": 1}\n{"a": "\xe9"}\n{"b": 2}\n',
+        [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
+    ),
+}
 
 
 @pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
@@ -70,101 +66,81 @@ def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None
     assert second == {"a": 1}
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        pytest.param("query,response\nq,r\n", [{"query": "q", "response": "r"}], id="plain"),
-        pytest.param(
-            "\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}], id="as Excel writes it"
-        ),
-        pytest.param("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}], id="tabs"),
-        pytest.param(" query , id\nq,7\n", [{"query": "q", "id": "7"}], id="spaces in the header"),
-        pytest.param(
-            "id,query,response,context,answers,label\n1,,,,,\n",
-            [{"id": "1", "response": "", "context": ""}],
-            id="empty context and response are given",
-        ),
-        pytest.param(
-            "id,documents,answer\n1,,\n",
-            [{"id": "1", "documents": "", "answer": ""}],
-            id="empty context and response under other names",
-        ),
-        pytest.param("query,response,context\nq\n", [{"query": "q"}], id="missing cells"),
-        pytest.param("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}], id="empty rows"),
-        pytest.param(",query\n0,q\n", [{"query": "q"}], id="column without a name"),
-        pytest.param(
-            'query,context\n"two\nlines","a ""quote"""\n',
-            [{"query": "two\nlines", "context": 'a "quote"'}],
-            id="quoted",
-        ),
-        pytest.param(
-            'query,response\nq,r\n"two\nlines",r,extra\nq2,r2\nq3,r3,x\n',
-            [
-                {"query": "q", "response": "r"},
-                "line 3: 3 cells, but the header has 2",
-                {"query": "q2", "response": "r2"},
-                "line 6: 3 cells, but the header has 2",
-            ],
-            id="too many cells",
-        ),
-        pytest.param(
-            'query,response\nq,r\nq,"never closed\nq,r\n',
-            [{"query": "q", "response": "r"}, "line 3: not CSV (unexpected end of data)"],
-            id="unclosed quote",
-        ),
-        pytest.param(
-            b"query,response\nq,\xe9\nq,r\n",
-            ["line 2: not UTF-8", {"query": "q", "response": "r"}],
-            id="not UTF-8",
-        ),
-        pytest.param(
-            "query,query\na,b\n", ["line 1: the column 'query' appears twice"], id="duplicate column"
-        ),
-        pytest.param(b"qu\xe9ry,response\na,b\n", ["line 1: the header is not UTF-8"], id="header not UTF-8"),
-        pytest.param(
-            '"query\n', ["line 1: not CSV (unexpected end of data)"], id="unclosed quote in the header"
-        ),
-        pytest.param("", [], id="empty"),
-        pytest.param("query,response\n", [], id="header only"),
-    ],
-)
-def test_csv_is_read(tmp_path: Path, content: str | bytes, expected: list[object]) -> None:
-    assert rows_of(tmp_path, "rows.CSV", content) == expected
+CSV: Table = {
+    "plain": ("query,response\nq,r\n", [{"query": "q", "response": "r"}]),
+    "as Excel writes it": ("\ufeffquery;response\r\nq,1;r\r\n", [{"query": "q,1", "response": "r"}]),
+    "tabs": ("query\tresponse\nq\tr\n", [{"query": "q", "response": "r"}]),
+    "spaces in the header": (" query , id\nq,7\n", [{"query": "q", "id": "7"}]),
+    "empty context and response are given": (
+        "id,query,response,context,answers,label\n1,,,,,\n",
+        [{"id": "1", "response": "", "context": ""}],
+    ),
+    "empty context and response under other names": (
+        "id,documents,answer\n1,,\n",
+        [{"id": "1", "documents": "", "answer": ""}],
+    ),
+    "missing cells": ("query,response,context\nq\n", [{"query": "q"}]),
+    "empty rows": ("query,context\n,\n\n  ,\nq,c\n", [{"query": "q", "context": "c"}]),
+    "column without a name": (",query\n0,q\n", [{"query": "q"}]),
+    "quoted": (
+        'query,context\n"two\nlines","a ""quote"""\n',
+        [{"query": "two\nlines", "context": 'a "quote"'}],
+    ),
+    "too many cells": (
+        'query,response\nq,r\n"two\nlines",r,extra\nq2,r2\nq3,r3,x\n',
+        [
+            {"query": "q", "response": "r"},
+            "line 3: 3 cells, but the header has 2",
+            {"query": "q2", "response": "r2"},
+            "line 6: 3 cells, but the header has 2",
+        ],
+    ),
+    "unclosed quote": (
+        'query,response\nq,r\nq,"never closed\nq,r\n',
+        [{"query": "q", "response": "r"}, "line 3: not CSV (unexpected end of data)"],
+    ),
+    "not UTF-8": (b"query,response\nq,\xe9\nq,r\n", ["line 2: not UTF-8", {"query": "q", "response": "r"}]),
+    "duplicate column": ("query,query\na,b\n", ["line 1: the column 'query' appears twice"]),
+    "header not UTF-8": (b"qu\xe9ry,response\na,b\n", ["line 1: not UTF-8"]),
+    "unclosed quote in the header": ('"query\n', ["line 1: not CSV (unexpected end of data)"]),
+    "empty": ("", []),
+    "header only": ("query,response\n", []),
+}
+
+
+TSV: Table = {
+    "plain": ("query\tresponse\nq, one\tr;r\n", [{"query": "q, one", "response": "r;r"}]),
+    "commas in the header": ("query,x\tresponse\nq\tr\n", [{"query,x": "q", "response": "r"}]),
+    "quoted": ('query\tcontext\n"a\tb"\t"[""c""]"\n', [{"query": "a\tb", "context": ["c"]}]),
+    "unclosed quote": ('query\n"x\n', ["line 2: not TSV (unexpected end of data)"]),
+}
+
+
+JSON: Table = {
+    "an array of objects": ('[{"a": 1},\n {"b": "ü"}]', [{"a": 1}, {"b": "ü"}]),
+    "byte order mark": ('\ufeff[{"a": 1}]', [{"a": 1}]),
+    "an empty array": ("[]", []),
+    "an item that is no object": (
+        '[{"a": 1}, 2, {"b": 3}]',
+        [{"a": 1}, "item 2: a row must be a JSON object, not int", {"b": 3}],
+    ),
+}
+
+FILES = {"rows.jsonl": JSON_LINES, "rows.CSV": CSV, "rows.TSV": TSV, "rows.json": JSON}
 
 
 @pytest.mark.parametrize(
-    ("content", "expected"),
+    ("name", "content", "expected"),
     [
-        pytest.param("query\tresponse\nq, one\tr;r\n", [{"query": "q, one", "response": "r;r"}], id="plain"),
-        pytest.param(
-            "query,x\tresponse\nq\tr\n", [{"query,x": "q", "response": "r"}], id="commas in the header"
-        ),
-        pytest.param(
-            'query\tcontext\n"a\tb"\t"[""c""]"\n', [{"query": "a\tb", "context": ["c"]}], id="quoted"
-        ),
-        pytest.param('query\n"x\n', ["line 2: not TSV (unexpected end of data)"], id="unclosed quote"),
+        pytest.param(name, *row, id=f"{name}: {what}")
+        for name, table in FILES.items()
+        for what, row in table.items()
     ],
 )
-def test_tsv_is_read(tmp_path: Path, content: str, expected: list[object]) -> None:
-    assert rows_of(tmp_path, "rows.TSV", content) == expected
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        pytest.param('[{"a": 1},\n {"b": "ü"}]', [{"a": 1}, {"b": "ü"}], id="an array of objects"),
-        pytest.param('\ufeff[{"a": 1}]', [{"a": 1}], id="byte order mark"),
-        pytest.param("[]", [], id="an empty array"),
-        pytest.param(
-            '[{"a": 1}, 2, {"b": 3}]',
-            [{"a": 1}, "item 2: a row must be a JSON object, not int", {"b": 3}],
-            id="an item that is no object",
-        ),
-    ],
-)
-def test_json_array_is_read(tmp_path: Path, content: str, expected: list[object]) -> None:
-    assert rows_of(tmp_path, "rows.json", content) == expected
-    assert count_rows(tmp_path / "rows.json") == len(expected)
+def test_files_are_read(tmp_path: Path, name: str, content: str | bytes, expected: list[object]) -> None:
+    assert rows_of(tmp_path, name, content) == expected
+    if name == "rows.json":
+        assert count_rows(tmp_path / name) == len(expected)
 
 
 @pytest.mark.parametrize(
@@ -204,9 +180,9 @@ def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format:
     assert count_rows(path, file_format) == 1
 
 
-@pytest.mark.parametrize("file_format", CONTENTS)
-def test_stdin_is_read_in_any_format(monkeypatch: pytest.MonkeyPatch, file_format: FileFormat) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(CONTENTS[file_format]))
+@pytest.mark.parametrize("file_format", [*CONTENTS, None])
+def test_stdin_is_read_in_any_format(monkeypatch: pytest.MonkeyPatch, file_format: FileFormat | None) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(CONTENTS[file_format or "jsonl"]))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert list(read_rows("-", file_format)) == [{"query": "q", "response": "r"}]
     assert not stdin.buffer.closed
@@ -249,14 +225,6 @@ def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
     cell = json.dumps(context).replace('"', '""')
     (as_csv,) = rows_of(tmp_path, "rows.csv", f'id,question,answer,contexts\n1,When?,In 5 days.,"{cell}"\n')
     assert Case.from_mapping(as_csv) == Case.from_mapping(as_json)
-
-
-def test_stdin_is_read_as_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}\nx\n')))
-    assert [_content(row) for row in read_rows("-")] == [
-        {"a": 1},
-        "line 2: not JSON (Expecting value at column 1)",
-    ]
 
 
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:

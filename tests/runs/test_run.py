@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import subprocess
-import sys
+import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import closing, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any
 
 import pytest
 from any_options import load_any
+from command_line import run_program
 from many_rows import GOOD, Echo, Row, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
@@ -211,6 +210,68 @@ async def test_closing_the_async_generator_cancels_requests_in_flight() -> None:
     assert (model.in_flight, len(asyncio.all_tasks())) == (0, 1)
 
 
+async def arriving(n: int) -> AsyncIterator[Row]:
+    for row in rows(n):
+        await asyncio.sleep(0)
+        yield row
+
+
+async def kept(verdicts: AsyncGenerator[Verdict, None]) -> None:
+    """Leaves the verdicts to the end of the loop."""
+    KEPT.append(verdicts)
+    await anext(verdicts)
+
+
+async def dropped(verdicts: AsyncGenerator[Verdict, None]) -> None:
+    async for _ in verdicts:
+        break
+
+
+async def interrupted(verdicts: AsyncGenerator[Verdict, None]) -> None:
+    asyncio.get_running_loop().call_later(0.05, signal.raise_signal, signal.SIGINT)
+    async for _ in verdicts:
+        pass
+
+
+KEPT: list[AsyncGenerator[Verdict, None]] = []
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("source", [rows, arriving])
+@pytest.mark.parametrize("use", [kept, dropped, interrupted])
+def test_loop_that_ends_before_the_run_reports_no_error(
+    caplog: pytest.LogCaptureFixture,
+    use: Callable[[AsyncGenerator[Verdict, None]], Coroutine[Any, Any, None]],
+    source: Callable[[int], Any],
+    *,
+    ordered: bool,
+) -> None:
+    async def judge() -> None:
+        model = Echo(wait=lambda number: 0 if number < 3 else FOREVER)
+        await use(arun(judge_named("j", model), source(100), ordered=ordered))
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(judge())
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_interrupted_run_leaves_no_thread(times: int) -> None:
+    main = threading.main_thread().ident or 0
+
+    async def answer(_: Request) -> str:
+        for _number in range(times):
+            signal.pthread_kill(main, signal.SIGINT)
+        await asyncio.sleep(FOREVER)
+        return GOOD
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run(judge_named("j", answer), rows(100), concurrency=1))
+    for thread in remaining_threads():  # after a second interrupt nobody has waited for it
+        thread.join(10)
+    assert remaining_threads() == []
+
+
 def test_break_leaves_no_thread() -> None:
     for _ in run(judge_named("j", Echo(wait=lambda number: 0 if number < 3 else FOREVER)), rows(100)):
         break
@@ -228,8 +289,7 @@ def test_no_call_is_made_before_the_first_verdict_is_taken() -> None:
 async def test_run_works_inside_a_running_loop_and_repeatedly() -> None:
     judge = judge_named("j", Echo())
     expected = {str(number): number for number in range(20)}
-    assert values(run(judge, rows(20))) == expected
-    assert values(run(judge, rows(20))) == expected
+    assert values(run(judge, rows(20))) == values(run(judge, rows(20))) == expected
     assert values([verdict async for verdict in arun(judge, rows(20))]) == expected
 
 
@@ -260,15 +320,10 @@ async def test_concurrent_runs_in_one_loop() -> None:
 
 
 async def test_asynchronous_rows_are_judged() -> None:
-    async def arriving() -> AsyncIterator[Row]:
-        for row in rows(30):
-            await asyncio.sleep(0)
-            yield row
-
     judge = judge_named("j", Echo(wait=lambda _: 0.001))
     expected = {str(number): number for number in range(30)}
-    assert values([verdict async for verdict in arun(judge, arriving())]) == expected
-    assert values(run(judge, arriving())) == expected
+    assert values([verdict async for verdict in arun(judge, arriving(30))]) == expected
+    assert values(run(judge, arriving(30))) == expected
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -302,95 +357,55 @@ class Lazy(dict[str, Any]):
 UNREADABLE = CaseError("unreadable_row", "line 7: not JSON", "line 7")
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        pytest.param({"id": 9, "response": "1"}, [("a", "9", "ok"), ("b", "9", "ok")], id="mapping"),
-        pytest.param(Case(id="x", response="1"), [("a", "x", "ok"), ("b", "x", "ok")], id="case"),
-        pytest.param({"response": "1"}, [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="no id"),
-        pytest.param(
-            {"id": " ", "response": "1"}, [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="blank id"
-        ),
-        pytest.param({"id": 0, "response": "1"}, [("a", "0", "ok"), ("b", "0", "ok")], id="id 0"),
-        pytest.param(Case(response="1"), [("a", "row 2", "ok"), ("b", "row 2", "ok")], id="case without id"),
-        pytest.param(
-            {"id": "\ud800", "response": "1"},
-            [("a", REPLACED, "ok"), ("b", REPLACED, "ok")],
-            id="id with an unpaired surrogate",
-        ),
-        pytest.param(
-            {"response": ""},
-            [("a", "row 2", "empty_response"), ("b", "row 2", "empty_response")],
-            id="blank response",
-        ),
-        pytest.param(
-            {"query": "q"},
-            [("a", "row 2", "no_response"), ("b", "row 2", "no_response")],
-            id="missing response",
-        ),
-        pytest.param(UNREADABLE, [("", "row 2", "unreadable_row")], id="CaseError"),
-        pytest.param("text", [("", "row 2", "unreadable_row")], id="not a mapping"),
-        pytest.param(None, [("", "row 2", "unreadable_row")], id="None"),
-        pytest.param(
-            {"id": "z", "answer": "1", "output": "2"},
-            [("a", "z", "alias_conflict"), ("b", "z", "alias_conflict")],
-            id="no case can be built: one verdict per judge",
-        ),
-        pytest.param(
-            {"answer": "1", "output": "2", "judges": ["b"]},
-            [("b", "row 2", "alias_conflict")],
-            id="no case can be built: one verdict per named judge",
-        ),
-        pytest.param({"response": "1", "judges": ["b"]}, [("b", "row 2", "ok")], id="list of judges"),
-        pytest.param(
-            {"response": "1", "judges": "b , a"},
-            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
-            id="comma-separated judges",
-        ),
-        pytest.param(
-            {"response": "1", "metadata": {"judges": ["b"]}},
-            [("b", "row 2", "ok")],
-            id="judges in metadata",
-        ),
-        pytest.param(
-            {"inputs": {"query": "q"}, "outputs": {"response": "1"}, "judges": ["b"]},
-            [("b", "row 2", "ok")],
-            id="judges beside inputs and outputs",
-        ),
-        pytest.param(
-            Case(response="1", metadata={"judges": ["b"]}),
-            [("b", "row 2", "ok")],
-            id="judges in metadata of a Case",
-        ),
-        pytest.param({"response": "1", "judges": ["groundedness"]}, [], id="known judge of another run"),
-        pytest.param({"response": "1", "judges": []}, [], id="empty list of judges"),
-        pytest.param(
-            {"response": "1", "judges": ""},
-            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
-            id="empty string of judges",
-        ),
-        pytest.param(
-            {"response": "1", "judges": None},
-            [("a", "row 2", "ok"), ("b", "row 2", "ok")],
-            id="judges is None",
-        ),
-        pytest.param(
-            {"response": "1", "judges": ["b", "groundednes"]},
-            [("b", "row 2", "ok"), ("groundednes", "row 2", "unknown_judge")],
-            id="misspelt judge",
-        ),
-        pytest.param(
-            {"response": "1", "judges": {"a": 1}},
-            [("a", "row 2", "field_unreadable"), ("b", "row 2", "field_unreadable")],
-            id="judges is a mapping",
-        ),
-        pytest.param(
-            Lazy(response="1"),
-            [("a", "row 2", "unexpected"), ("b", "row 2", "unexpected")],
-            id="mapping that raises",
-        ),
-    ],
-)
+def both(case_id: str, outcome: str = "ok") -> list[tuple[str, str, str]]:
+    return [("a", case_id, outcome), ("b", case_id, outcome)]
+
+
+ONLY_B = [("b", "row 2", "ok")]
+NOT_A_ROW = [("", "row 2", "unreadable_row")]
+ROWS: dict[str, tuple[Any, list[tuple[str, str, str]]]] = {
+    "mapping": ({"id": 9, "response": "1"}, both("9")),
+    "case": (Case(id="x", response="1"), both("x")),
+    "no id": ({"response": "1"}, both("row 2")),
+    "blank id": ({"id": " ", "response": "1"}, both("row 2")),
+    "id 0": ({"id": 0, "response": "1"}, both("0")),
+    "case without id": (Case(response="1"), both("row 2")),
+    "id with an unpaired surrogate": ({"id": "\ud800", "response": "1"}, both(REPLACED)),
+    "blank response": ({"response": ""}, both("row 2", "empty_response")),
+    "missing response": ({"query": "q"}, both("row 2", "no_response")),
+    "CaseError": (UNREADABLE, NOT_A_ROW),
+    "not a mapping": ("text", NOT_A_ROW),
+    "None": (None, NOT_A_ROW),
+    "no case can be built: one verdict per judge": (
+        {"id": "z", "answer": "1", "output": "2"},
+        both("z", "alias_conflict"),
+    ),
+    "no case can be built: one verdict per named judge": (
+        {"answer": "1", "output": "2", "judges": ["b"]},
+        [("b", "row 2", "alias_conflict")],
+    ),
+    "list of judges": ({"response": "1", "judges": ["b"]}, ONLY_B),
+    "comma-separated judges": ({"response": "1", "judges": "b , a"}, both("row 2")),
+    "judges in metadata": ({"response": "1", "metadata": {"judges": ["b"]}}, ONLY_B),
+    "judges beside inputs and outputs": (
+        {"inputs": {"query": "q"}, "outputs": {"response": "1"}, "judges": ["b"]},
+        ONLY_B,
+    ),
+    "judges in metadata of a Case": (Case(response="1", metadata={"judges": ["b"]}), ONLY_B),
+    "known judge of another run": ({"response": "1", "judges": ["groundedness"]}, []),
+    "empty list of judges": ({"response": "1", "judges": []}, []),
+    "empty string of judges": ({"response": "1", "judges": ""}, both("row 2")),
+    "judges is None": ({"response": "1", "judges": None}, both("row 2")),
+    "misspelt judge": (
+        {"response": "1", "judges": ["b", "groundednes"]},
+        [*ONLY_B, ("groundednes", "row 2", "unknown_judge")],
+    ),
+    "judges is a mapping": ({"response": "1", "judges": {"a": 1}}, both("row 2", "field_unreadable")),
+    "mapping that raises": (Lazy(response="1"), both("row 2", "unexpected")),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), ROWS.values(), ids=ROWS)
 def test_row_gives_verdicts(row: Any, expected: list[tuple[str, str, str]]) -> None:
     judges = [judge_named(name, ScriptedModel(GOOD)) for name in ("a", "b")]
     found = list(
@@ -415,6 +430,10 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
     assert "mine" in verdict.error.message
 
 
+class DataFrame(dict[str, Any]):
+    def to_dict(self) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -423,6 +442,7 @@ def test_misspelt_judge_is_reported_with_the_known_judges() -> None:
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
         ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),
         ({"cases": "cases.jsonl"}, TypeError, "read a file"),
+        ({"cases": DataFrame()}, TypeError, r'df\.to_dict\("records"\)'),
         ({"concurency": 3}, TypeError, "unknown option 'concurency', did you mean 'concurrency'"),
     ],
 )
@@ -453,21 +473,12 @@ def test_context_variables_reach_the_model() -> None:
 
 def test_unfinished_run_does_not_keep_the_program_from_ending() -> None:
     program = (
-        "import itertools\n"
         "from many_rows import Echo, judge_named, rows\n"
         "from groundjudge import run\n"
         "verdicts = run(judge_named('j', Echo()), rows(10**9))\n"
         "print(next(verdicts).status)\n"
     )
-    done = subprocess.run(  # noqa: S603  this very Python
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        cwd=Path(__file__).parents[1],
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+    assert run_program(program) == (0, "ok\n", "")
 
 
 RAG_ROW = {"query": "q", "context": ["c"], "response": "r"}
@@ -484,12 +495,3 @@ def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
     ]
     codes = [verdict.error.code if verdict.error else None for verdict in run(judge, rows, ordered=True)]
     assert codes == [None, None, "duplicate_id", None, None]
-
-
-def test_data_frame_is_refused_with_the_remedy() -> None:
-    class DataFrame(dict[str, Any]):
-        def to_dict(self) -> None: ...
-
-    frame: Any = DataFrame()
-    with pytest.raises(TypeError, match=r'df\.to_dict\("records"\)'):
-        list(run(load_any("groundedness", model="offline"), frame))

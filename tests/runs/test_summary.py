@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 from typing import Any
@@ -74,6 +73,7 @@ def not_applicable(label: str, *, judge: str = "j", passed: bool | None = None) 
             {"errors": {"timeout": 2, "server": 1}},
             id="error codes by frequency",
         ),
+        pytest.param([ok(0.1)] * 10, {"mean": 0.1}, id="the mean of equal scores is exact"),
         pytest.param([ok(0.4, passed=True)], {"pass_rate": 1.0}, id="passed is taken from the verdict"),
     ],
 )
@@ -84,6 +84,7 @@ def test_verdicts_are_summarised(verdicts: list[Verdict], expected: dict[str, An
 
 
 def test_summaries_are_sorted_by_judge_with_unreadable_rows_first() -> None:
+    assert summarise([]) == []
     verdicts = [ok(1, judge="b"), ok(0, judge="a"), ok(0.5, judge="b"), error("unreadable_row", judge="")]
     assert [(s.judge, s.mean, s.n) for s in summarise(verdicts)] == [
         ("", None, 1),
@@ -107,14 +108,6 @@ def test_order_of_verdicts_does_not_matter() -> None:
     for _ in range(20):
         noise.shuffle(verdicts)
         assert summarise(verdicts) == expected
-
-
-def test_mean_of_equal_scores_is_exact() -> None:
-    assert summarise(itertools.repeat(ok(0.1), 10))[0].mean == 0.1
-
-
-def test_no_verdicts_give_no_summaries() -> None:
-    assert summarise([]) == []
 
 
 def test_summary_is_strict_json_and_frozen() -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from many_rows import GOOD, ids, judge_named, rows
+from many_rows import GOOD, codes, ids, judge_named, rows, until_error
 from scripted_model import ScriptedModel
 from standin_openai import Answer, Hang, StandIn, Status, Text
 
-from groundjudge import ModelError, Reply, Usage, Verdict, arun, run
+from groundjudge import ModelError, Reply, Usage, arun, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.pacing import Pace, wait_before
 from groundjudge.rubric.model import Model
@@ -23,18 +21,6 @@ from groundjudge.types import Request
 SOON = 0.02
 FOREVER = 1000
 """Seconds; longer than pytest's timeout."""
-
-
-def codes(verdicts: list[Verdict]) -> Counter[str]:
-    return Counter(verdict.error.code if verdict.error else verdict.status for verdict in verdicts)
-
-
-def until_error(verdicts: Iterator[Verdict]) -> tuple[list[Verdict], ModelError]:
-    """The verdicts that were yielded, and the error raised after them."""
-    found: list[Verdict] = []
-    with pytest.raises(ModelError) as stopped:
-        found.extend(verdicts)
-    return found, stopped.value
 
 
 # Deadline of a row
@@ -166,13 +152,6 @@ def limited(retry_after: float | None = 0.001) -> ModelError:
     error = ModelError("rate_limited", "slow down")
     error.retry_after = retry_after
     return error
-
-
-def test_retry_waits_at_least_retry_after() -> None:
-    started = time.perf_counter()
-    (verdict,) = run(judge_named("j", ScriptedModel(limited(0.4), GOOD)), rows(1))
-    assert time.perf_counter() - started >= 0.4
-    assert (verdict.status, verdict.retries, verdict.attempts) == ("ok", 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groundjudge.text.negations import negations
 from groundjudge.text.numbers import numbers
 from groundjudge.text.sentences import sentences
+from groundjudge.text.words import negated_at
 
 PIECES = [
     "1",
@@ -35,5 +35,5 @@ LONG = 100_000
 @pytest.mark.parametrize("piece", PIECES)
 def test_long_texts_are_read_to_their_end(piece: str) -> None:
     text = piece * (LONG // len(piece))
-    for read in (negations, numbers, sentences):
+    for read in (negated_at, numbers, sentences):
         read(text)

@@ -18,6 +18,7 @@ SENTENCES: list[tuple[str, list[str]]] = [
     ("😀 👍", ["😀 👍"]),
     ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
     ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
+    ("It costs 3.5. Version 1.2. Both.", ["It costs 3.5.", "Version 1.2.", "Both."]),
     ("Open from 10 to 16. Closed on Mondays.", ["Open from 10 to 16.", "Closed on Mondays."]),
     ("Dr. Smith met J. R. Jones. They talked.", ["Dr. Smith met J. R. Jones.", "They talked."]),
     ("Fruit, e.g. apples, is sold in the U.S. too.", ["Fruit, e.g. apples, is sold in the U.S. too."]),

@@ -19,40 +19,50 @@ from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
+# The column of panels whose votes have no common label.
 NO_COMMON_LABEL = "(no label)"
-"""The column of panels whose votes have no common label."""
 
+# The number of bins of equal width of the reliability diagram.
 RELIABILITY_BINS = 10
-"""The number of bins of equal width of the reliability diagram."""
 
+# One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
 Thresholds: TypeAlias = float | Mapping[str, float] | None
-"""One threshold for all judges, or one per judge name; None: whether a row passed in its run counts."""
 
 
 class ConfusionMatrix(Frozen):
-    """How many rows passed or not, by their label. Positive: the label calls the response grounded."""
+    """How many rows passed or not, by their label. Positive: the label calls the response grounded.
+
+    Attributes:
+        true_positives: grounded, and passed.
+        false_positives: not grounded, but passed.
+        false_negatives: grounded, but not passed.
+        true_negatives: not grounded, and not passed.
+    """
 
     true_positives: int
-    """Grounded, and passed."""
     false_positives: int
-    """Not grounded, but passed."""
     false_negatives: int
-    """Grounded, but not passed."""
     true_negatives: int
-    """Not grounded, and not passed."""
 
 
 class Disagreement(Frozen):
-    """A case on which judge and label disagree."""
+    """A case on which judge and label disagree.
+
+    Attributes:
+        case_id: the id of the case.
+        score: the verdict's score.
+        passed: whether the verdict passed.
+        label: the label as a number.
+        reason: the verdict's explanation.
+        word: the label in words, if people's labels are words.
+    """
 
     case_id: str
     score: Score
     passed: bool
     label: Finite
     reason: str
-    """The verdict's explanation."""
     word: str | None = None
-    """The label in words, if people's labels are words."""
 
 
 class ReliabilityBin(Frozen):

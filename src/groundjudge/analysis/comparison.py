@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, paired, without_labels
-from groundjudge.analysis.labels import Joined, LabelError, Labels, join, words_of
+from groundjudge.analysis.labels import LabelError, Labels, join, words_of
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -93,7 +93,12 @@ def compare(  # noqa: PLR0913  each option changes the figures
     labelled = ids[0] & ids[1]
     if labelled:
         before, after = (
-            sample_of(_only(labelled, side), threshold=threshold, label_threshold=label_threshold)
+            sample_of(
+                # Where each judge has labels of its own, one may lack some.
+                replace(side, labelled=tuple(row for row in side.labelled if row.case_id in labelled)),
+                threshold=threshold,
+                label_threshold=label_threshold,
+            )
             for (side,), threshold in zip(joined, thresholds, strict=True)
         )
         more = paired(before.agreement, after.agreement, before.groups, bootstrap)
@@ -128,8 +133,3 @@ def _same_case(first: Verdict, second: Verdict) -> bool:
     """Whether two verdicts under one id are on the same content, as far as their keys say."""
     hashes = {verdict.key.rpartition("-")[2] for verdict in (first, second) if verdict.key}
     return len(hashes) <= 1
-
-
-def _only(case_ids: Collection[str], side: Joined) -> Joined:
-    """The rows of these cases: where each judge has labels of its own, one may lack some."""
-    return replace(side, labelled=tuple(row for row in side.labelled if row.case_id in case_ids))

@@ -17,27 +17,27 @@ from math import isnan, nan
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.analysis.libraries import NDArray, np
-from groundjudge.verdict import Finite, Frozen, Verdict, Vote, passes
+from groundjudge.verdict import Finite, Frozen, Verdict, Vote, deciding_score, passes
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
 
 NameT = TypeVar("NameT")
+# Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows).
 Statistics: TypeAlias = Callable[[Floats], Mapping[NameT, Floats]]
-"""Computes figures by name, each of the shape (copies,), from weights of the shape (copies, rows)."""
 
 CONFIDENCE = 0.95
+# How many bootstrap resamples are drawn by default.
 RESAMPLES = 2000
-"""How many bootstrap resamples are drawn by default."""
 
+# The share of resamples in which a figure must be defined to get an interval.
 MIN_DEFINED = 0.9
-"""The share of resamples in which a figure must be defined to get an interval."""
 
+# A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
 LEAST_VARIANCE = 1e-12
-"""A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant."""
 
+# How many bootstrap weights (8 bytes each) are held in memory at once.
 MAX_WEIGHTS = 4_000_000
-"""How many bootstrap weights (8 bytes each) are held in memory at once."""
 
 
 class Figure(Frozen):
@@ -62,7 +62,7 @@ class Sample:
     """Labelled verdicts as columns; all arrays have the shape (rows,).
 
     Attributes:
-        scores: the judge's scores, 0..1.
+        scores: the scores that decide, 0..1: the judge's headline scores, or those of the weakest parts.
         passed: whether the judge calls the response grounded.
         groups: the group of each row: rows with the same group are not independent.
         positive: whether the label does; None without labels, and for graded labels without a label
@@ -120,17 +120,16 @@ def without_labels(verdicts: Sequence[Verdict], groups: Sequence[str], threshold
         threshold: the lowest score, 0..1, that passes; None: whether a row passed in its run counts.
     """
     return Sample(
-        scores=np.array([verdict.score for verdict in verdicts], dtype=np.float64),
+        scores=np.array([deciding_score(verdict) for verdict in verdicts], dtype=np.float64),
         passed=np.array([passes_at(threshold, verdict) for verdict in verdicts], dtype=np.bool_),
         groups=np.asarray(groups),
     )
 
 
 def passes_at(threshold: float | None, verdict: Verdict | Vote) -> bool:
-    """Whether a verdict or vote passes: with a threshold on its score, 0..1, or with None as in its run."""
-    if threshold is None or verdict.score is None:
-        return bool(verdict.passed)
-    return passes(verdict.score, threshold)
+    """Whether a verdict or vote passes: with a threshold by its deciding score, with None as in its run."""
+    score = deciding_score(verdict)
+    return bool(verdict.passed) if threshold is None or score is None else passes(score, threshold)
 
 
 def reaches(values: Floats, threshold: float) -> Bools:

@@ -6,7 +6,7 @@ What labels in words mean is learnt from the judge's verdicts, or read from its 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import isfinite, nan
@@ -22,20 +22,20 @@ from groundjudge.runs.run import id_of
 from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.scale import folded
-from groundjudge.verdict import Verdict, Vote
+from groundjudge.verdict import Verdict, Vote, deciding_score
 
+# What verdicts on a missing or blank response have in place of a label.
 NOT_LABELS = frozenset({"no_response", "empty_response"})
-"""What verdicts on a missing or blank response have in place of a label."""
 
+# What bears a label: the verdict of a single judge, or a vote.
 Judged: TypeAlias = Verdict | Vote
-"""What bears a label: the verdict of a single judge, or a vote."""
 
+# Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-"""Words that CSV files use for 1 and 0, in lower case."""
 
 
+# Why a verdict is not compared with a label.
 REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
-"""Why a verdict is not compared with a label."""
 
 
 class LabelError(GroundjudgeError):
@@ -99,8 +99,8 @@ class HumanLabel:
     word: str | None = None
 
 
+# The label of a case that has none.
 NO_LABEL = HumanLabel(None)
-"""The label of a case that has none."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,9 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
         LabelError: `unreadable_label`, also for a word that is not among the judge's labels.
     """
     texts = {case_id: _text(value, judge, words) for case_id, value in labels.by_case.items()}
-    in_words = _are_words([text for text in texts.values() if text], words)
+    given = [text for text in texts.values() if text]
+    # They are meant as the judge's labels if one of them is, or cannot be anything else.
+    in_words = words.scores and any(words.named(text) or _number(text) is None for text in given)
     return {
         case_id: _in_words(texts[case_id], judge, case_id, words)
         if in_words and texts[case_id]
@@ -295,7 +297,15 @@ def by_judge(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
 
 def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels, words: Words) -> Joined:
     people = labels_for(judge, labels, words)
-    rows = [_row(verdict, people, labels, words) for verdict in last]
+    rows = [
+        LabelledVerdict(
+            verdict=verdict,
+            people=people.get(verdict.case_id or "", NO_LABEL),
+            said=words.named(verdict.label or ""),
+            group=labels.group_of(verdict.case_id),
+        )
+        for verdict in last
+    ]
     excluded = Counter(map(_reason_to_exclude, rows))
     judged = {verdict.case_id for verdict in last}
     paired = tuple(row for row in rows if row.is_in_words)
@@ -311,11 +321,6 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
         paired=paired if any(row.said for row in paired) else (),
         words=words,
     )
-
-
-def _row(verdict: Verdict, people: Mapping[str, HumanLabel], labels: Labels, words: Words) -> LabelledVerdict:
-    label, said = people.get(verdict.case_id or "", NO_LABEL), words.named(verdict.label or "")
-    return LabelledVerdict(verdict, label, said, labels.group_of(verdict.case_id))
 
 
 def _default_label_threshold(
@@ -345,13 +350,6 @@ def _text(value: object, judge: str, words: Words) -> str:
     if isinstance(own, bool | int):
         return words.named(str(own)) or ""
     return own.strip() if isinstance(own, str) else ""
-
-
-def _are_words(texts: Collection[str], words: Words) -> bool:
-    """Whether texts are meant as the judge's labels: one of them is, or cannot be anything else."""
-    return bool(words.scores) and (
-        any(map(words.named, texts)) or any(_number(text) is None for text in texts)
-    )
 
 
 def _number(value: object) -> float | None:
@@ -386,6 +384,8 @@ def _label_on_judge_scale(value: object, rubric: Rubric, source: str) -> float |
         return None
     if len(numbers) > 1 and not (rubric.format.part_names or rubric.format.parts_are_sentences):
         _unreadable(value, f"{source}, {rubric.name} (a single value)")
+    if rubric.passes == "weakest":
+        return min(map(rubric.scale.score, numbers))
     reading = Reading(numbers[0], parts=tuple(PartReading("", number) for number in numbers))
     return rubric.format.score(reading, rubric.scale)
 
@@ -440,8 +440,9 @@ def _one_each(
 
 def _threshold(outcomes: Sequence[Judged], scores: Mapping[str, float | None]) -> float | None:
     """The lowest score that passed, if no label's score lies between it and the highest that did not."""
-    passed = [one.score for one in outcomes if one.score is not None and one.passed]
-    failed = [one.score for one in outcomes if one.score is not None and not one.passed]
+    decided = [(score, one.passed) for one in outcomes if (score := deciding_score(one)) is not None]
+    passed = [score for score, has_passed in decided if has_passed]
+    failed = [score for score, has_passed in decided if not has_passed]
     if not passed:
         return None
     lowest, highest = min(passed), max(failed, default=-1.0)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-try:
+from groundjudge.errors import requires
+
+with requires("agreement figures need NumPy and scikit-learn", "analysis"):
     import numpy as np
     from numpy.typing import NDArray
 
     # scikit-learn has no type hints: imported by name, it is Any to every type checker.
     metrics: Any = import_module("sklearn.metrics")
     selection: Any = import_module("sklearn.model_selection")
-except ImportError as error:
-    message = 'agreement figures need NumPy and scikit-learn: pip install "groundjudge[analysis]"'
-    raise ImportError(message) from error
 
 __all__ = ["NDArray", "metrics", "np", "selection"]

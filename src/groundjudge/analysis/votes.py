@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Literal, TypeAlias
 
-from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Floats, Sample, means, passes_at
+from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Sample, means, passes_at
 from groundjudge.analysis.labels import Joined
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.shares import mcnemar
 from groundjudge.verdict import Frozen, Score, Verdict
 
 SINGLE_VOTE = "a single vote"
+# The p value from which on a difference counts as noise, after Bonferroni's correction for the members.
 SIGNIFICANT = 0.05
-"""The p value from which on a difference counts as noise, after Bonferroni's correction for the members."""
 
 SHA_DIGITS = 12
 
+# Whose vote it is: the judge's name, the model's, and the hash of the prompt.
 MemberKey: TypeAlias = tuple[str, str, str]
-"""Whose vote it is: the judge's name, the model's, and the hash of the prompt."""
 
 Finding: TypeAlias = Literal["worse", "better", "no_difference"]
 
@@ -93,7 +93,8 @@ class _Panel:
     def accuracy(self, rows: NDArray[Any]) -> Accuracy:
         """The panel's accuracy on the chosen rows."""
         right = self.right[rows].astype(np.float64)
-        return Accuracy(n=right.size, accuracy=self._means(rows, accuracy=right)["accuracy"])
+        figures = self.bootstrap.figures(means(accuracy=right), self.groups[rows])
+        return Accuracy(n=right.size, **figures)
 
     def member(self, key: MemberKey, name: str) -> Member:
         """How one member compares with the panel on the rows with a vote of this member."""
@@ -103,17 +104,14 @@ class _Panel:
         rows = np.array([*turns])
         own, others = passed == self.positive[rows], self.right[rows]
         right, p = own.astype(np.float64), mcnemar(zip(own.tolist(), others.tolist(), strict=True))
+        compared = means(accuracy=right, difference=right - others)
         return Member(
             name=name,
             n=right.size,
-            **self._means(rows, accuracy=right, difference=right - others),
+            **self.bootstrap.figures(compared, self.groups[rows]),
             p=1.0 if p is None else p,
             is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),
         )
-
-    def _means(self, rows: NDArray[Any], **columns: Floats) -> dict[str, Figure]:
-        """The means of columns with a value for each of the chosen rows, with their intervals."""
-        return self.bootstrap.figures(means(**columns), self.groups[rows])
 
 
 def measure_votes(
@@ -140,13 +138,16 @@ def measure_votes(
     members = tuple(panel.member(key, name) for key, name in _names(verdicts).items())
     compared = [one for one in members if not one.is_selected] or members
     best = max(compared, key=lambda one: one.difference.value or 0.0)
+    low, high = best.difference.low or 0.0, best.difference.high or 0.0
+    is_clear = best.p * len(compared) < SIGNIFICANT and (low > 0 or high < 0)
+    direction: Finding = "worse" if low > 0 else "better"
     return VoteAgreement(
         whole=panel.accuracy(np.ones_like(agreed)),
         unanimous=panel.accuracy(agreed),
         split=panel.accuracy(~agreed),
         members=members,
         best=best,
-        finding=_finding(best, len(compared)),
+        finding=direction if is_clear else "no_difference",
     )
 
 
@@ -170,10 +171,3 @@ def _turns(verdict: Verdict) -> dict[MemberKey, int]:
             sha = vote.prompt.sha256[:SHA_DIGITS] if vote.prompt else "?"
             found.setdefault((vote.judge, vote.model or "?", f"sha:{sha}"), turn)
     return found
-
-
-def _finding(best: Member, n_compared: int) -> Finding:
-    low, high = best.difference.low, best.difference.high
-    if low is None or high is None or best.p * n_compared >= SIGNIFICANT or low <= 0 <= high:
-        return "no_difference"
-    return "worse" if low > 0 else "better"

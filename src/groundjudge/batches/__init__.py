@@ -1,5 +1,5 @@
 """Provider batches: requests sent as files, at half price, and answered within a day."""
 
-from groundjudge.batches.answers import request_lines, verdicts_of
+from groundjudge.batches.lines import request_lines, verdicts_of
 
 __all__ = ["request_lines", "verdicts_of"]

@@ -19,8 +19,7 @@ from pydantic_core import to_json
 
 from groundjudge.batches.provider import Batch
 from groundjudge.batches.replay import PendingRequest
-from groundjudge.models.model_error import error_of
-from groundjudge.runs.cost import LIMITS
+from groundjudge.models.answer import error_of
 
 DEFAULT_MAX_TOKENS = 4096
 """The room for a reply where the judge sets none: the API requires a limit."""
@@ -28,7 +27,6 @@ DEFAULT_MAX_TOKENS = 4096
 SAME = ("temperature", "top_p", "top_k", "metadata", "service_tier", "thinking", "output_config")
 """The parameters that the API takes under the same name."""
 
-PAGE = 100
 SLACK = 2.0
 """The seconds by which the times of two clocks may differ after correction: HTTP tells whole seconds."""
 
@@ -56,13 +54,13 @@ class AnthropicBatches:
         with lines.open(encoding="utf-8", newline="\n") as file:
             requests: list[Any] = [*map(json.loads, file)]
         with _model_errors():
-            once = self._client.with_options(max_retries=0)
-            return _batch(once.messages.batches.create(requests=requests))
+            client = self._client.with_options(max_retries=0)
+            return _batch(client.messages.batches.create(requests=requests))
 
     def find(self, tag: Mapping[str, str], since: float, n_requests: int) -> Batch | None:  # noqa: ARG002
         """The last batch of so many requests that was created since then, by the clock of the provider."""
         with _model_errors():
-            raw = self._client.messages.batches.with_raw_response.list(limit=PAGE)
+            raw = self._client.messages.batches.with_raw_response.list(limit=100)
             date = parsedate_to_datetime(raw.headers["date"]) if "date" in raw.headers else datetime.now(UTC)
             earliest = since + date.timestamp() - datetime.now(UTC).timestamp() - SLACK
             for batch in raw.parse():  # the newest first
@@ -72,10 +70,11 @@ class AnthropicBatches:
                     return _batch(batch)
         return None
 
-    def batch(self, batch_id: str) -> Batch:
+    def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
         """The batch as it is now."""
+        batches = self._client.messages.batches
         with _model_errors():
-            return _batch(self._client.messages.batches.retrieve(batch_id))
+            return _batch((batches.cancel if cancel else batches.retrieve)(batch_id))
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The results of a batch that has ended."""
@@ -83,17 +82,12 @@ class AnthropicBatches:
             for result in self._client.messages.batches.results(batch_id):
                 yield result.to_json(indent=None)
 
-    def cancel(self, batch_id: str) -> Batch:
-        """Ask Anthropic to stop a batch."""
-        with _model_errors():
-            return _batch(self._client.messages.batches.cancel(batch_id))
-
 
 def params_of(
     model: str, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The parameters of Anthropic's API: the system prompt apart, and nothing that the API does not have."""
-    limit = next((parameters[name] for name in LIMITS if parameters.get(name)), DEFAULT_MAX_TOKENS)
+    limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens") or DEFAULT_MAX_TOKENS
     system = "\n\n".join(each["content"] for each in messages if each["role"] == "system")
     stop: str | list[str] = parameters.get("stop") or []
     return {

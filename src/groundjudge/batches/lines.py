@@ -1,23 +1,35 @@
-"""The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results."""
+"""The lines of batch files in OpenAI's form, which vLLM and others use too, and of Anthropic's results.
+
+Batch files can be written and read without a provider; the answers of a provider's are kept by their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from groundjudge.batches.replay import Answer, PendingRequest
+from groundjudge.batches.replay import Answer, DiskDict, PendingRequest, pending_requests, verdicts_in
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
-from groundjudge.models.completion import NO_COMPLETION, message_of, reply_in
+from groundjudge.judging.panel import AnyJudge
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion, reply_in
 from groundjudge.replies.reply import Reply
-from groundjudge.verdict import Usage
+from groundjudge.runs.run import Row, checked
+from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
 
-CODES = {"batch_expired": "expired", "batch_cancelled": "cancelled", "request_timeout": "timeout"}
-"""The provider's error codes of requests without a response -> the codes of a ModelError."""
+CODES = {
+    "batch_expired": "expired",
+    "batch_cancelled": "cancelled",
+    "request_timeout": "timeout",
+    "expired": "expired",
+    "canceled": "cancelled",
+}
+"""OpenAI's and Anthropic's words for why a request has no response -> the codes of a ModelError."""
 
 ANTHROPIC_CODES = {
     "authentication_error": "auth",
@@ -30,24 +42,8 @@ ANTHROPIC_CODES = {
 }
 """The codes of a ModelError for Anthropic's types of errors; the others are the server's."""
 
-ANTHROPIC_ENDS = {"expired": "expired", "canceled": "cancelled"}
-"""The same for the results of requests that a batch did not come to."""
-
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """The tokens of a prompt, by whether they were cached."""
-
-BYTE_ORDER_MARK = "\ufeff"
-"""What some editors and shells put before the first line of a file."""
-
-FIRST_ERROR = 400
-"""The lowest HTTP status of an error."""
-
-
-class Result(NamedTuple):
-    """A line of results: the request's `custom_id`, and the reply or why there is none."""
-
-    custom_id: str
-    answer: Answer
 
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
@@ -57,26 +53,30 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
         pending: the request.
         url: the path of the endpoint, as the provider wants it.
     """
-    messages = [dict(message) for message in pending.request.messages]
-    body = {"model": pending.model.name, "messages": messages, **pending.request.parameters}
+    request = pending.request
+    body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
     line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
 
 
-def read_result(line: str, model: str = "") -> Result:
+def read_result(line: str, model: str = "") -> tuple[str, Answer]:
     """Read a line of an output file or an error file in OpenAI's form, or of Anthropic's results.
 
     Args:
         line: the line.
         model: the model's name, for error messages.
 
+    Returns:
+        The request's `custom_id`, and the reply or why there is none.
+
     Raises:
         CaseError: `unreadable_row`: the line is not a result, as the half-written last line of a file.
     """
     try:
-        found: Any = from_json(line.removeprefix(BYTE_ORDER_MARK))
+        # Some editors write a byte order mark.
+        found: Any = from_json(line.removeprefix("\ufeff"))
         answer = _anthropic_answer(found["result"]) if "result" in found else _answer(found, model)
-        return Result(str(found["custom_id"]), answer)
+        return str(found["custom_id"]), answer
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         message = "not a line of batch results: it needs custom_id, and response, error or result"
         raise CaseError("unreadable_row", message, line[:80]) from error
@@ -86,12 +86,12 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
     """The answer in a line in OpenAI's form."""
     where = f"{model}: " if model else ""
     match found:
-        case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR:
+        case {"response": {"status_code": int(status)} as response} if status >= FIRST_ERROR_STATUS:
             reason = message_of(response.get("body") or found.get("error"))  # vLLM has it beside the response
             return ModelError(code_of_status(status), f"{where}{status}: {reason}", model)
         case {"response": {} as response}:
             body = response.get("body", response)
-            error = ModelError("server", f"{where}{NO_COMPLETION}: {message_of(body)}", model)
+            error = ModelError("server", f"{where}{no_completion(body)}", model)
             return reply_in(body) or error
         case _:
             fault = found["error"]
@@ -113,4 +113,88 @@ def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
         case _:
             kind = str(result["type"])
             why = f"the batch did not come to this request: {kind}"
-            return ModelError(ANTHROPIC_ENDS.get(kind, "failed"), why)
+            return ModelError(CODES.get(kind, "failed"), why)
+
+
+class CollectedAnswers:
+    """The answers in lines of results, by `custom_id`. They are kept on disk until it is closed.
+
+    A reply replaces an error, and nothing replaces a reply, so that lines can be added in any order.
+
+    Attributes:
+        usage: the tokens of all replies: equal rows share a request and its tokens.
+        n_unreadable: how many lines are not results.
+    """
+
+    def __init__(self) -> None:
+        self.usage, self.n_unreadable = Usage(), 0
+        self._lines = DiskDict()
+
+    def add(self, lines: Iterable[str], model: str = "") -> None:
+        """Add lines of results; blank lines are skipped, and those that are not results are counted."""
+        for line in filter(str.strip, lines):
+            try:
+                name, answer = read_result(line, model)
+            except CaseError:
+                self.n_unreadable += 1
+                continue
+            if not self._lines.get(name, (False,))[-1]:  # there is no reply yet
+                self._lines[name] = (line, model, isinstance(answer, Reply))
+                self.usage += (isinstance(answer, Reply) and answer.usage) or Usage()
+
+    def __call__(self, name: str) -> Answer | None:
+        """The answer to the request with that `custom_id`, read anew; None if there is none."""
+        found = self._lines.get(name)
+        return read_result(found[0], found[1])[1] if found else None
+
+    def close(self) -> None:
+        """Remove what is on disk."""
+        self._lines.close()
+
+
+def request_lines(
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Iterable[Row],
+    *,
+    answered: Iterable[str] = (),
+    url: str = URL,
+) -> Generator[str, None, None]:
+    """The requests of a run as lines of a batch file in OpenAI's form, each request once.
+
+    Memory does not grow with the cases: what was written is remembered in a temporary file.
+
+    Args:
+        judges: one or more judges; of a panel all votes are asked for.
+        cases: the cases. Rows that need no model, such as those without a response, give no line.
+        answered: lines of results that are there already: what they answer is not asked again, and what
+            failed or cannot be read is.
+        url: the `url` of every line.
+
+    Raises:
+        TypeError, ValueError: there is no judge, one is a name, or two have one name.
+    """
+    with closing(CollectedAnswers()) as answers:
+        answers.add(answered)
+        for new, _ in pending_requests(checked(judges, 1), cases, answers):
+            yield from (request_line(each, url) for each in new)
+
+
+def verdicts_of(
+    results: Iterable[str], judges: AnyJudge | Sequence[AnyJudge], cases: Iterable[Row]
+) -> Generator[Verdict, None, None]:
+    """The verdicts that lines of results give, one for each case and judge, in the order of the cases.
+
+    Args:
+        results: lines in OpenAI's form, in any order; lines that are not results are skipped.
+        judges: the judges of `request_lines`.
+        cases: the cases of `request_lines`.
+
+    Yields:
+        Verdicts. A request without a result gives the error `unanswered`.
+
+    Raises:
+        TypeError, ValueError: as for `request_lines`.
+    """
+    with closing(CollectedAnswers()) as answers:
+        answers.add(results)
+        yield from verdicts_in(answers, checked(judges, 1), cases)

@@ -13,16 +13,14 @@ from groundjudge.batches.lines import URL, request_line
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.completion import message_of
+from groundjudge.models.answer import message_of
+from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
-from groundjudge.models.wrappers import LangChainModel
 from groundjudge.rubric.model import Model
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 CLOCKS_DIFFER = 86_400.0
 """Seconds by which the provider's clock may be behind ours: the tag says which batch it is."""
-
-UPLOAD_TIMEOUT = 600.0
 
 READY_AFTER = 60.0
 """Seconds to wait for an uploaded file to be checked, as Azure does."""
@@ -51,9 +49,8 @@ class OpenAIBatches:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
             file_id = _uploaded(client, lines, "-".join(("groundjudge", *tag.values())))
-            once = client.with_options(max_retries=0)
             return _batch(
-                once.batches.create(
+                client.with_options(max_retries=0).batches.create(
                     completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
                 )
             )
@@ -68,10 +65,10 @@ class OpenAIBatches:
                     return _batch(listed)
         return None
 
-    def batch(self, batch_id: str) -> Batch:
-        """The batch as it is now."""
+    def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
+        """The batch as it is now; one that is cancelled ends within minutes."""
         with self._client() as client:
-            return _batch(client.batches.retrieve(batch_id))
+            return _batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the output file and of the error file."""
@@ -84,24 +81,18 @@ class OpenAIBatches:
                 with path.open("rb") as lines:  # only "\n" ends a line
                     yield from (line.decode(errors="replace") for line in lines if line.strip())
 
-    def cancel(self, batch_id: str) -> Batch:
-        """Cancel a batch; it ends within minutes."""
-        with self._client() as client:
-            return _batch(client.batches.cancel(batch_id))
-
     @contextmanager
     def _client(self) -> Generator[SyncClient, None, None]:
         """The model's client; whatever it raises becomes a ModelError."""
-        client = self.model.client()
         try:
-            yield client
+            yield self.model.client()
         except Exception as error:
             raise self.model.error_of(error) from error
 
 
 def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
     """The id of an uploaded file of requests, once the provider has checked it."""
-    client = client.with_options(timeout=UPLOAD_TIMEOUT)
+    client = client.with_options(timeout=600.0)  # an upload may take minutes
     with lines.open("rb") as file:
         uploaded = client.files.create(file=(f"{name}.jsonl", file, "application/jsonl"), purpose="batch")
     end = time.monotonic() + READY_AFTER
@@ -130,7 +121,7 @@ def batches_of(model: Model) -> Provider:
     """
     if isinstance(model, OpenAIModel):
         return OpenAIBatches(model)
-    if isinstance(model, LangChainModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
+    if isinstance(model, LibraryModel) and type(model.llm).__module__.startswith("langchain_anthropic."):
         from groundjudge.batches.anthropic import AnthropicBatches  # noqa: PLC0415  an extra
 
         return AnthropicBatches()

@@ -63,14 +63,15 @@ class Provider(Protocol):
         """
         ...
 
-    def batch(self, batch_id: str) -> Batch:
-        """The batch as it is now."""
+    def batch(self, batch_id: str, *, cancel: bool = False) -> Batch:
+        """The batch as it is now.
+
+        Args:
+            batch_id: its name.
+            cancel: ask the provider to stop it. What was answered by then is paid, and can be read.
+        """
         ...
 
     def results(self, batch_id: str) -> Generator[str, None, None]:
         """The lines of the results of a batch that has ended, in any order, errors included."""
-        ...
-
-    def cancel(self, batch_id: str) -> Batch:
-        """Ask the provider to stop a batch. What was answered by then is paid, and can be read."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from pydantic_core import from_json, to_json
@@ -20,19 +20,16 @@ from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model
+from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.run import Previous, Row, jobs_of
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import Usage, Verdict
 
 Answer: TypeAlias = Reply | ModelError
 """A model's reply, or why there is none."""
 
 Answers: TypeAlias = Callable[[str], Answer | None]
 """The answer to the request with that `custom_id`; None if there is none yet."""
-
-UNANSWERED = "unanswered"
-"""The code of the error of a request without an answer."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +55,32 @@ def replay(judge: AnyJudge, case: Case, answers: Answers) -> tuple[Verdict, tupl
     Returns:
         The verdict by these answers alone, and what can still be asked: () if the verdict cannot change.
     """
-    replaying = _Replaying(answers, [])
-    verdict = without_waiting(judge.aevaluate(case, replaying.around, replaying.answer))
+    pending = list[PendingRequest]()
+    unread: ReplyError | None = None  # why the last reply could not be read
+
+    @contextmanager
+    def around(step: Step) -> Generator[Callable[[Any], object]]:
+        nonlocal unread
+        unread = None if step.is_vote else unread  # each vote of a panel starts without one
+        try:
+            yield lambda _: None
+        except ReplyError as error:
+            unread = error
+            raise
+
+    async def answer(model: Model, request: Request) -> Reply:
+        name = custom_id(model, request)
+        found = answers(name)
+        if isinstance(found, Reply):
+            return found
+        why = found or unread
+        pending.append(PendingRequest(name, model, request, why))
+        message = f"{model.name}: no batch answered the request {name}"
+        raise why or ModelError("unanswered", message, model.name)
+
+    verdict = without_waiting(judge.aevaluate(case, around, answer))
     # How long reading took says nothing about the model.
-    return verdict.model_copy(update={"latency_s": 0.0}), tuple(replaying.pending)
+    return verdict.model_copy(update={"latency_s": 0.0}), tuple(pending)
 
 
 class DiskDict:
@@ -99,7 +118,7 @@ def pending_requests(
     A request that an earlier row has too is only in that number.
 
     Args:
-        judges: the judges; panels must ask for all votes, see `with_all_votes`.
+        judges: the judges; of panels all votes are asked for.
         rows: the cases.
         answers: the answers that are there. After an error that asking again cannot mend, nothing is asked.
         previous: looks up the verdicts that are there already.
@@ -127,7 +146,7 @@ def verdicts_in(
 
     Args:
         answers: the answers.
-        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        judges: the judges; of panels all votes are asked for.
         rows: the cases.
         previous: looks up the verdicts that are there already; they are yielded too.
         is_final: whether no answer is still to come; otherwise what it can change has no verdict yet.
@@ -140,9 +159,10 @@ def verdicts_in(
 def _replayed(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
-    """The verdict of each judge and row, and what can still be asked."""
+    """The verdict of each judge and row, and what can still be asked; panels ask for all votes."""
+    voting = [*map(with_all_votes, judges)]
     for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, judges, previous):
+        for job in jobs_of(row, number, voting, previous):
             yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
 
 
@@ -164,36 +184,38 @@ def custom_id(model: Model, request: Request) -> str:
 
 
 @dataclass
-class _Replaying:
-    """A conversation that is replayed with known answers.
+class AnsweredModel:
+    """A model some of whose replies are there already; the others it is asked for.
 
     Attributes:
-        answers: the answers that are there.
-        pending: collects the requests that have none.
-        unread: why the last reply could not be read; each vote of a panel starts without one.
+        model: the model.
+        answers: the answers that are there; an error among them is asked for again.
+        usage: the tokens of the replies that it was asked for.
     """
 
+    model: Model
     answers: Answers
-    pending: list[PendingRequest]
-    unread: ReplyError | None = None
+    usage: Usage = field(default_factory=Usage)
 
-    @contextmanager
-    def around(self, step: Step) -> Generator[Callable[[Any], object]]:
-        """Note replies that cannot be read."""
-        if step.is_vote:
-            self.unread = None
-        try:
-            yield lambda _: None
-        except ReplyError as error:
-            self.unread = error
-            raise
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.model.name
 
-    async def answer(self, model: Model, request: Request) -> Reply:
-        """The answer that is there; otherwise the request is one of `pending`."""
-        name = custom_id(model, request)
-        answer = self.answers(name)
+    @property
+    def identity(self) -> str:
+        """The identity of the model."""
+        return identity_of(self.model)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """The reply that is there, marked as one that costs nothing now, or the model's.
+
+        Raises:
+            ModelError: as for the model.
+        """
+        answer = self.answers(custom_id(self.model, request))
         if isinstance(answer, Reply):
-            return answer
-        why = answer or self.unread
-        self.pending.append(PendingRequest(name, model, request, why))
-        raise why or ModelError(UNANSWERED, f"{model.name}: no batch answered the request {name}", model.name)
+            return replace(answer, cached=True)
+        reply = await self.model.acomplete(request)
+        self.usage += reply.usage or Usage()
+        return reply

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
-from groundjudge.batches.answers import CollectedAnswers
-from groundjudge.batches.lines import read_result
+from groundjudge.batches.lines import CollectedAnswers, read_result
 from groundjudge.batches.provider import Batch, Provider
 from groundjudge.batches.replay import Answers, PendingRequest, pending_requests
 from groundjudge.batches.state import PartOfRun, State, StateError
@@ -61,19 +60,17 @@ class Plan:
         """Write a request into the last part of its model, or into a new one if that has no room."""
         line, model = f"{provider.line(pending)}\n".encode(), pending.model.name
         part = next((each for each in reversed(self.parts.values()) if each.model == model), None)
-        if part is None or _is_full(part, state, provider, len(line)):
+        if (
+            part is None
+            or part.n_requests == provider.max_requests
+            or state.requests(part.number).stat().st_size + len(line) > provider.max_bytes
+        ):
             number = len(state.parts) + len(self.parts) + 1
             part = PartOfRun(number=number, round=self.round, model=model, n_requests=0)
             state.requests(number).write_bytes(b"")  # it can hold what a killed command planned
         with state.requests(part.number).open("ab") as file:
             file.write(line)
         self.parts[part.number] = part.model_copy(update={"n_requests": part.n_requests + 1})
-
-
-def _is_full(part: PartOfRun, state: State, provider: Provider, n_bytes: int) -> bool:
-    """Whether a part has no room for a line of so many bytes."""
-    size = state.requests(part.number).stat().st_size
-    return part.n_requests == provider.max_requests or size + n_bytes > provider.max_bytes
 
 
 def plan(  # noqa: PLR0913  independent options
@@ -92,7 +89,7 @@ def plan(  # noqa: PLR0913  independent options
 
     Args:
         state: the state of the run.
-        judges: the judges; panels must ask for all votes (`with_all_votes`).
+        judges: the judges; of panels all votes are asked for.
         rows: the cases.
         providers: the provider of each model.
         answers: the answers of earlier rounds.
@@ -217,7 +214,7 @@ def keep_results(state: State, part: PartOfRun, provider: Provider) -> PartOfRun
         for line in lines:
             file.write(line.rstrip("\n").encode() + b"\n")
             with suppress(CaseError):  # its request counts as unanswered
-                name = read_result(line).custom_id
+                name, _ = read_result(line)
                 if name not in names:
                     message = (
                         f"batch {part.batch.id} holds results of other requests, such as {name}: "

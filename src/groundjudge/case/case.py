@@ -55,10 +55,8 @@ class Case(Frozen):
     id: String | None = None
     metadata: Mapping[str, Any] = Field(default_factory=dict)
 
-    _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)
-    """The error of each field that could not be read."""
-    _media: frozenset[str] = PrivateAttr(frozenset())
-    """The fields with content that cannot be shown as text."""
+    _faults: dict[str, CaseError] = PrivateAttr(default_factory=dict)  # of fields that could not be read
+    _media: frozenset[str] = PrivateAttr(frozenset())  # the fields with content that is no text
 
     def __init__(  # noqa: PLR0913  one per field
         self,
@@ -131,9 +129,9 @@ class Case(Frozen):
 
     def given(self) -> tuple[str, ...]:
         """The names of the fields that were given, followed by the keys of the metadata that have a value."""
+        fields = [name for name in ALIASES if name in self._faults or getattr(self, name) is not None]
         keys = (key for key, value in self.metadata.items() if value is not None)
-        fields = (name for name in ALIASES if name in self._faults or getattr(self, name) is not None)
-        return (*fields, *keys)
+        return tuple(dict.fromkeys((*fields, *keys)))
 
     def hint(self, field: str) -> str:
         """For the message about a missing field: the key that is nearly one of its names; "" if none is."""
@@ -155,8 +153,7 @@ class Case(Frozen):
             CaseError: `field_unreadable`: the value is not in any known shape of that type.
         """
         folded = {name.casefold(): value for name, value in self.metadata.items()}
-        value = self.metadata.get(key, folded.get(key.casefold()))
-        return None if value is None else read(key, value, type)
+        return read(key, self.metadata.get(key, folded.get(key.casefold())), type)
 
     @property
     def query_text(self) -> str:

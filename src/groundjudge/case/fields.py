@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
-from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import shapes
-from groundjudge.case.shapes import Document, is_absent, is_mapping, messages_in, read, readable, role_of
+from groundjudge.case.shapes import Document, Message, is_absent, is_list, is_mapping, read, readable
 from groundjudge.errors import CaseError, did_you_mean
 
-_ALIASES: Mapping[str, str] = {
-    "query": "question input user_input customerQuery",
-    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
-    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
-    "retrievedDocuments source premise",
-    "reference": "ground_truth expected_output expected reference_answer passage_gt",
-    "conversation": "history messages turns",
-    "profile": "",
-    "agent_name": "",
-    "answers": "real_answers",
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    name: tuple(others.split())
+    for name, others in {
+        "query": "question input user_input customerQuery",
+        "response": "answer output actual_output prediction result generation statement hypothesis "
+        "passage_llm",
+        "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
+        "retrievedDocuments source premise",
+        "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
+        "conversation": "history messages turns",
+        "profile": "",
+        "agent_name": "",
+        "answers": "real_answers",
+    }.items()
 }
-ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {name: tuple(others.split()) for name, others in _ALIASES.items()}
-)
 """The fields that a prompt can show, each with the other names under which a mapping may hold it."""
 
-FIELD_NAMED: Mapping[str, str] = MappingProxyType(
-    {name: field for field, aliases in ALIASES.items() for name in (field, *aliases)}
-)
+FIELD_NAMED: Mapping[str, str] = {name: field for field in ALIASES for name in (field, *ALIASES[field])}
 """Every name of a field, its own and the aliases -> the field."""
 
-FOLDED: Mapping[str, str] = MappingProxyType({name.casefold(): field for name, field in FIELD_NAMED.items()})
+FOLDED = {name.casefold(): field for name, field in FIELD_NAMED.items()}
+MEANINGS = FOLDED | {name: name for name in ("messages", "id", "case_id", "metadata")}
+"""What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
 
 SIDES = ("inputs", "outputs", "reference_outputs")
 RESERVED = frozenset({"id", "case_id", "metadata", *SIDES})
 """Keys of a mapping that mean something else than a field or an entry of the metadata."""
-
-MEANINGS: Mapping[str, str] = MappingProxyType(
-    {**FOLDED, **{name: name for name in ("messages", "id", "case_id", "metadata")}}
-)
-"""What a key of a mapping means, in lower case: a field, or something that is read in a way of its own."""
-
-DOCUMENT_LISTS = ("output", "documents", "contexts", "context", "results")
-"""The keys under which the outputs of a retriever can contain the documents."""
-
-MAX_SHOWN = 20
-"""How many paths of a row an error message lists."""
 
 Found: TypeAlias = dict[str, Any]
 """A mapping that `Case.of` takes, with each field under its own name, `id` and `metadata`."""
@@ -61,7 +49,6 @@ FieldPaths: TypeAlias = Mapping[str, str]
 FieldsGiven: TypeAlias = Callable[..., Any] | FieldPaths | None
 """What `fields=` can be: None, if all fields have their usual names; a mapping of field to dotted path; or a
 function to the case."""
-
 
 T = TypeVar("T")
 
@@ -123,15 +110,14 @@ class Fields:
         known = dict.fromkeys((*ALIASES, "id", "metadata", "judges", "messages", *(inputs or ())))
         paths: dict[str, str] = {}
         for name, path in given.items():
-            hint = did_you_mean(name, [*known, *FIELD_NAMED])
+            hint, root = did_you_mean(name, [*known, *FIELD_NAMED]), str(path).partition(".")[0]
             own = name if name in known else field_of(name)
-            own = own or (name if inputs is None and not hint else "")
-            if not own:
+            own = own or (name if inputs is None and not hint else None)
+            if own is None:
                 message = f"unknown field {name!r}{hint or '.'} The fields are: {', '.join(known)}"
                 raise CaseError("unknown_field", message, name)
             if own in paths:
                 raise CaseError("alias_conflict", f"{own} is already read from {paths[own]}", own)
-            root = str(path).partition(".")[0]
             if roots is not None and root not in roots:
                 message = f"the path {path!r} begins with {root!r}, which is none of {', '.join(roots)}"
                 raise CaseError("bad_path", message + did_you_mean(root, roots), str(path))
@@ -201,19 +187,16 @@ class Fields:
         asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
         before, after = asked.pop("messages", None), answered.get("messages")
         if before is not None and after is None:
-            tools = _in_thread(before, {"response": None}).get("context")
-            earlier: Found = {"conversation" if "query" in asked else "query": before, "context": tools}
-            asked = {**earlier, **asked}
-        elif before is not None and "user" not in map(role_of, messages_in(after)):
-            answered["messages"] = [*messages_in(before), *messages_in(after)]
-        ids = [side["id"] for side in (asked, answered, expected) if "id" in side]
-        metadata: Found = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
-        exchange: Found = {**expected, **asked, **answered, "id": next(iter(ids), None), "metadata": metadata}
-        return self._found(
-            [*exchange.items(), *(more or {}).items()],
-            {**sides, **(roots or {})},
-            None if "context" in answered else retrieved,
-        )
+            asked.setdefault("conversation" if "query" in asked else "query", before)
+            tools = _in_thread(before, {**asked, "response": None}).get("context")
+            asked |= {"context": tools, **asked} if tools else {}
+        elif before is not None and "user" not in map(shapes.role_of, shapes.items_in(after)):
+            answered["messages"] = [*shapes.items_in(before), *shapes.items_in(after)]
+        exchange = {**expected, **asked, **answered}
+        exchange["id"] = asked.get("id", exchange.get("id"))
+        exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
+        pairs = [*exchange.items(), *(more or {}).items()]
+        return self._found(pairs, {**sides, **(roots or {})}, None if "context" in answered else retrieved)
 
     def _found(
         self,
@@ -222,14 +205,20 @@ class Fields:
         retrieved: Callable[[], Sequence[Document] | None] | None = None,
     ) -> Found:
         """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
-        found = _named(pairs)
-        placed = _named((name, value_at(roots, path)) for name, path in self.paths.items())
-        metadata = {**found.pop("metadata"), **placed.pop("metadata")}
-        found = {**found, **dict.fromkeys(self.paths.keys() & ALIASES.keys()), **placed}
-        spoken = _in_thread(found.pop("messages", None), found, metadata)
-        if retrieved and "context" not in placed:
-            found |= _with_retrieved(retrieved, spoken.get("context"))
-        return {**spoken, **found, "metadata": metadata}
+        placed = {name: value_at(roots, path) for name, path in self.paths.items()}
+        fields = placed.keys() & ALIASES.keys()
+        others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
+        found = dict.fromkeys(fields) | _named([*placed.items(), *others])
+        spoken = _in_thread(found.pop("messages", None), found)
+        if retrieved and is_absent(placed.get("context")):
+            try:
+                documents, said = retrieved(), read("context", spoken.get("context") or ())
+            except CaseError as error:  # only judges of a context report it
+                return {**spoken, **found, "context": error}
+            if documents is not None:
+                known = {each.content for each in said}
+                found["context"] = [*said, *(each for each in documents if each.content not in known)]
+        return {**spoken, **found}
 
     def in_flat_row(self, row: Mapping[str, Any]) -> Found:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
@@ -249,32 +238,15 @@ def until_found(
     missing, known = paths, list[str]()
     for row in rows:
         if not isinstance(row, CaseError):
-            known = known or [*islice(_paths_in(row), MAX_SHOWN)]
-            missing = {
-                name: path for name, path in missing.items() if not [*_values_at(row, path.split("."))]
-            }
+            known = known or [*islice(_paths_in(row), 20)]  # enough for a message
+            missing = {name: path for name, path in missing.items() if not [*_values_at(row, path)]}
         yield row
         if not missing:
             return
     for name, path in missing.items() if known else ():
-        message = (
-            f"no row of {source} has {path}, where `fields` looks for {name}"
-            f"{did_you_mean(path, known) or '.'} The first row has {', '.join(known)}"
-        )
-        raise CaseError("bad_path", message, path)
-
-
-def retrieved_documents(outputs: object) -> tuple[Document, ...]:
-    """The documents that a retriever returned, or that the mapping contains that it returned.
-
-    Raises:
-        CaseError: `context_unreadable` if one of them has no text.
-    """
-    found: Any = outputs
-    if is_mapping(outputs):
-        found = next((outputs[key] for key in DOCUMENT_LISTS if key in outputs), outputs)
-    documents: tuple[Document, ...] = read("context", found or ())
-    return documents
+        message = f"no row of {source} has {path}, where `fields` looks for {name}"
+        hint = did_you_mean(path, known) or "."
+        raise CaseError("bad_path", f"{message}{hint} The first row has {', '.join(known)}", path)
 
 
 def traced_documents(
@@ -293,23 +265,31 @@ def traced_documents(
     Raises:
         CaseError: `context_unreadable` if something that was retrieved has no text.
     """
-    sources = list(_outermost(runs, children, source))
-    return tuple(document for found in sources for document in _returned(*found)) if sources else None
-
-
-def _outermost(
-    runs: Iterable[T], children: Callable[[T], Iterable[T]], source: Callable[[T], tuple[str, str, object]]
-) -> Iterator[tuple[str, str, object]]:
-    for run in runs:
+    documents: tuple[Document, ...] | None = None
+    waiting = [*runs][::-1]
+    while waiting:
+        run = waiting.pop()
         kind, name, outputs = source(run)
         if kind in {"retriever", "tool"}:
-            yield kind, name, outputs
+            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
+            documents = (*(documents or ()), *found)
         else:
-            yield from _outermost(children(run), children, source)
+            waiting += [*children(run)][::-1]
+    return documents
 
 
-def _returned(kind: str, name: str, outputs: object) -> tuple[Document, ...]:
-    return retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
+def retrieved_documents(outputs: object) -> tuple[Document, ...]:
+    """The documents that a retriever returned, or that the mapping contains that it returned.
+
+    Raises:
+        CaseError: `context_unreadable` if one of them has no text.
+    """
+    found: Any = outputs
+    if is_mapping(outputs):
+        names = ("output", "documents", "contexts", "context", "results")
+        found = next((outputs[name] for name in names if name in outputs), outputs)
+    documents: tuple[Document, ...] = read("context", found or ())
+    return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
@@ -325,44 +305,59 @@ def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
 # --- usual names ------------------------------------------------------------------------------------------
 
 
-def _named(pairs: Iterable[tuple[str, Any]]) -> Found:
-    """Keys and values by the names of fields, and `messages`, `id` and `metadata`.
+def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
+    """Keys and values by the names of fields, and `messages`, `id` and `metadata`; the first value counts.
 
     A null is not given; only that of a response is kept, so that nothing else is taken for the response.
+
+    Args:
+        pairs: the keys and values.
+        main: the field that a side of an exchange stands for; "" for a row.
     """
-    given: dict[str, list[tuple[str, Any]]] = defaultdict(list)
-    held, others = dict[str, Any](), dict[str, Any]()
-    for key, value in pairs:
-        name, is_null = MEANINGS.get(str(key).casefold()), is_absent(value)
+    given, held, others = dict[str, tuple[str, Any]](), dict[str, Any](), dict[str, Any]()
+    for any_key, any_value in pairs:
+        value = None if is_absent(any_value) else any_value
+        key = _key_on(main, any_key, value)
+        name = MEANINGS.get(str(key).casefold())
         if name == "metadata" and is_mapping(value):
             held = {**value, **held}
-        elif name is None or (name == "metadata" and not is_null):
-            others[key] = None if is_null else value
-        elif not is_null or name == "response":
-            given[name].append((key, None if is_null else value))
-    found = {name: _agreed(name, values) for name, values in given.items()}
+        elif name is None or (name == "metadata" and value is not None):
+            others.setdefault(key, value)
+        elif value is not None or (name == "response" and main != "query"):
+            given[name] = _agreed(name, given[name], (key, value)) if name in given else (key, value)
+    found = {name: value for name, (_, value) in given.items()}
     if "case_id" in found:
         found.setdefault("id", found.pop("case_id"))
     return {**found, "metadata": {**held, **others}}
 
 
-def _agreed(name: str, given: Sequence[tuple[str, Any]]) -> Any:  # noqa: ANN401  any field's value
-    """The value that one or more keys give to a field; the error if two of them do not say the same."""
-    if len(given) == 1 or name not in ALIASES:
-        return given[0][1]
-    said = [(key, value, readable(name, value)) for key, value in given]
-    said = [each for each in said if not shapes.is_blank(each[2])] or said
-    for key, _, text in said:
-        if key != said[0][0] and text != said[0][2]:
-            message = f"{said[0][0]!r} and {key!r} both give the {name}, and they differ: remove one"
-            return CaseError("alias_conflict", message, name)
-    return said[0][1]
+def _key_on(main: str, key: str, value: object) -> str:
+    """What a key stands for on the side of an exchange with a main field; in a row, itself."""
+    name = MEANINGS.get(str(key).casefold())
+    if main == "reference":
+        return main if name in {"response", "messages"} else key
+    if main == "response" and name == "messages" and isinstance(value, str):
+        return main
+    return "messages" if name and name == main and shapes.is_chat(value) else key
+
+
+def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
+    """The key and value of a field that two keys give; with an error if they do not say the same."""
+    if name not in ALIASES or isinstance(given[1], CaseError):
+        return given
+    first, second = readable(name, given[1]), readable(name, other[1])
+    if shapes.is_blank(second) or first == second:
+        return given
+    if shapes.is_blank(first):
+        return other
+    message = f"{given[0]!r} and {other[0]!r} both give the {name}, and they differ: remove one"
+    return given if given[0] == other[0] else (given[0], CaseError("alias_conflict", message, name))
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
 
 
-def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Found:
+def _in_thread(thread: object, found: Found) -> Found:
     """The fields that the messages of a conversation with an agent give.
 
     The last user message is the query. The last assistant message after it that calls no tool is the
@@ -371,17 +366,16 @@ def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Fo
 
     Args:
         thread: the messages; a text is the conversation alone.
-        found: the fields with a key of their own. With a response among them, the conversation is all
-            messages up to that response, or all.
-        metadata: the other keys; where one of them is nearly a name of the context, the context is missing.
+        found: the fields with a key of their own, and the metadata. With a response among them, the
+            conversation is all messages up to that response, or all. Where a key of the metadata is nearly
+            a name of the context, the context is missing.
     """
     if thread is None or isinstance(thread, str):
         return {"conversation": thread}
-    items = messages_in(thread)
+    items = shapes.items_in(thread)
     said = readable("conversation", items)
     if isinstance(said, CaseError):
         return dict.fromkeys(("query", "response", "context", "conversation"), said)
-    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
     asked = max((number for number, each in enumerate(said) if each.role == "user"), default=-1)
     answers = [
         number
@@ -390,8 +384,9 @@ def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Fo
         if found.get("response", each.content) == each.content
     ]
     end = answers[-1] if answers else None
-    results = [each for each in kept[:end] if role_of(each) == "tool"]
-    is_whole = asked >= 0 and end is not None and misspelt("context", metadata) is None
+    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
+    results = [each for each in kept[:end] if shapes.role_of(each) == "tool"]
+    is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
     return {
         "query": _said(kept[asked]) if asked >= 0 else None,
         "response": None if end is None else _said(kept[end]),
@@ -402,21 +397,7 @@ def _in_thread(thread: object, found: Found, metadata: Iterable[str] = ()) -> Fo
 
 def _said(item: object) -> object:
     """The text of a message; a message that was kept as it was given, if the text cannot show all of it."""
-    return item.content if isinstance(item, shapes.Message) else [item]
-
-
-def _with_retrieved(retrieved: Callable[[], Sequence[Document] | None], results: object) -> Found:
-    """The context: the tool results of a thread, and what was retrieved besides; {} without a retriever."""
-    try:
-        documents, said = retrieved(), read("context", results or ())
-    except CaseError as error:  # only judges of a context report it
-        return {"context": error}
-    known = {each.content for each in said}
-    return (
-        {}
-        if documents is None
-        else {"context": [*said, *(each for each in documents if each.content not in known)]}
-    )
+    return item.content if isinstance(item, Message) else [item]
 
 
 def _side(side: object, main: str) -> Found:
@@ -426,27 +407,11 @@ def _side(side: object, main: str) -> Found:
         side: a mapping, a dataclass or pydantic model like one, or the value of the main field itself.
         main: the field that a side stands for that is not a mapping.
     """
-    declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
-    if any(map(field_of, declared)):
-        side = {name: getattr(side, name) for name in declared}
     if is_absent(side):
-        return {"metadata": {}}
-    if not is_mapping(side) or shapes.is_chat(side):
-        side = {main: side}
-    found = _named((_key_on(main, key, value), value) for key, value in side.items())
-    if main != "response" and found.get("response", main) is None:
-        del found["response"]  # only an application's own null means that it gave no response
-    return found
-
-
-def _key_on(main: str, key: str, value: object) -> str:
-    """What a key means on the side of a main field."""
-    name = MEANINGS.get(str(key).casefold())
-    if main == "reference":
-        return main if name in {"response", "messages"} else key
-    if main == "response" and name == "messages" and isinstance(value, str):
-        return main
-    return "messages" if name == main and shapes.is_chat(value) else key
+        return _named(())
+    declared: Any = getattr(type(side), "model_fields", getattr(type(side), "__dataclass_fields__", ()))
+    held = {name: getattr(side, name) for name in declared} if any(map(field_of, declared)) else side
+    return _named([(main, held)] if not is_mapping(held) or shapes.is_chat(held) else held.items(), main)
 
 
 # --- paths ------------------------------------------------------------------------------------------------
@@ -459,21 +424,19 @@ def _held(value: Any, name: str) -> Any:  # noqa: ANN401
     """What a key, an attribute or the number of an item leads to."""
     if hasattr(value, "get"):
         return value.get(name, NOTHING)
-    if shapes.is_list(value):
+    if is_list(value):
         return value[int(name)] if name.isdecimal() and int(name) < len(value) else NOTHING
-    if isinstance(value, str | bool | int | float):  # the methods of plain data are no part of it
-        return NOTHING
-    return getattr(value, name, NOTHING)
+    is_plain = isinstance(value, str | bool | int | float)  # whose methods are no part of the data
+    return NOTHING if is_plain else getattr(value, name, NOTHING)
 
 
-def _values_at(value: object, names: Sequence[str]) -> Iterator[Any]:
+def _values_at(value: object, path: str) -> Iterator[Any]:
     """What a path leads to, in every way that it can be read: a key can contain dots."""
-    if not names:
-        yield value
+    names = path.split(".")
     for end in range(1, len(names) + 1):
         held = _held(value, ".".join(names[:end]))
         if held is not NOTHING:
-            yield from _values_at(held, names[end:])
+            yield from _values_at(held, ".".join(names[end:])) if names[end:] else (held,)
 
 
 def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  whatever the data holds
@@ -482,7 +445,7 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
     Raises:
         CaseError: `bad_path`: the path can be read in two ways that lead to different values.
     """
-    values = [value for value in _values_at(roots, path.split(".")) if value is not None]
+    values = [value for value in _values_at(roots, path) if value is not None]
     if any(value != values[0] for value in values):
         message = f"the path {path!r} leads to two different values, because a key of the row contains a dot"
         raise CaseError("bad_path", message, path)
@@ -491,10 +454,10 @@ def value_at(roots: Mapping[str, object], path: str) -> Any:  # noqa: ANN401  wh
 
 def _paths_in(value: object, prefix: str = "") -> Iterator[str]:
     """The paths to all values inside a value, in the order in which they stand; of a list the first item."""
-    if is_mapping(value) and value:
-        for key, held in value.items():
-            yield from _paths_in(held, f"{prefix}.{key}" if prefix else str(key))
-    elif shapes.is_list(value) and value and is_mapping(value[0]):
-        yield from _paths_in(value[0], f"{prefix}.0")
-    elif prefix:
-        yield prefix
+    if is_list(value) and value and is_mapping(value[0]):
+        value = {"0": value[0]}
+    if not is_mapping(value) or not value:
+        yield from [prefix] if prefix else []
+        return
+    for key, held in value.items():
+        yield from _paths_in(held, f"{prefix}.{key}" if prefix else str(key))

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard, cast
+from itertools import chain, groupby
+from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator
 
@@ -28,10 +27,8 @@ DOCUMENTS = f"documents: strings, or with text as {', '.join(CONTENT_NAMES)}"
 TOOL_TITLE = "Tool Result:"
 """A mapping whose title begins like this is a tool result, unless it has a kind."""
 
-ROLES: Mapping[str, str] = MappingProxyType(
-    {role: role for role in ["system", "developer", "user", "assistant", "tool"]}
-    | {"human": "user", "ai": "assistant", "function": "tool"}
-)
+OLDER_ROLES = {"human": "user", "ai": "assistant", "function": "tool"}
+ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool")} | OLDER_ROLES
 """Names of roles, including LangChain's and older ones -> the role. Other names are kept unchanged."""
 
 ABOUT_A_RESULT = frozenset(["role", "type", "kind", "title", "name", "id", "metadata", "tool_calls"])
@@ -45,9 +42,6 @@ BLOCK = re.compile(
     r"|(?P<media>(?:input_)?(?:image|audio|video|file|media|document)(?:_url|_file)?)"
 )
 """The types of content blocks, of every vendor: the name of the group says how a block is read."""
-
-TOOL_KIND = re.compile(r"tool(?:[ _-]result)?", re.IGNORECASE)
-"""The kinds of documents that are tool results."""
 
 QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 LIST_REPR = re.compile(rf"\[\s*{QUOTED}(?:(?:\s*,\s*|\s+){QUOTED})*+\s*,?\s*\]", re.DOTALL)
@@ -88,15 +82,14 @@ def as_json(value: object) -> str:
 
 def as_data(value: object) -> Any:  # noqa: ANN401  whatever JSON can hold
     """The value as JSON data, so that a case can be written, read again and compared."""
-    return None if value is None else json.loads(as_json(value), parse_constant=str)
+    return json.loads(as_json(value), parse_constant=str)
 
 
 def _arguments(value: object) -> Any:  # noqa: ANN401
     """The arguments of a tool call as JSON data; OpenAI sends them as a string that holds a JSON object."""
-    if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
-            parsed = json.loads(value)
-            value = parsed if is_mapping(parsed) else value
+    with suppress(ValueError, RecursionError):
+        if isinstance(value, str) and is_mapping(parsed := json.loads(value)):
+            value = parsed
     return as_data(value)
 
 
@@ -177,91 +170,50 @@ def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401
     return default if value is None else value
 
 
-def _contents(item: object) -> list[Any]:
-    """What an item has under the names of a content."""
-    return [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
-
-
-def _items(value: object) -> list[Any]:
-    """The items of an iterable; a string, a mapping or an object with content is the only item itself."""
-    if is_list(value):
-        return [*map(_unwrapped, value)]
-    is_one = isinstance(value, str | Mapping) or any(hasattr(value, name) for name in CONTENT_NAMES)
-    items: list[Any] = [value] if is_one or not isinstance(value, Iterable) else [*cast("Any", value)]
-    return [*map(_unwrapped, items)]
-
-
-def _unwrapped(item: object) -> object:
-    """An item as one mapping, if it is a (role, text) pair or in a wrapper of LangChain's dumps."""
-    if is_mapping(item):
-        path, dumped, data = item.get("id"), item.get("kwargs"), item.get("data")
-        if path and "lc" in item and is_list(path) and is_mapping(dumped):
-            return {"type": path[-1], **dumped}
-        return {**item, **data} if is_mapping(data) and set(item) == {"type", "data"} else item
-    match item:
-        case [str(role), str(content)] if role in ROLES:
-            return {"role": role, "content": content}
-        case _:
-            return item
-
-
 # --- blocks of content ------------------------------------------------------------------------------------
 
 
-def _kind(block: object) -> str:
-    """The type of a content block, or the only key of a text or medium without one; "" if it has neither."""
-    kind = get(block, "type")
-    if kind is None and is_mapping(block) and len(block) == 1:
-        (kind,) = block
-        return kind if _sort(kind) in {"text", "media"} else ""
-    return kind if isinstance(kind, str) else ""
-
-
-def _sort(kind: str) -> str | None:
-    """How a block of that type is read: as text, reasoning, call, result or media; None if it is data."""
-    found = BLOCK.fullmatch(kind)
-    return found and found.lastgroup
+def _block(block: object) -> tuple[str, str]:
+    """How a block of content is read, a group of `BLOCK`, and its text; ("", "") for mere data."""
+    if isinstance(block, str):
+        return "text", block
+    only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
+    kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
+    text = text.get("value") if is_mapping(text) else text  # OpenAI's assistants put it one level deeper
+    found = BLOCK.fullmatch(kind) if isinstance(kind, str) else None
+    sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
+    if sort in {"call", "reasoning"} and has_type:  # the message keeps its calls
+        return sort, ""
+    if isinstance(text, str) and (sort == "text" or not is_mapping(block)):
+        return "text", text
+    if sort == "media":
+        return sort, f"[{kind}]"
+    is_block = has_type or sort == "text" or (isinstance(text, str) and text)
+    return (sort or "text", as_json(block)) if is_block else ("", "")
 
 
 def _blocks(content: object, sort: str) -> list[Any]:
     """The blocks of a content that are read like that."""
-    return [each for each in content if _sort(_kind(each)) == sort] if is_list(content) else []
-
-
-def _text(block: object) -> str | None:
-    """The text of a text block or a refusal; OpenAI's assistants put it one level deeper."""
-    text = get(block, "text", get(block, "refusal"))
-    text = text.get("value") if is_mapping(text) else text
-    return text if isinstance(text, str) else None
+    return [each for each in content if _block(each)[0] == sort] if is_list(content) else []
 
 
 def content_text(content: object) -> str:
     """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
     if isinstance(content, str):
         return content
-    if is_list(content) and all(isinstance(each, str) or _kind(each) or _text(each) for each in content):
-        return "\n".join(filter(None, map(_block_text, content)))
+    blocks = [*map(_block, content)] if is_list(content) else [("", "")]
+    if all(sort for sort, _ in blocks):
+        return "\n".join(text for _, text in blocks if text)
     return as_json(content)
-
-
-def _block_text(block: object) -> str:
-    """A block as text; "" for a tool call, which the message keeps, and for reasoning."""
-    kind, text = _kind(block), _text(block)
-    sort = _sort(kind)
-    if sort in {"call", "reasoning"}:
-        return ""
-    if text is not None and (sort == "text" or not is_mapping(block)):
-        return text
-    return f"[{kind}]" if sort == "media" else content_text(block)
 
 
 def holds_media(value: object) -> bool:
     """Whether messages or documents have content that cannot be shown as text, such as images."""
-    contents: list[object] = []
-    with suppress(Exception):  # what cannot be read is not shown at all, and an error
-        for item in () if value is None or isinstance(value, str) else messages_in(value):
-            contents += [] if isinstance(item, str | Document) else _contents(item)
-    return any(_blocks(content, "media") for content in contents)
+    with suppress(Exception):  # what cannot be read is an error wherever it is needed
+        items = [] if value is None or isinstance(value, str) else items_in(value)
+        shaped = [item for item in items if not isinstance(item, str | Document)]
+        return any(_blocks(get(item, name), "media") for item in shaped for name in CONTENT_NAMES)
+    return False
 
 
 # --- messages ---------------------------------------------------------------------------------------------
@@ -269,59 +221,71 @@ def holds_media(value: object) -> bool:
 
 def role_of(item: object) -> str | None:
     """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
-    role, kind = get(item, "role"), get(item, "type")
+    role = get(item, "role")
     if isinstance(role, str):
         return ROLES.get(role, role)
-    return ROLES.get(str(kind).removesuffix("Chunk").removesuffix("Message").lower())
+    return ROLES.get(str(get(item, "type")).removesuffix("Chunk").removesuffix("Message").lower())
 
 
 def is_chat(value: object) -> bool:
     """Whether a value is a message, or a list of nothing but messages."""
-    said = readable("conversation", value)
-    return is_list(said) and bool(said)
+    return is_list(said := readable("conversation", value)) and bool(said)
 
 
-def messages_in(value: object) -> list[Any]:
-    """The messages of a value, as they were given; pairs of role and text are mappings.
+def items_in(value: Any) -> list[Any]:  # noqa: ANN401  whatever was given
+    """The items of a value, as they were given; pairs of role and text and what LangChain dumps are mappings.
 
-    Anthropic's tool results are blocks in a message of the user's: each becomes a message with role "tool".
+    A string, a mapping or an object with content is the only item itself. Anthropic's tool results are blocks
+    in a message of the user's: each becomes a message with role "tool".
     """
-    return [part for item in _items(value) for part in _split(item)]
+    holds_text = any(hasattr(value, name) for name in CONTENT_NAMES)
+    is_one = holds_text or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    items: list[Any] = [value] if is_one else [*value]
+    return [part for item in items for part in _parts(item)]
 
 
-def _split(item: object) -> Iterator[Any]:
-    blocks = get(item, "content")
-    if not _blocks(blocks, "result"):
-        yield item
-        return
-    for is_result, group in groupby(blocks, lambda block: _sort(_kind(block)) == "result"):
-        if not is_result:
-            yield {"role": role_of(item), "content": [*group], "name": get(item, "name")}
-            continue
-        for each in group:
-            content = get(each, "content", get(each, "output", ""))
-            yield {"role": "tool", "name": get(each, "name"), "content": content}
+def _parts(item: Any) -> list[Any]:  # noqa: ANN401
+    """An item; one with results of tools in its content as several messages."""
+    match item:
+        case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
+            item = {"type": kind, **held}
+        case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
+            item = {**item, **held}
+        case [str(role), str(content)] if role in ROLES:
+            item = {"role": role, "content": content}
+        case _:
+            pass
+    content = get(item, "content")
+    if not _blocks(content, "result"):
+        return [item]
+    said = {"role": role_of(item), "name": get(item, "name")}
+    return [
+        part
+        for is_result, group in groupby(content, lambda block: _block(block)[0] == "result")
+        for part in (chain(*map(_results, group)) if is_result else [{**said, "content": [*group]}])
+    ]
+
+
+def _results(block: object) -> list[Any]:
+    content = get(block, "content", get(block, "output", ""))
+    return _parts({"role": "tool", "name": get(block, "name"), "content": content})
 
 
 def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, calls, name = role_of(item), _calls(item), get(item, "name")
+    role, calls, name = role_of(item), _calls(item), get(item, "name", get(item, "function"))
     refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
-    contents = [content for content in (get(item, "content"), refusal) if content is not None]
+    failure = get(get(item, "error"), "message")  # of Inspect's tools
+    contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
     if role is None or not (contents or calls):
         raise _unreadable(field, "a string or chat messages with role and content", item)
-    whole = _whole(item) if role == "tool" else None
-    return Message(
-        role=role,
-        content=whole or "\n".join(filter(None, map(content_text, contents))),
-        name=name if isinstance(name, str) else None,
-        tool_calls=tuple(map(_tool_call, calls)),
-    )
+    content = _whole(item, is_tool=role == "tool") or "\n".join(filter(None, map(content_text, contents)))
+    return Message(role=role, content=content, name=name if isinstance(name, str) else None, tool_calls=calls)
 
 
-def _calls(item: object) -> list[Any]:
+def _calls(item: object) -> tuple[ToolCall, ...]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
     places = (get(item, "additional_kwargs"), item)
     names = ("tool_calls", "invalid_tool_calls")
@@ -330,13 +294,19 @@ def _calls(item: object) -> list[Any]:
         *(call for place in places for name in names for call in get(place, name) or ()),
         *(call for place in places if (call := get(place, "function_call")) is not None),
     ]
-    return [*{get(call, "id") or number: call for number, call in enumerate(listed)}.values()]
-
-
-def _tool_call(call: object) -> ToolCall:
-    call = get(call, "function", call)  # OpenAI nests name and arguments in "function"
-    arguments = get(call, "arguments", get(call, "args", get(call, "input")))
-    return ToolCall(name=str(get(call, "name", "")), arguments=arguments)
+    unique = [*{get(call, "id") or number: call for number, call in enumerate(listed)}.values()]
+    # OpenAI nests name and arguments in "function", which is the name itself in Inspect.
+    inner = [get(call, "function") for call in unique]
+    calls = [
+        outer if isinstance(each, str | None) else each for outer, each in zip(unique, inner, strict=True)
+    ]
+    return tuple(
+        ToolCall(
+            name=str(get(call, "name", get(call, "function", ""))),
+            arguments=get(call, "arguments", get(call, "args", get(call, "input"))),
+        )
+        for call in calls
+    )
 
 
 # --- documents --------------------------------------------------------------------------------------------
@@ -344,19 +314,14 @@ def _tool_call(call: object) -> ToolCall:
 
 def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping, a LangChain Document or DeepEval's RetrievedContextData."""
-    if isinstance(item, Document):
-        return item
-    if isinstance(item, str):
-        return Document(content=item)
-    is_tool, metadata, values = _is_tool_result(item), get(item, "metadata"), _contents(item)
-    titles = (
-        get(item, "title"),
-        is_mapping(metadata) and metadata.get("title"),
-        is_tool and get(item, "name"),
-    )
-    title = next(filter(None, titles), "")
+    if isinstance(item, Document | str):
+        return item if isinstance(item, Document) else Document(content=item)
+    is_tool, metadata = _is_tool_result(item), get(item, "metadata")
+    values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
+    own_title = get(item, "title") or (metadata.get("title") if is_mapping(metadata) else "")
+    title = own_title or (is_tool and get(item, "name")) or ""
     texts = dict.fromkeys(filter(str.strip, map(content_text, values)))
-    content = (is_tool and _whole(item)) or "\n\n".join(texts)
+    content = _whole(item, is_tool=is_tool) or "\n\n".join(texts)
     may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
     if not content and not may_be_blank:
         raise _unreadable(field, DOCUMENTS, item)
@@ -367,17 +332,17 @@ def _is_tool_result(item: object) -> bool:
     """Whether a document's kind or, if it has none, its role or a plain mapping's title says so."""
     kind, title = get(item, "kind"), get(item, "title")
     if kind is not None:
-        return bool(TOOL_KIND.fullmatch(str(kind)))
+        return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
     return by_title or "tool" in {get(item, "role"), get(item, "tool_call_id") and role_of(item)}
 
 
-def _whole(item: object) -> str | None:
+def _whole(item: object, *, is_tool: bool) -> str:
     """A tool result as JSON, if it is a mapping with more than a content: that is what it returned."""
-    if not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
-        return None
+    if not is_tool or not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
+        return ""
     returned = {key: item[key] for key in item if key not in ABOUT_A_RESULT and item[key] is not None}
-    return as_json(returned) if len(returned) > 1 else None
+    return as_json(returned) if len(returned) > 1 else ""
 
 
 # --- fields -----------------------------------------------------------------------------------------------
@@ -388,29 +353,30 @@ def _unreadable(field: str, expected: str, value: object) -> CaseError:
     return CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
 
 
+def _checked(field: str, value: object, kind: type, expected: str) -> Any:  # noqa: ANN401  of that type
+    if isinstance(value, kind):
+        return value
+    raise _unreadable(field, expected, value)
+
+
 def _string(field: str, value: object) -> str:
     """A string; the profile may be a mapping, which is written as JSON."""
-    if isinstance(value, str):
-        return value
-    if field == "profile" and is_mapping(value):
-        return as_json(value)
-    raise _unreadable(field, "a string", value)
+    is_profile = field == "profile" and is_mapping(value)
+    return as_json(value) if is_profile else _checked(field, value, str, "a string")
 
 
 def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    return value if isinstance(value, str) else tuple(_message(field, item) for item in messages_in(value))
+    return value if isinstance(value, str) else tuple(_message(field, item) for item in items_in(value))
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
     if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
         raise _unreadable(field, DOCUMENTS, next(filter(is_list, value)))
     if not isinstance(value, str):
-        return tuple(_document(field, item) for item in messages_in(value))
+        return tuple(_document(field, item) for item in items_in(value))
     if field == "context" and LIST_REPR.fullmatch(value.strip()):
-        message = (
-            "context is a string that looks like a list of strings, as pandas writes lists into CSV: turn it "
-            "into that list (ast.literal_eval), or put the string itself into a list"
-        )
+        remedy = "turn it into that list (ast.literal_eval), or put the string itself into a list"
+        message = f"context looks like a list of strings that pandas wrote into CSV: {remedy}"
         raise CaseError("context_unreadable", message, field)
     return (Document(content=value),) if value.strip() else ()
 
@@ -424,37 +390,27 @@ def _reference(field: str, value: object) -> str:
 
 
 def _answers(field: str, value: object) -> tuple[str, ...]:
-    return tuple(text for item in _items(value) if (text := _string(field, item)).strip())
+    return tuple(text for item in items_in(value) if (text := _string(field, item)).strip())
 
 
-def _metadata(field: str, value: object) -> Any:  # noqa: ANN401
-    if is_mapping(value):
-        return as_data(value)
-    raise _unreadable(field, "a mapping", value)
-
-
-def _own_text(_: str, value: object) -> str:
-    return value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
-
-
-READERS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
-    {
-        **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
-        **dict.fromkeys(("context", "documents"), _documents),
-        **dict.fromkeys(("profile", "agent_name"), _string),
-        "reference": _reference,
-        "answers": _answers,
-        "id": lambda _, value: str(value),
-        "metadata": _metadata,
-        "text": _own_text,
-        "list": lambda _, value: tuple(value) if is_list(value) else (value,),
-    }
-)
+READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("query", "response", "conversation", "messages"), _string_or_messages),
+    **dict.fromkeys(("context", "documents"), _documents),
+    **dict.fromkeys(("profile", "agent_name"), _string),
+    "reference": _reference,
+    "answers": _answers,
+    "id": lambda _, value: str(value),
+    "metadata": lambda field, value: as_data(_checked(field, value, Mapping, "a mapping")),
+    "text": lambda _, value: (
+        value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
+    ),
+    "list": lambda _, value: tuple(value) if is_list(value) else (value,),
+}
 """The function that reads a field, or an input of that type; what was read already is read unchanged."""
 
 
 def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
-    """A field's value as a case keeps it.
+    """A field's value as a case keeps it; None for None.
 
     Args:
         field: the field, or the name of a prompt's own input.
@@ -464,21 +420,20 @@ def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: AN
     Raises:
         CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
     """
-    found = readable(field, value, kind)
-    if isinstance(found, CaseError):
-        raise found
-    return found
-
-
-def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  like `read`
-    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
     if isinstance(value, CaseError):
-        return value
+        raise value
     try:
-        return READERS[kind or field](field, value)
+        return None if value is None else READERS[kind or field](field, value)
+    except CaseError:
+        raise
+    except Exception as error:  # whatever an object's own methods raise
+        message = f"{field} cannot be read: {type(error).__name__}: {error}"
+        raise CaseError("field_unreadable", message, field) from error
+
+
+def readable(field: str, value: object) -> Any:  # noqa: ANN401  like `read`
+    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
+    try:
+        return read(field, value)
     except CaseError as error:
         return error
-    except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
-        return CaseError(
-            "field_unreadable", f"{field} cannot be read: {type(error).__name__}: {error}", field
-        )

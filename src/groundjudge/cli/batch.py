@@ -15,10 +15,9 @@ from uuid import uuid4
 
 import typer
 
-from groundjudge.batches.answers import AnsweredModel, CollectedAnswers, request_lines
-from groundjudge.batches.lines import URL
+from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import verdicts_in, with_all_votes
+from groundjudge.batches.replay import AnsweredModel, verdicts_in, with_all_votes
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
@@ -31,10 +30,10 @@ from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
-from groundjudge.runs.file_run import CaseFile, RunTotals
-from groundjudge.runs.rows import STDIO, is_kept
+from groundjudge.runs.rows import STDIO, CaseFile, is_kept
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
+from groundjudge.runs.verdict_file import RunTotals
 from groundjudge.verdict import Usage, Verdict
 
 Finish: TypeAlias = Literal["online", "batch"]
@@ -225,7 +224,7 @@ def cancel(out: str = options.SUBMITTED) -> None:
             if part.step == "created":
                 provider = run.providers[part.model]
                 found = provider.batch(part.batch.id)
-                found = found if found.is_ended else provider.cancel(part.batch.id)
+                found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
                 typer.echo(line_of(state.change(part, batch=found)))
 
 

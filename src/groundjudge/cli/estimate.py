@@ -10,7 +10,7 @@ from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.judging.panel import Stop
-from groundjudge.models.wrappers import FunctionModel
+from groundjudge.models.lookup import FunctionModel
 from groundjudge.runs.cost import BATCH_SHARE, Estimate, Prices
 from groundjudge.runs.cost import estimate as estimates_of
 from groundjudge.verdict import Usage

@@ -11,7 +11,7 @@ from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.cli import measured, options
 from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
-from groundjudge.verdict import Verdict
+from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.analysis.agreement import Agreement, Disagreement, LabelAgreement
@@ -310,7 +310,7 @@ def _without_choice(joined: Iterable[Joined]) -> list[str]:
     return [
         f"{one.judge}: its scores take only two values, so all thresholds between them give the same verdicts"
         for one in joined
-        if len({row.verdict.score for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
+        if len({deciding_score(row.verdict) for row in one.labelled}) == 2  # noqa: PLR2004  such as yes and no
     ]
 
 

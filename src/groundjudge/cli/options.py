@@ -21,8 +21,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import CaseFile
-from groundjudge.runs.rows import FileFormat
+from groundjudge.runs.rows import CaseFile, FileFormat
 from groundjudge.runs.run import named_twice
 
 MODELS = (

@@ -19,8 +19,7 @@ from groundjudge.cli.outputs import check_files, refuse_table
 from groundjudge.cli.running import fail_if_stopped, judge_rows, reused_lines, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_text, fail, report_errors, with_interval
 from groundjudge.probe import figures
-from groundjudge.probe.figures import Card, EditFigures, Judged
-from groundjudge.probe.judging import Probe, result_of
+from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_of
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of

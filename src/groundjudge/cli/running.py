@@ -19,9 +19,9 @@ from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, printab
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.file_run import MAX_UNREADABLE, CaseFile, RunTotals, write_verdicts
-from groundjudge.runs.rows import STDIO
+from groundjudge.runs.rows import STDIO, CaseFile
 from groundjudge.runs.summary import MISSING, Summary, Tally
+from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 from groundjudge.verdict import Evidence, Failure, Part, Usage, Verdict, Vote
 
 LINE_EVERY = 10.0
@@ -228,6 +228,8 @@ def _show_summaries(screen: Screen, summaries: Sequence[Summary]) -> None:
     screen.table([*cells[0]], ([*each.values()] for each in cells))
     labels = {one.judge: [f"{name} {count}" for name, count in one.labels.items()] for one in summaries}
     screen.text(*(f"{judge}: {', '.join(counts)}" for judge, counts in labels.items() if counts))
+    nowhere = ((one.judge, one.evidence_not_found) for one in summaries if one.evidence_not_found)
+    screen.text(*(f"{judge}: evidence_not_found {count}" for judge, count in nowhere))
 
 
 def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
@@ -292,12 +294,13 @@ def show_case(screen: Screen, case_id: str, verdicts: Sequence[Verdict], sources
 def _fields(verdict: Verdict) -> dict[str, str]:
     """What is known of the verdict as a whole; "" is not shown."""
     passed = "passed" if verdict.passed else "not passed"
+    weakest = "" if verdict.weakest is None else f"weakest {verdict.weakest:.4g}, "
     shares = (verdict.distribution or {}).items()
     after = f"after {verdict.decided_after} votes"
     return {
         "status": verdict.status.replace("_", " "),
         "error": _error(verdict.error),
-        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {passed}",
+        "score": "" if verdict.score is None else f"{verdict.score:.4g}, {weakest}{passed}",
         "value": "" if verdict.value is None else f"{verdict.value:g}",
         "label": verdict.label or "",
         "expected": "" if verdict.expected is None else f"{verdict.expected:.4g}",
@@ -319,7 +322,8 @@ def _vote(vote: Vote) -> str:
     label = f", label {vote.label}" if vote.label else ""
     if vote.score is None:
         return f"{voter}: not applicable{label}"
-    return f"{voter}: score {vote.score:.4g}{label}, {'passed' if vote.passed else 'not passed'}"
+    weakest = "" if vote.weakest is None else f", weakest {vote.weakest:.4g}"
+    return f"{voter}: score {vote.score:.4g}{weakest}{label}, {'passed' if vote.passed else 'not passed'}"
 
 
 def _error(error: Failure | None) -> str:

@@ -6,10 +6,10 @@ import re
 
 from groundjudge.evidence.normalized import UNSPACED, WORD, plain
 
+# Characters on either side of a place that tell whether it is inside a number or after a negation.
 FAR = 48
-"""Characters on either side of a place that tell whether it is inside a number or after a negation."""
+# Signs that end a clause.
 FINAL = ".,;:!?…。，；：！？、"
-"""Signs that end a clause."""
 
 _BETWEEN_CLAUSES = re.compile(rf"(?<=[{FINAL}]\s)|(?<=[{FINAL}])(?=\s)|(?=[{FINAL}](?:\s|\Z))")
 _LETTER = rf"[^\W_{UNSPACED}]"

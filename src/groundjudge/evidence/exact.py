@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 
@@ -10,8 +11,8 @@ from groundjudge.evidence.normalized import Normalized, bare, folded
 from groundjudge.evidence.sources import Sources
 from groundjudge.verdict import Evidence
 
-MOST_PASSAGES = 50
-"""Passages with the words of a quote among which one with the same signs is sought."""
+# Passages with the words of a quote among which one with the same signs is sought.
+MOST_PASSAGES = 16
 
 
 def exact(quote: str, sources: Sources) -> Evidence | None:
@@ -36,21 +37,14 @@ def verbatim(quote: str, sources: Sources) -> Iterator[Evidence]:
     """The passages of small documents that are the quote letter by letter, which takes little time."""
     for variant in _variants(quote) if sources.are_small else ():
         for index, document in enumerate(sources.documents):
-            for start in islice(_starts(variant, document.content), MOST_PASSAGES):
-                end = start + len(variant)
+            found = re.finditer(re.escape(variant), document.content)
+            for start, end in (match.span() for match in islice(found, MOST_PASSAGES)):
                 if is_whole(document.content, start, end):
                     yield Evidence(quote=variant, document=index, start=start, end=end, exact=True)
 
 
 def _variants(quote: str) -> list[str]:
     return [variant for variant in dict.fromkeys((quote.strip(), bare(quote))) if variant]
-
-
-def _starts(quote: str, text: str) -> Iterator[int]:
-    at = text.find(quote)
-    while at >= 0:
-        yield at
-        at = text.find(quote, at + 1)
 
 
 def evidence(quote: Normalized, places: Iterable[tuple[int, int]], sources: Sources) -> Iterator[Evidence]:

@@ -6,20 +6,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from groundjudge.evidence.exact import evidence, exact, verbatim
-from groundjudge.evidence.joined import Run, joined
+from groundjudge.evidence.joined import Run, joined, pieces
 from groundjudge.evidence.near import near, resembles
 from groundjudge.evidence.normalized import Normalized, bare
-from groundjudge.evidence.pieces import pieces
 from groundjudge.evidence.sources import Sources
 from groundjudge.text.sentences import sentences
 from groundjudge.verdict import Evidence
 
+# Pieces and sentences of one quote that are looked up.
 MOST_PARTS = 300
-"""Pieces and sentences of one quote that are looked up."""
+# Characters. A longer quote is looked up as a whole only.
 LONGEST_QUOTE = 20_000
-"""Characters. A longer quote is looked up as a whole only."""
+# The evidence for a quote, and the warnings.
 Found = tuple[list[Evidence], list[str]]
-"""The evidence for a quote, and the warnings."""
 
 
 def find(quotes: Iterable[str], sources: Sources) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
@@ -80,10 +79,10 @@ def _search(quote: str, sources: Sources) -> Found:
 
 def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
-    for piece in pieces(quote):
+    for piece in dict.fromkeys(map(str.strip, pieces(quote))):
         if not any(map(str.isalnum, piece)):
             continue
-        found = None if piece == quote else exact(piece, sources)
+        found = None if piece == quote.strip() else exact(piece, sources)
         several = [] if found else [span.text for span in sentences(piece)]
         if len(several) > 1:
             yield from ((sentence, exact(sentence, sources)) for sentence in several)

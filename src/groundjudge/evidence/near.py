@@ -10,21 +10,21 @@ from typing import NamedTuple
 
 from groundjudge.evidence.sources import Sources
 
+# Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which".
 MAY_DIFFER = frozenset("a an the is are was were be been being am that which".split())  # noqa: SIM905
-"""Words that may be added, left out or exchanged: articles, forms of "to be", "that" and "which"."""
+# So many of them may stand side by side.
 MOST_IN_A_ROW = 3
-"""So many of them may stand side by side."""
+# Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short.
 LONGEST_ENDING = 4
-"""Letters by which two forms of one word differ at most: run, running. Stems alone are cut too short."""
+# Words. Longer quotes have exact matches only.
 LONGEST = 1000
-"""Words. Longer quotes have exact matches only."""
 RAREST = 4
 PLACES_OF_EACH = 8
 MOST_WINDOWS = 3
+# The share of a quote's words that a passage has in the same order and that makes it an altered quote.
+#
+# Of three words, one may be another.
 RESEMBLES = 0.75
-"""The share of a quote's words that a passage has in the same order and that makes it an altered quote.
-
-Of three words, one may be another."""
 
 
 class Anchor(NamedTuple):

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from unicodedata import normalize
 
+# Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
 UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
 MARKS = "'‘’‚‛`´\"“”„‟«»‹›「」『』"
 INVISIBLE = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 BULLET = r"(?:[-*•·–—]|[0-9]{1,3}[.)])\s+"
@@ -37,6 +37,7 @@ _RUN = rf"{_LETTERS}(?:[*_{INVISIBLE}{_COMBINING}]*+{_LETTERS})*+[{_COMBINING}]*
 _JOINT = r"(?<=\d)(?:[.,:/'·٫٬*-](?=\d)|(?<!\d\d\d\d)[\ \u00a0\u202f](?=\d\d\d(?!\d)))"
 _TOKEN = rf"{_RUN}(?:{_JOINT}{_RUN})*+(?:(?<=\d)(?:\ ?[%‰°]|[{_NUMERALS}]++))?+"
 # Each branch begins with a set of characters or with a sign, so that most are left out at once.
+# A word, a number with its sign, a character of a script without spaces, or a sign that says something.
 WORD = re.compile(
     rf"""
       [a-z]++(?=[\ .,;:!?\n])                      # which saves time
@@ -50,7 +51,6 @@ WORD = re.compile(
     """,
     re.VERBOSE,
 )
-"""A word, a number with its sign, a character of a script without spaces, or a sign that says something."""
 
 _ODD = re.compile(r"[*_]|\d [\d%]")
 _NOISE = re.compile(rf"(?<!\d)[*_]|[*_](?!\d)|[{INVISIBLE}\s]")

@@ -11,23 +11,23 @@ from typing import NamedTuple
 from groundjudge.case.case import Document
 from groundjudge.evidence.normalized import Normalized, folded, plain
 
+# Stands between the words of two documents; no quote has it.
 END = "\n"
-"""Stands between the words of two documents; no quote has it."""
+# Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`.
 MOST_COMPARED = 50_000
-"""Words that are compared with the documents to find a quote; more if it is long, see `FEWEST_PLACES`."""
 FEWEST_PLACES = 16
+# Characters whose scan takes as long as turning to another document.
 A_DOCUMENT = 100
-"""Characters whose scan takes as long as turning to another document."""
+# Characters of a quote for each of its longest words.
 A_WORD = 60
-"""Characters of a quote for each of its longest words."""
+# Letters; in scripts without spaces a word is one character, which does not tell where a quote is.
 SHORTEST_WORD = 4
-"""Letters; in scripts without spaces a word is one character, which does not tell where a quote is."""
+# Places of a word, more of which tell little about where the quote is.
 FREQUENT = 3
-"""Places of a word, more of which tell little about where the quote is."""
+# Characters that a passage may be longer than its quote.
 ROOM = 100
-"""Characters that a passage may be longer than its quote."""
+# Characters of documents that may be scanned for each quote: it takes no longer than reading the quote.
 SMALL = 30_000
-"""Characters of documents that may be scanned for each quote: it takes no longer than reading the quote."""
 
 
 class Passage(NamedTuple):
@@ -138,8 +138,8 @@ class Sources:
 
     def have(self, quote: str) -> bool:
         """Whether small documents have the letters of a quote, be it as a part of longer words or numbers."""
-        is_worth_it = self.are_small and self.parts is None
-        return is_worth_it and any(folded(quote) in text for text in self._folded)
+        texts = self._folded if self.are_small and self.parts is None else ()
+        return any(folded(quote) in text for text in texts)
 
     @cached_property
     def _folded(self) -> list[str]:

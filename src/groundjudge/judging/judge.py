@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TypeAlias
 
 from groundjudge.case.case import Case, CaseLike
+from groundjudge.case.fields import Fields, FieldsGiven
 from groundjudge.case.shapes import well_formed
 from groundjudge.errors import GroundjudgeError, ReplyError
 from groundjudge.judging.conversation import (
@@ -26,7 +27,7 @@ from groundjudge.judging.conversation import (
 )
 from groundjudge.prompt.prompt import Input
 from groundjudge.rubric.model import Model
-from groundjudge.rubric.rubric import Request, Rubric
+from groundjudge.rubric.rubric import Rubric, doubt
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, PromptId, Verdict, named_scores, score_names
 
@@ -76,8 +77,9 @@ class Judging(ABC):
     @cached_property
     def inputs(self) -> tuple[Input, ...]:
         """The fields of the case that are looked at, by any of the votes."""
-        shown = {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}
-        return tuple(shown.values())
+        return tuple(
+            {each.name: each for rubric in reversed(self.rubrics) for each in rubric.inputs}.values()
+        )
 
     @property
     def scale(self) -> Scale:
@@ -95,14 +97,18 @@ class Judging(ABC):
         ids = [*dict.fromkeys(rubric.prompt.id for rubric in self.rubrics)]
         if len(ids) == 1:
             return ids[0]
-        sha = sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest()
-        return PromptId(name=self.name, version="+".join(each.version for each in ids), sha256=sha)
+        return PromptId(
+            name=self.name,
+            version="+".join(each.version for each in ids),
+            sha256=sha256(" ".join(each.sha256 for each in ids).encode()).hexdigest(),
+        )
 
     @cached_property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each verdict, and each of its votes, has besides the headline."""
         first, *others = (rubric.format.part_names for rubric in self.rubrics)
-        return tuple(name for name in first if all(name in names for names in others))
+        weakest = ("weakest",) if all(rubric.passes == "weakest" for rubric in self.rubrics) else ()
+        return (*(name for name in first if all(name in names for names in others)), *weakest)
 
     def key(self, case: CaseLike) -> str:
         """The key of the verdicts on a case, before and after it is judged.
@@ -142,23 +148,38 @@ class Judging(ABC):
         """
         return without_waiting(self.ajudge(case, around, call_and_block))
 
-    async def ajudge(self, case: CaseLike, around: Around = untraced, ask: Ask = call) -> Verdict:
+    async def ajudge(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop; see `judge`.
 
         Args:
-            case: the case, or a mapping with its fields.
+            case: the case, a mapping with its fields, or a function without arguments to either.
             around: as for `judge`.
             ask: calls a model with a request; whoever limits or replays calls passes their own.
         """
         conversation = Conversation(around, ask, self.unjudged())
         try:
-            case = Case.of(case)
+            case = Case.of(case() if callable(case) else case)
             conversation.spent = self.unjudged(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
-            latency = conversation.latency() if conversation.spent.attempts else 0.0
-            error.verdict = _with_error(conversation.spent, error.code, error.message, latency)
+            error.verdict = _with_error(conversation.spent, error.code, error.message)
             raise
+
+    def cases(
+        self, fields: FieldsGiven, roots: Collection[str], usual: Callable[..., CaseLike]
+    ) -> Callable[..., CaseLike]:
+        """The function from what a framework hands over to the case that is judged.
+
+        Args:
+            fields: what was passed as `fields=`; a function takes the place of `usual`.
+            roots: what a path can begin with.
+            usual: from the checked `fields`, and what the framework hands over, to the case.
+
+        Raises:
+            CaseError, TypeError: as for `Fields.of`.
+        """
+        found = Fields.of(fields, [each.name for each in self.inputs], roots)
+        return found.function or partial(usual, found)
 
     def evaluate(self, case: CaseGiven, around: Around = untraced) -> Verdict:
         """Judge a case and never raise: whatever goes wrong is a verdict with status "error".
@@ -173,7 +194,7 @@ class Judging(ABC):
     async def aevaluate(self, case: CaseGiven, around: Around = untraced, ask: Ask = call) -> Verdict:
         """Judge a case without blocking the event loop, and never raise; see `evaluate`."""
         try:
-            return await self.ajudge(case() if callable(case) else case, around, ask)
+            return await self.ajudge(case, around, ask)
         except Exception as error:  # noqa: BLE001  it is the verdict's error
             return self.failed(error, case)
 
@@ -241,30 +262,34 @@ class Judge(Judging):
         free = self.rubric.blank_response_verdict(case)
         if free is not None:
             return free.model_copy(update={"key": conversation.spent.key})
-        left = {"unreadable": self.max_reasks, "truncated": 1}
-        request = conversation.do("groundjudge.ask", case, self._request)
+        left = {"unreadable": self.max_reasks, "truncated": 1, "interrupted": 1}
+        request = conversation.do(
+            "groundjudge.ask", case, lambda case: replace(self.rubric.ask(case), repeat=self.repeat)
+        )
+        found: Verdict | None = None
         while True:
             before = conversation.spent
             reply = await conversation.call(self.model, request)
+            problem: ReplyError | None
             try:
-                read = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
+                found = conversation.do("groundjudge.read", reply, partial(self.rubric.read, case=case))
             except ReplyError as error:
+                problem = error
                 if reply.cached and not request.fresh:
                     # Another rubric could read it: this one does as if the cache had no reply.
                     conversation.spent, request = before, replace(request, fresh=True)
                     continue
-                request = next_request(request, reply, error, left)
-                with conversation.around(Step("groundjudge.ask", case)) as note:
-                    note(request)
             else:
+                problem = doubt(found)
                 if reply.keep:
                     reply.keep()
+            if found and not (problem and left["unreadable"]):
                 total = {name: getattr(conversation.spent, name) for name in OF_THE_CONVERSATION}
-                return read.model_copy(update=total)
-
-    def _request(self, case: Case) -> Request:
-        request = self.rubric.ask(case)
-        return replace(request, repeat=self.repeat) if self.repeat else request
+                return found.model_copy(update=total)
+            if problem:
+                request = next_request(request, reply, problem, left)
+                with conversation.around(Step("groundjudge.ask", case)) as note:
+                    note(request)
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
@@ -278,6 +303,5 @@ def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
     return _with_error(verdict, "unexpected", f"{type(error).__name__}: {error}")
 
 
-def _with_error(verdict: Verdict, code: str, message: str, latency: float = 0.0) -> Verdict:
-    failure = Failure(code=code, message=well_formed(message))
-    return verdict.model_copy(update={"error": failure, "latency_s": latency})
+def _with_error(verdict: Verdict, code: str, message: str) -> Verdict:
+    return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})

@@ -52,7 +52,7 @@ def load(
 ) -> Panel: ...
 
 
-def load(name: str | Path, *, model: ModelLike | None = None, **options: Any) -> AnyJudge:
+def load(name: str | Path, *, model: ModelLike | None = None, **options: Unpack[PanelOptions]) -> AnyJudge:
     """Load a judge by its name, or from a prompt file of your own by its path.
 
     Args:
@@ -73,8 +73,7 @@ def load(name: str | Path, *, model: ModelLike | None = None, **options: Any) ->
         ModelError: no model was given, or what was given cannot be used as a model.
         TypeError: there is no option of that name.
     """
-    judge: AnyJudge = as_judge(name, model, **options)
-    return judge
+    return as_judge(name, model, **options)
 
 
 @overload
@@ -134,8 +133,7 @@ def _single(judge: str | Path | Rubric | Judge, model: ModelLike | None, given: 
     options = {name: value for name, value in given.items() if name != "max_reasks"}
     changes = {"max_reasks": given["max_reasks"]} if "max_reasks" in given else {}
     if isinstance(judge, Judge):
-        rubric = judge.rubric.with_options(**options) if options else judge.rubric
-        kept = judge.model if model is None else as_model(model)
-        return replace(judge, rubric=rubric, model=kept, **changes)
+        changes["model"] = judge.model if model is None else as_model(model)
+        return replace(judge, rubric=judge.rubric.with_options(**options), **changes)
     rubric = judge.with_options(**options) if isinstance(judge, Rubric) else load_rubric(judge, **options)
     return Judge(rubric, as_model(model), **changes)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,20 +25,16 @@ from groundjudge.rubric.model import Model, identity_of
 from groundjudge.rubric.rubric import Request
 from groundjudge.verdict import Usage
 
-LAYOUT = 2
-"""Part of every key: increase it when the meaning of keys changes."""
-
 PATIENCE = 5.0
 """Seconds to wait for another process that is writing to the file."""
 
-FIND = "SELECT reply FROM replies WHERE key = ?"
-STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
-Call: TypeAlias = asyncio.Task[Reply]
+Call: TypeAlias = "tuple[SharedModel, asyncio.Task[Reply]]"
+"""A call and the model that made it."""
 
 KEPT = 256
-"""How many calls a shared model keeps for the other one to ask for; the oldest is dropped first."""
+"""How many calls two shared models keep for each other; the oldest is dropped first."""
 
 log = logging.getLogger("groundjudge")
 
@@ -69,15 +65,22 @@ class CachedModel:
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
         self.model = model_of(model)
-        self.path = Path(path)
-        self.repeat = repeat
+        self.path, self.repeat = Path(path), repeat
         self._lock = threading.Lock()
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         try:
-            self._file = _open(self.path)
+            self._file = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            weakref.finalize(self, self._file.close)
+            # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
+            # mode does not wait: it fails if another process has the file, and then that one changes it.
+            with suppress(sqlite3.OperationalError):
+                self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.execute(TABLE)
         except sqlite3.Error as error:
             raise ModelError("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
-        weakref.finalize(self, self._file.close)
 
     @property
     def name(self) -> str:
@@ -97,14 +100,13 @@ class CachedModel:
         """
         key = self._key(request)
         place = id(asyncio.get_running_loop()), key
-        first = self._in_flight.get(place)
-        if first is not None:
+        if first := self._in_flight.get(place):
             # Once: if the first one's reply could not be read, all others are sent.
             await first.wait()
-            return self._find(key, request) or await self._ask(key, request)
+            return await self._found_or_asked(key, request)
         ended = self._in_flight[place] = asyncio.Event()
         try:
-            return self._find(key, request) or await self._ask(key, request)
+            return await self._found_or_asked(key, request)
         finally:
             # Whoever waits continues when this task waits for something else, which is after its judge has
             # read the reply and kept it.
@@ -119,18 +121,22 @@ class CachedModel:
         """Pickle the model and the path, not the open file."""
         return partial(CachedModel, self.model, self.path.absolute(), repeat=self.repeat), ()
 
-    async def _ask(self, key: str, request: Request) -> Reply:
+    async def _found_or_asked(self, key: str, request: Request) -> Reply:
+        row = None if request.fresh else self._execute("SELECT reply FROM replies WHERE key = ?", key)
+        with suppress(ValidationError):  # what is in the file may be no reply
+            if row:
+                stored = StoredReply.model_validate_json(row[0])
+                return Reply(**dict(stored), usage=Usage(), cached=True)
         reply = await self.model.acomplete(request)
-        return replace(reply, keep=lambda: self._execute(STORE, key, _text(reply)))
+        return replace(reply, keep=partial(self._keep, key, reply))
 
-    def _find(self, key: str, request: Request) -> Reply | None:
-        """The reply in the file, if there is one."""
-        row = None if request.fresh else self._execute(FIND, key)
-        return _reply(row[0]) if row else None
+    def _keep(self, key: str, reply: Reply) -> None:
+        text = StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
+        self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request) -> str:
         parts = [
-            LAYOUT,
+            2,  # increase it when the meaning of keys changes
             identity_of(self.model),
             [dict(message) for message in request.messages],
             dict(request.parameters),
@@ -142,26 +148,10 @@ class CachedModel:
         """The first row that a statement returns; None if there is none or the file cannot be used."""
         try:
             with self._lock:
-                found: tuple[str | bytes] | None = self._file.execute(statement, values).fetchone()
-                return found
+                return cast("tuple[str | bytes] | None", self._file.execute(statement, values).fetchone())
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be used: %s", self.path, error)
             return None
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
-        # Readers do not block the writer. A killed process loses nothing that was committed. Changing the
-        # mode does not wait: it fails if another process has the file, and then that one changes it.
-        with suppress(sqlite3.OperationalError):
-            file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = NORMAL")
-        file.execute(TABLE)
-    except sqlite3.Error:
-        file.close()
-        raise
-    return file
 
 
 class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", strict=True):
@@ -174,19 +164,6 @@ class StoredReply(BaseModel, ser_json_bytes="base64", val_json_bytes="base64", s
     tokens: tuple[Token, ...] | None
 
 
-def _text(reply: Reply) -> str:
-    """A reply as JSON."""
-    return StoredReply.model_validate(reply, from_attributes=True).model_dump_json()
-
-
-def _reply(text: str | bytes) -> Reply | None:
-    """The reply in a JSON text; None if the text is not a reply."""
-    try:
-        return Reply(**dict(StoredReply.model_validate_json(text)), usage=Usage(), cached=True)
-    except ValidationError:
-        return None
-
-
 def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     """Two models that share the calls of one: each makes only the calls that the other has not made.
 
@@ -194,7 +171,7 @@ def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     made the call. An error is shared with a model that is waiting for the call, but not kept.
     """
     first = SharedModel(model)
-    return first, SharedModel(model, theirs=first.own, own=first.theirs)
+    return first, SharedModel(model, first.calls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,13 +180,11 @@ class SharedModel:
 
     Attributes:
         model: the underlying model.
-        own: the calls that this one made and the other has not asked for, by the request.
-        theirs: those that the other one made.
+        calls: those that one has made and the other has not asked for, by the request.
     """
 
     model: Model
-    own: dict[str, Call] = field(default_factory=dict[str, Call], repr=False)
-    theirs: dict[str, Call] = field(default_factory=dict[str, Call], repr=False)
+    calls: dict[str, Call] = field(default_factory=dict[str, "Call"], repr=False)
 
     @property
     def name(self) -> str:
@@ -225,18 +200,15 @@ class SharedModel:
             ModelError: as for the underlying model.
         """
         key = repr((request.messages, request.parameters, request.repeat))
-        call = self.theirs.pop(key, None)
-        if call and _can_be_awaited(call):
+        maker, call = self.calls.pop(key, (self, None))
+        # A synchronous judge blocks its caller's loop, and with it a call that runs there.
+        is_here = call and (call.done() or call.get_loop() is asyncio.get_running_loop())
+        has_failed = call and call.done() and (call.cancelled() or call.exception())
+        if maker is not self and call and is_here and not has_failed:
             reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = self.own[key] = asyncio.create_task(self.model.acomplete(request))
-        if len(self.own) > KEPT:
-            self.own.pop(next(iter(self.own)), None)
+        call = asyncio.create_task(self.model.acomplete(request))
+        self.calls[key] = self, call
+        if len(self.calls) > KEPT:
+            self.calls.pop(next(iter(self.calls)), None)
         return await asyncio.shield(call)
-
-
-def _can_be_awaited(call: Call) -> bool:
-    """Whether a call has its reply, or waits in this loop: a synchronous judge blocks its caller's loop."""
-    if not call.done():
-        return call.get_loop() is asyncio.get_running_loop()
-    return not call.cancelled() and not call.exception()

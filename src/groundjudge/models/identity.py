@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import marshal
 import re
-from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from pickle import PicklingError
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from groundjudge.models.model_error import redacted
+from groundjudge.models.answer import redacted
 
 M = TypeVar("M")
 
@@ -25,12 +24,6 @@ UNRELATED = frozenset(
 )
 """Settings of LangChain's classes that change no reply."""
 
-IN_THE_ENVIRONMENT = (
-    'name it, as in model="openai:gpt-4o-mini", and set OPENAI_API_KEY and, unless it is OpenAI\'s endpoint, '
-    "OPENAI_BASE_URL in the environment of the workers"
-)
-"""How a model behind an OpenAI-compatible endpoint gets its key in a worker."""
-
 BY_NAME = (
     'name it, as in model="langchain:anthropic:claude-sonnet-4-5", and set the provider\'s key in the '
     "environment of the workers"
@@ -40,8 +33,10 @@ BY_NAME = (
 
 def identity_by_settings(name: str, model: object) -> str:
     """The identity of a model of another library: its name, its class and a hash of its settings."""
-    settings = _settings(model) if hasattr(type(model), "model_fields") else _shown(vars(model))
-    return f"{name} {class_of(model)} {_hash(json.dumps(settings, sort_keys=True).encode())}"
+    settings = model if hasattr(type(model), "model_fields") else vars(model)
+    text = json.dumps(settings, default=_fields, skipkeys=True)
+    shown = json.dumps(json.loads(text, object_hook=_without_secrets), sort_keys=True)
+    return f"{name} {class_of(model)} {_hash(redacted(shown))}"
 
 
 def identity_by_code(name: str, function: Any) -> str:  # noqa: ANN401  anything that can be called
@@ -74,44 +69,28 @@ def same(model: M, _: Any = None) -> M:  # noqa: ANN401  the memo of deepcopy
     return model
 
 
-def _hash(content: bytes) -> str:
-    return sha256(content).hexdigest()[:16]
+def _hash(content: str) -> str:
+    return sha256(content.encode()).hexdigest()[:16]
 
 
-def _settings(value: object) -> object:
-    """A value as JSON; an object by its class, and by its fields if it is a pydantic model."""
-    match value:
-        case str():
-            return redacted(value)
-        case int() | float() | None:
-            return value
-        case Mapping():
-            return _shown(cast("Mapping[object, object]", value))
-        case list() | tuple():
-            return [_settings(each) for each in cast("list[object]", value)]
-        case _:
-            fields: Mapping[str, Any] = getattr(type(value), "model_fields", {})
-            return [class_of(value), _shown({name: getattr(value, name, None) for name in fields})]
+def _fields(value: object) -> dict[str, object]:
+    """What JSON cannot hold: a pydantic model's class and fields, any other object's class."""
+    fields = getattr(type(value), "model_fields", ())
+    return {"class": class_of(value), **{name: getattr(value, name, None) for name in fields}}
 
 
-def _shown(values: Mapping[Any, object]) -> dict[str, object]:
-    names = [name for name in values if str(name) not in UNRELATED and not SECRET_NAME.search(str(name))]
-    return {str(name): _settings(values[name]) for name in names}
+def _without_secrets(settings: dict[str, object]) -> dict[str, object]:
+    kept = [name for name in settings if name not in UNRELATED and not SECRET_NAME.search(name)]
+    return {name: settings[name] for name in kept}
 
 
-def _content(function: Any) -> bytes:  # noqa: ANN401
+def _content(function: Any) -> str:  # noqa: ANN401
     """The code of a function and the values that it uses: defaults, closure, bound arguments, attributes."""
     if issubclass(type(function), partial):
-        return _content(function.func) + repr((function.args, sorted(function.keywords.items()))).encode()
+        return f"{_content(function.func)} {function.args} {sorted(function.keywords.items())}"
     code = getattr(function, "__code__", None)
-    if code is None:
-        return _state_of(function).encode()
-    closed_over: list[Any] = [cell.cell_contents for cell in function.__closure__ or ()]
-    owner = _state_of(getattr(function, "__self__", None))
-    values = (closed_over, function.__defaults__, function.__kwdefaults__, owner)
-    return marshal.dumps(code) + repr(values).encode()
-
-
-def _state_of(owner: object) -> str:
-    """The type and the attributes of an object, which tell it from others of its type."""
-    return "" if owner is None else f"{type(owner)} {getattr(owner, '__dict__', None) or owner!r}"
+    values: list[Any] = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    values += [getattr(function, name, None) for name in ("__defaults__", "__kwdefaults__")]
+    owner = getattr(function, "__self__", None) if code else function  # an object that can be called
+    values += [type(owner), getattr(owner, "__dict__", None) or owner]
+    return f"{code and marshal.dumps(code)!r} {values}"

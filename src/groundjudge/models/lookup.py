@@ -1,24 +1,26 @@
-"""From a name, a client, a function or another library's model to a Model."""
+"""What can be passed as a model, and the Model that it becomes: names, clients, functions, libraries' models.
+
+LangChain and DeepEval are used through the methods of the objects only: neither is imported.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
-from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
-from groundjudge.models.model_error import model_error
-from groundjudge.models.wrappers import (
-    Answer,
-    ChatModel,
-    DeepEvalLLM,
-    DeepEvalModel,
-    FunctionModel,
-    LangChainModel,
-)
+from groundjudge.models.answer import error_of, model_error
+from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
+from groundjudge.models.loop_thread import called
+from groundjudge.models.unsupported_parameters import learnt_from, negotiated
+from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.model import Model
+from groundjudge.rubric.rubric import Request
+from groundjudge.verdict import Usage
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
@@ -28,31 +30,190 @@ CHOICES = (
     "or a function from the request to its reply"
 )
 
-PROVIDERS = MappingProxyType(
-    {
-        **{
-            name: name
-            for name in (
-                *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere"),
-                *("deepseek", "fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm"),
-                *("mistralai", "nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
-            )
-        },
-        "azure": "azure_openai",
-        "together_ai": "together",
-        **dict.fromkeys(("gemini", "google"), "google_genai"),
-        **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
-    }
-)
+PROVIDERS = {
+    **{
+        name: name
+        for name in (
+            *("anthropic", "azure_ai", "azure_openai", "bedrock", "bedrock_converse", "cohere", "deepseek"),
+            *("fireworks", "google_genai", "google_vertexai", "groq", "huggingface", "ibm", "mistralai"),
+            *("nvidia", "ollama", "openrouter", "perplexity", "together", "upstage", "xai"),
+        )
+    },
+    "azure": "azure_openai",
+    "together_ai": "together",
+    **dict.fromkeys(("gemini", "google"), "google_genai"),
+    **dict.fromkeys(("vertex_ai", "vertexai"), "google_vertexai"),
+}
 """Providers by LangChain's names and by those of other libraries -> LangChain's name.
 
 None is the name of a model at Ollama, as in "mistral:7b".
 """
 
-LANGCHAIN = "langchain:"
+Answer: TypeAlias = Callable[[Request], Any] | Callable[[Request], Awaitable[Any]]
+"""A function from the request to a string, a mapping, an object with `.content`, or a Reply."""
+
+
+class ChatModel(Protocol):
+    """A LangChain chat model, or a runnable used in its place; it has `invoke` too."""
+
+    def ainvoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes messages, returns a message."""
+
+
+class DeepEvalLLM(Protocol):
+    """A DeepEvalBaseLLM; it has `generate` and `get_model_name` too."""
+
+    def a_generate(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """Takes a prompt, returns a string, or a string and its cost."""
+
 
 ModelLike: TypeAlias = str | Model | Answer | tuple[Any, str] | ChatModel | DeepEvalLLM
 """What can be passed as a model; see `CHOICES`."""
+
+
+@dataclass(frozen=True)
+class FunctionModel:
+    """A function, sync or async, as a model. An exception that it raises becomes a ModelError.
+
+    An exception with an HTTP status (`status_code`) gets that status's code; one whose class has "Timeout"
+    in its name `timeout`, "Connect" `connection`, as Python's own have; any other `failed`.
+
+    Attributes:
+        function: from the request to the reply. A synchronous one runs in a thread of its own.
+        name: the model's name in verdicts; by default the function's own name.
+    """
+
+    function: Answer
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        default = getattr(self.function, "__name__", type(self.function).__name__)
+        object.__setattr__(self, "name", self.name or default)
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this function from others of its name, for a cache: its place, code and values."""
+        return identity_by_code(self.name, self.function)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: `identity` too, because code and values may look different in another process."""
+        return {"function": self.function, "name": self.name, "identity": self.identity}
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Call the function.
+
+        Raises:
+            ModelError: the function raised an exception, or its result cannot be read as a reply.
+        """
+        if "response_format" in request.added and request.rubric.structured != "always":
+            # It was added for a re-ask, and nobody would notice that it is refused.
+            kept = {name: value for name, value in request.parameters.items() if name != "response_format"}
+            request = replace(request, parameters=kept)
+        try:
+            return reply_of(await called(self.function, request))
+        except Exception as error:
+            raise error_of(error, self.name, f"the model {self.name} raised ") from error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LibraryModel:
+    """A LangChain chat model or a DeepEval model as a model.
+
+    Settings of a LangChain llm are kept. The judge's parameters (temperature, max_tokens, ...) apply to
+    settings that were not set, if the llm has a field of that name and the endpoint accepts it. A runnable
+    that wraps an llm (`with_retry`, `with_fallbacks`, `bind`) is called unchanged.
+
+    A DeepEval model gets the messages as one string; the judge's parameters are not sent.
+
+    Attributes:
+        llm: the model, or a runnable that wraps one. If its asynchronous method is missing, or belongs to
+            another event loop, the synchronous one runs in a thread.
+        remake: makes this model again, in another process; None: it cannot be pickled.
+    """
+
+    llm: Any
+    remake: Callable[[], LibraryModel] | None = None
+
+    def __repr__(self) -> str:
+        return f"LibraryModel({self.name!r})"
+
+    __copy__ = __deepcopy__ = same
+
+    def __reduce__(self) -> tuple[Callable[[], LibraryModel], tuple[()]]:
+        """Pickle the name from which LangChain made the llm.
+
+        Raises:
+            PicklingError: the llm was given as an object.
+        """
+        if self.remake is None:
+            raise not_pickled(self.name, "the model object that was given, which may hold a key")
+        return self.remake, ()
+
+    @property
+    def name(self) -> str:
+        """The name of the llm's model, as DeepEval or LangChain report it, or else of its class."""
+        by_deepeval, by_langchain = (getattr(self.llm, get, str) for get in ("get_model_name", "get_name"))
+        own = (getattr(self.llm, attribute, None) for attribute in ("model_name", "model"))
+        names = (by_deepeval(), *own, by_langchain())
+        return next((name for name in names if isinstance(name, str) and name), type(self.llm).__name__)
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this llm from others of its name, for a cache: its class and its settings.
+
+        A runnable that wraps an llm is told by the settings of all that it wraps.
+        """
+        return identity_by_settings(self.name, self.llm)
+
+    async def acomplete(self, request: Request) -> Reply:
+        """Ask the llm, and again without each parameter that the endpoint refuses.
+
+        Raises:
+            ModelError: the llm raised an exception, or its result cannot be read as a reply; the codes are
+                those of a FunctionModel.
+        """
+        kind = cast("Any", type(self.llm))
+        # A runnable around an llm has fields of another kind.
+        is_llm = hasattr(kind, "bind_tools")
+        possible: set[str] = kind.model_fields.keys() - self.llm.model_fields_set if is_llm else set()
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
+            llm = self.llm.model_copy(update=parameters) if parameters else self.llm
+            try:
+                return _reply_of(await _asked(llm, request))
+            except Exception as error:
+                raise error_of(error, self.name, f"{self.name}: ") from error
+
+        known = learnt_from(self.identity) if possible else {}
+        return await negotiated(request, known, self.name, send, possible)
+
+
+async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
+    """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
+    given: Any = [dict(message) for message in request.messages]
+    if _has_methods(llm, "ainvoke"):
+        ask, ask_in_thread = llm.ainvoke, llm.invoke
+    else:
+        ask, ask_in_thread = llm.a_generate, llm.generate
+        given = "\n\n".join(message["content"] for message in request.messages)
+    try:
+        return await ask(given)
+    except RuntimeError as error:  # NotImplementedError is one too
+        # An async client may belong to an event loop that has ended. The sync client needs no loop.
+        if not isinstance(error, NotImplementedError) and "loop" not in str(error):
+            raise
+        return await called(ask_in_thread, given)
+
+
+def _reply_of(answer: object) -> Reply:
+    """The reply in a message or a string, or in DeepEval's string and cost, which may have token counts."""
+    if not isinstance(answer, tuple):
+        return reply_of(answer)
+    text, cost = cast("tuple[str, Any]", answer)
+    prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
+    usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
+    return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 
 def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
@@ -66,9 +227,9 @@ def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kin
     if isinstance(model, Model):
         return model
     if _has_methods(model, "invoke", "ainvoke"):
-        return LangChainModel(cast("ChatModel", model))
+        return LibraryModel(model)
     if _has_methods(model, "generate", "a_generate", "get_model_name"):
-        return DeepEvalModel(cast("DeepEvalLLM", model))
+        return LibraryModel(model)
     if _has_methods(model, "complete"):
         return FunctionModel(cast("Any", model).complete, cast("Any", model).name)
     if callable(model):
@@ -90,20 +251,38 @@ def _at_endpoint(name: str, client: object = None) -> Model:
 
 
 def _named(name: str) -> Model:
+    """The model of a name: of an endpoint with OpenAI's API, or of LangChain.
+
+    The API of other providers differs. Names with a slash are those of gateways (OpenRouter, LiteLLM),
+    refused at OpenAI's endpoint only. A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
+
+    Raises:
+        ModelError: `unknown_model`; the message says how the model can be used.
+    """
+    deployment = name.removeprefix("langchain:").removeprefix("openai:")
+    separator = "/" if "/" in name.partition(":")[0] else ":"
+    prefix, _, model = name.partition(separator)
+    provider = PROVIDERS.get(prefix.casefold().replace("-", "_")) if model else None
+    message = ""
     if get_close_matches(name.casefold(), ["offline"], cutoff=0.8):
         message = f'there is no model {name!r}: the lexical baseline is called "offline"'
-        raise model_error("unknown_model", message, name)
-    deployment = name.removeprefix(LANGCHAIN).removeprefix("openai:")
-    if not deployment.strip():
+    elif not deployment.strip():
         message = f'{name!r} lacks the name of the model, as in "openai:gpt-4o-mini"'
+    elif provider and not (separator == "/" and os.environ.get("OPENAI_BASE_URL")):
+        at_gateway = name if separator == "/" else f"openai:{model}"
+        message = (
+            f"{name!r} is a model of another provider, {prefix}: pass "
+            f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
+            f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
+        )
+    if message:
         raise model_error("unknown_model", message, name)
-    if name.startswith(LANGCHAIN):
-        return _from_langchain(name.removeprefix(LANGCHAIN))
-    _refuse_other_provider(name)
+    if name.startswith("langchain:"):
+        return _from_langchain(name.removeprefix("langchain:"))
     return _at_endpoint(deployment)
 
 
-def _from_langchain(name: str) -> LangChainModel:
+def _from_langchain(name: str) -> LibraryModel:
     """The chat model that LangChain's `init_chat_model` makes of "provider:model".
 
     Raises:
@@ -112,35 +291,11 @@ def _from_langchain(name: str) -> LangChainModel:
     """
     try:
         make = import_module("langchain.chat_models").init_chat_model
-        return LangChainModel(make(name), partial(_from_langchain, name))
+        return LibraryModel(make(name), partial(_from_langchain, name))
     except Exception as error:  # each provider's package raises exceptions of its own
         remedy = "it needs a key, and pip install langchain with, for instance, langchain-anthropic"
         message = f"LangChain cannot make the model {name!r}: {error} ({remedy})"
         raise model_error("unknown_model", message, name) from error
-
-
-def _refuse_other_provider(name: str) -> None:
-    """Refuse a name that begins with another provider than OpenAI, whose API differs.
-
-    Names with a slash are those of gateways (OpenRouter, LiteLLM), refused at OpenAI's endpoint only.
-    A colon may belong to the model's name: llama3:8b, ft:gpt-4o:org::id.
-
-    Raises:
-        ModelError: `unknown_model`; the message says how the model can be used.
-    """
-    separator = "/" if "/" in name.partition(":")[0] else ":"
-    prefix, _, model = name.partition(separator)
-    provider = PROVIDERS.get(prefix.casefold().replace("-", "_"))
-    is_at_gateway = separator == "/" and os.environ.get("OPENAI_BASE_URL")
-    if not model or not provider or is_at_gateway:
-        return
-    at_gateway = name if separator == "/" else f"openai:{model}"
-    message = (
-        f"{name!r} is a model of another provider, {prefix}: pass "
-        f'"langchain:{provider}:{model}" (pip install langchain, and the provider\'s package) or, '
-        f'if an endpoint with OpenAI\'s API serves it, set OPENAI_BASE_URL and pass "{at_gateway}"'
-    )
-    raise model_error("unknown_model", message, name)
 
 
 def _has_methods(model: object, *names: str) -> bool:

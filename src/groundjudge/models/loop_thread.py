@@ -20,23 +20,23 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LONGEST_END = 5.0
-"""Seconds that the end of the program waits for the loop thread to close its clients."""
+NAME = "groundjudge "
+"""How the names of the library's loop threads begin."""
 
 
 class LoopThread:
     """An event loop in a daemon thread, started at the first call.
 
     Args:
-        name: the thread's name.
+        name: the end of the thread's name.
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: Thread | None = None
-        self._closing = asyncio.Event()
+        # A daemon thread: a call that hangs must not keep the program from ending.
+        self._thread = Thread(target=self._live, name=f"{NAME}{name}", daemon=True)
+        self._is_closing = False
 
     def run(self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Await what an asynchronous function returns, with a copy of the caller's context variables.
@@ -63,19 +63,16 @@ class LoopThread:
         finally:
             future.cancel()
 
-    def is_running(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether a loop is the loop of this thread."""
-        return loop is self._loop
-
     def close(self, timeout: float | None = None) -> None:
         """Cancel what is running, close the clients of the loop and end the thread.
 
         Args:
             timeout: the seconds to wait for that; None to wait until it is done.
         """
-        if self._loop and self._thread:
+        self._is_closing = True
+        if self._loop:
             with suppress(RuntimeError):  # the loop is closed already
-                self._loop.call_soon_threadsafe(self._closing.set)
+                self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(timeout)
 
     def _started(self) -> asyncio.AbstractEventLoop:
@@ -84,20 +81,16 @@ class LoopThread:
                 self._loop = asyncio.new_event_loop()
                 # The default executor has a few threads per core, and waits for them at the end.
                 self._loop.set_default_executor(ThreadPerCall())
-                # A daemon thread: a call that hangs must not keep the program from ending.
-                self._thread = Thread(target=self._live, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop
 
-    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            while not self._closing.is_set():
+    def _live(self) -> None:
+        with asyncio.Runner(loop_factory=self._started) as runner:
+            loop = runner.get_loop()
+            while not self._is_closing:
                 # These two end a loop; they are raised again where the result is awaited.
                 with suppress(SystemExit, KeyboardInterrupt):
-                    runner.run(self._until_closed())
-
-    async def _until_closed(self) -> None:
-        await self._closing.wait()
+                    loop.run_forever()
 
 
 _SHARED: dict[int, LoopThread] = {}
@@ -108,31 +101,15 @@ def shared_loop() -> LoopThread:
     """The loop thread that serves the synchronous callers of this process."""
     process = os.getpid()
     if process not in _SHARED:
-        kept = _SHARED.setdefault(process, LoopThread("groundjudge loop"))
-        atexit.register(kept.close, LONGEST_END)  # does nothing in a fork, which has no such thread
+        kept = _SHARED.setdefault(process, LoopThread("loop"))
+        # The end of the program waits 5 seconds for it; in a fork, which has no such thread, not at all.
+        atexit.register(kept.close, 5.0)
     return _SHARED[process]
 
 
-def in_a_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-    """Call a function in a new daemon thread, with a copy of the caller's context variables.
-
-    A caller that cancels the future or stops waiting for it continues at once. The thread ends when the
-    function returns; a function that never returns delays neither other calls nor the end of the program.
-    """
-    future: Future[T] = Future()
-
-    def work() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
-        try:
-            result = function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    Thread(target=copy_context().run, args=(work,), daemon=True).start()
-    return future
+def is_in_loop_thread() -> bool:
+    """Whether the running event loop is one of the library, not the caller's own."""
+    return current_thread().name.startswith(NAME)
 
 
 async def called(function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it returns
@@ -142,16 +119,29 @@ async def called(function: Callable[..., Any], /, *args: object, **kwargs: objec
     ):
         answer = function(*args, **kwargs)
     else:
-        answer = await asyncio.wrap_future(in_a_thread(function, *args, **kwargs))
+        answer = await asyncio.wrap_future(ThreadPerCall().submit(function, *args, **kwargs))
     return await answer if inspect.isawaitable(answer) else answer
 
 
 class ThreadPerCall(ThreadPoolExecutor):
-    """`in_a_thread` as an event loop's default executor, which must be a ThreadPoolExecutor."""
+    """Calls each function at once, in a new daemon thread, with a copy of the caller's context variables.
+
+    A caller that cancels the future or stops waiting for it continues at once. The thread ends when the
+    function returns; a function that never returns delays neither other calls nor the end of the program.
+    An event loop takes nothing but a ThreadPoolExecutor as its default executor.
+    """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Call the function at once, in a thread of its own."""
-        return in_a_thread(fn, *args, **kwargs)
+        """Call the function."""
+        future: Future[T] = Future()
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  as in the base class
-        """Do nothing: there is no pool to shut down."""
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
+                future.set_exception(error)
+
+        Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        return future

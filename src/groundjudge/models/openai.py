@@ -8,46 +8,37 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import re
 import weakref
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import openai
 from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
-from groundjudge.models.completion import NO_COMPLETION, message_of, parsed, reply_in, reply_without_choices
-from groundjudge.models.identity import IN_THE_ENVIRONMENT, class_of, not_pickled, same
-from groundjudge.models.loop_thread import called, shared_loop
-from groundjudge.models.model_error import FIRST_ERROR_STATUS, error_of, model_error, redacted
+from groundjudge.errors import ModelError
+from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted, reply_in
+from groundjudge.models.identity import class_of, not_pickled, same
+from groundjudge.models.loop_thread import called, is_in_loop_thread
 from groundjudge.models.pacing import TRANSIENT, wait_before
-from groundjudge.models.per_loop import PerLoop, wrapped_alike
-from groundjudge.models.unsupported_parameters import Negotiation, learnt_from
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from typing_extensions import TypeIs
-
-    from groundjudge.errors import ModelError
-    from groundjudge.replies.reply import Reply
-    from groundjudge.rubric.rubric import Request
+from groundjudge.models.unsupported_parameters import learnt_from, negotiated
+from groundjudge.replies.reply import Reply
+from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
-
 
 SyncClient: TypeAlias = openai.OpenAI
 OpenAIBatch: TypeAlias = openai.types.Batch
 
-CALL_OPTIONS = {"self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout"}
-KNOWN = frozenset(inspect.signature(Completions.create).parameters) - CALL_OPTIONS
+KNOWN = frozenset(inspect.signature(Completions.create).parameters) - {
+    *("self", "stream", "stream_options", "extra_headers", "extra_query", "extra_body", "timeout")
+}
 """The parameters of the API that the openai client knows by name. A stream is not asked for."""
 
-NO_CLIENT = "client must be an OpenAI client, or have a method chat.completions.create:"
-PATH = "/chat/completions"
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to endpoints that need no key, because the openai client requires one."""
@@ -73,7 +64,8 @@ class OpenAIModel:
     requires a key.
 
     Transient errors (no connection, a timeout, a rate limit, a server error) are retried after the wait
-    that the endpoint asks for, or else after half a second, doubling with each retry. A parameter that the
+    that the endpoint asks for, or else after half a second, doubling with each retry. A response of status
+    200 that is not a chat completion, such as a gateway's page, is a server error too. A parameter that the
     model refuses is left out, or sent under its new name, in this request and all later ones.
 
     Pickling keeps the name, base_url, max_retries and timeout: another process looks up the endpoint and the
@@ -85,8 +77,9 @@ class OpenAIModel:
             and timeout, or any object with a sync or async `chat.completions.create`. The call goes through
             `client.chat.completions.create`, so tracers that wrap the client and mocks see it; parameters
             that the openai client does not know by name are passed in `extra_body`. A client with
-            `max_retries` does its own retrying, and nothing is retried here: use max_retries=0 to let a run
-            slow down at the first rate limit. How often it retried is known for errors only.
+            `max_retries` does its own retrying, and only a response of status 200 without a completion,
+            which it takes for a success, is sent again here, as often: use max_retries=0 to let a run slow
+            down at the first rate limit. How often it retried is known for errors only.
             A sync client answers async calls in threads. An AsyncOpenAI is used as it is in the first event
             loop that calls it; other loops and sync calls use copies with the same settings and wrappers but
             another transport: proxies and certificates set on its http_client do not apply to them.
@@ -105,20 +98,30 @@ class OpenAIModel:
         self,
         name: str,
         *,
-        client: object = None,
+        client: Any = None,  # noqa: ANN401  of any making
         base_url: str | None = None,
         api_key: str | None = None,
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
-        self.name = name
-        self._given = _checked(name, client, base_url or api_key)
-        self._base_url = base_url
-        self._api_key = api_key
+        completions: Any = getattr(getattr(client, "chat", None), "completions", None)
+        if client is not None and not callable(getattr(completions, "create", None)):
+            message = (
+                "client must be an OpenAI client, or have a method chat.completions.create: "
+                f"{type(client).__name__} has none"
+            )
+            raise model_error("unknown_model", message, name)
+        if client is not None and (base_url or api_key):
+            message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
+            raise model_error("unknown_model", message, name)
+        self.name, self._base_url, self._api_key = name, base_url, api_key
+        self._given: Any = client
         self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
         self._own_refusals: dict[str, str] = {}
         self._per_loop = PerLoop()
-        self._first_loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
+        # A client may serve several models.
+        if _is_async(self._given) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
+            completions._post = PostPerLoop(self._given)  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
@@ -138,16 +141,20 @@ class OpenAIModel:
             "a password in its base_url": password,
         }
         for what in filter(secrets.get, secrets):
-            raise not_pickled(self.name, what, IN_THE_ENVIRONMENT)
+            remedy = (
+                'name it, as in model="openai:gpt-4o-mini", and set OPENAI_API_KEY and, unless it is '
+                "OpenAI's endpoint, OPENAI_BASE_URL in the environment of the workers"
+            )
+            raise not_pickled(self.name, what, remedy)
         return partial(OpenAIModel, self.name, base_url=self._base_url, **self._options), ()
 
     @property
     def endpoint(self) -> str:
         """The URL that requests go to, without the path of the API call."""
         if self._given is None:
-            return self._url() or OPENAI
+            return self._base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         url = str(getattr(self._given, "base_url", ""))
-        return url if re.match(r"\w+://", url) else class_of(self._given)
+        return url if "://" in url else class_of(self._given)
 
     @property
     def identity(self) -> str:
@@ -160,28 +167,14 @@ class OpenAIModel:
         Raises:
             ModelError: the endpoint returned no reply; the codes are those of an endpoint.
         """
-        send = await self._sender()
-        negotiation = Negotiation(f"{self.name} at {_host(self.endpoint)}", request, self._refusals())
-        messages = [dict(message) for message in request.messages]
-        retries = 0
-        while True:
-            body = {**negotiation.parameters(), "model": self.name, "messages": messages}
-            try:
-                answer = await send(body)
-            except Exception as raised:
-                error = self.error_of(raised)
-                if negotiation.is_refusal(error.code, raised):
-                    continue
-                wait = self._wait_after(error, retries, is_paced=request.paced)
-                if wait is None:
-                    error.retries += retries
-                    raise error from raised
-                await asyncio.sleep(wait)
-                retries += 1
-            else:
-                reply = replace(self._reply(answer), retries=retries)
-                negotiation.succeeded(reply)
-                return reply
+        sent = {"model": self.name, "messages": [dict(message) for message in request.messages]}
+
+        async def send(parameters: dict[str, Any]) -> Reply:
+            return await self._retried({**parameters, **sent}, is_paced=request.paced)
+
+        # All models of one endpoint and name share what it refuses.
+        known = learnt_from(self.identity) if "://" in self.endpoint else self._own_refusals
+        return await negotiated(request, known, self._who(), send)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -198,65 +191,70 @@ class OpenAIModel:
 
     def error_of(self, error: Exception) -> ModelError:
         """What an exception of the client means, with the codes of an endpoint and what the user can do."""
-        return error_of(error, self.name, self._who(), remedies=REMEDIES, secrets=self._secrets())
-
-    def _who(self) -> str:
-        """How the message of an error begins."""
-        return f"{self.name} at {_host(self.endpoint)}: "
+        who = f"{self._who()}: "
+        return error_of(error, self.name, who, remedies=REMEDIES, secrets=self._secrets())
 
     def _secrets(self) -> tuple[object, ...]:
         return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
 
-    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
-        """The seconds to wait before the request is sent again; None if it is not."""
-        # A client retries by itself; who paces many requests does so after a rate limit.
-        own = isinstance(getattr(self._given, "max_retries", None), int)
-        is_left = not own and retries < self._options["max_retries"]
-        is_mine = error.code in TRANSIENT and not (is_paced and error.code == "rate_limited")
-        return wait_before(retries, error.retry_after) if is_left and is_mine else None
-
-    def _reply(self, answer: object) -> Reply:
-        completion = parsed(answer)
-        # OpenAI's clients return a text for what is not JSON, others for a reply.
-        is_page = isinstance(answer, bytes) or (_is_openai(self._given) and isinstance(answer, str))
-        reply = reply_in(completion) or (None if is_page else reply_without_choices(completion))
-        if reply is None:
-            message = f"{self._who()}{NO_COMPLETION}: {message_of(completion)} ({REMEDIES['server']})"
-            raise model_error("server", message, self.name, secrets=self._secrets())
-        return reply
-
-    def _refusals(self) -> dict[str, str]:
-        """What the endpoint is known to refuse: shared by all models of one endpoint and name."""
-        is_url = re.match(r"\w+://", self.endpoint)
-        return learnt_from(self.identity) if is_url else self._own_refusals
-
-    async def _sender(self) -> Callable[[dict[str, Any]], Awaitable[object]]:
-        """What sends a body and returns the response."""
-        if self._given is None:
-            endpoint: _Endpoint = await self._per_loop.client(lambda: self._build(_Endpoint))
-            return endpoint.post
-        given, create = self._given, self._given.chat.completions.create
-        if _is_async_openai(given) and not self._in_first_loop():
-            copy = await self._per_loop.client(
-                lambda: given.copy(http_client=openai.DefaultAsyncHttpxClient())
-            )
-            create = wrapped_alike(create, given.chat.completions, copy.chat.completions.create)
-
-        async def send(body: dict[str, Any]) -> object:
-            arguments = _arguments(body)
-            return await (create(**arguments) if _is_async_openai(given) else called(create, **arguments))
-
-        return send
-
-    def _url(self) -> str | None:
-        return self._base_url or os.environ.get("OPENAI_BASE_URL")
+    def _who(self) -> str:
+        """The model and its host, without the user and the password that a URL may hold."""
+        host = urlsplit(self.endpoint).netloc or self.endpoint
+        return f"{self.name} at {host.rpartition('@')[2]}"
 
     def _key(self) -> str | None:
         return self._api_key or os.environ.get("OPENAI_API_KEY")
 
+    async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
+        """The reply to a body, which is sent again after transient errors."""
+        retries = 0
+        while True:
+            try:
+                return replace(self._reply(parsed(await self._send(body))), retries=retries)
+            except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
+                error = self.error_of(raised)
+            wait = self._wait_after(error, retries, is_paced=is_paced)
+            if wait is None:
+                error.retries += retries
+                raise error
+            await asyncio.sleep(wait)
+            retries += 1
+
+    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
+        """The seconds to wait before the request is sent again; None if it is not."""
+        if error.code not in TRANSIENT or (is_paced and error.code == "rate_limited"):
+            return None  # who paces many requests waits after a rate limit
+        most, own = self._options["max_retries"], getattr(self._given, "max_retries", None)
+        if isinstance(own, int):
+            # A client retries by itself, but not after a response of status 200 that is not a completion.
+            is_page = isinstance(error.__cause__, ValueError | RecursionError | None)
+            most = own if is_page and error.code == "server" else 0
+        return wait_before(retries, error.retry_after) if retries < most else None
+
+    def _reply(self, answer: object) -> Reply:
+        # OpenAI's clients return a text for what is not JSON, others for a reply.
+        is_openai = issubclass(type(self._given), openai.OpenAI | openai.AsyncOpenAI)
+        is_page = self._given is None or (is_openai and isinstance(answer, str))
+        if reply := reply_in(answer, is_foreign=not is_page):
+            return reply
+        message = f"{self._who()}: {no_completion(answer)} ({REMEDIES['server']})"
+        raise model_error("server", message, self.name, secrets=self._secrets())
+
+    async def _send(self, body: dict[str, Any]) -> object:
+        """Send a body, and return the response."""
+        given = self._given
+        if given is None:
+            endpoint: _Endpoint = await self._per_loop.client(partial(self._build, _Endpoint))
+            return await endpoint.post(body)
+        # What the openai client does not know by name is `extra_body`.
+        arguments = {name: value for name, value in body.items() if name in KNOWN}
+        extra = {name: value for name, value in body.items() if name not in KNOWN}
+        arguments |= {"extra_body": extra} if extra else {}
+        create = given.chat.completions.create
+        return await (create(**arguments) if _is_async(given) else called(create, **arguments))
+
     def _build(self, make: Callable[..., T]) -> T:
-        url = self._url()
-        key = self._key() or (url and NO_KEY)
+        key = self._key() or (NO_KEY if self.endpoint != OPENAI else None)
         if not key:
             message = (
                 f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
@@ -264,21 +262,74 @@ class OpenAIModel:
             )
             raise model_error("no_endpoint", message, self.name)
         try:
-            return make(base_url=url or OPENAI, api_key=key.strip(), **self._options)
+            return make(base_url=self.endpoint, api_key=key.strip(), **self._options)
         except Exception as error:
             message = (
-                f"cannot build a client for {self.name} at {url or OPENAI} "
+                f"cannot build a client for {self.name} at {self.endpoint} "
                 f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
             raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
 
-    def _in_first_loop(self) -> bool:
-        """Whether the running loop is the first that called: only there the client given is used itself."""
+
+class PerLoop:
+    """Keeps one client per running event loop, in which its connections work, and closes it with the loop.
+
+    asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
+    open in it, and a running loop closes those that are garbage-collected. Each client is owned by such a
+    generator, so it is closed in its own loop, in time.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
+
+    async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
+        """The running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
-        if shared_loop().is_running(loop):
-            return False  # the caller's own code may use the client in its own loop later
-        self._first_loop = self._first_loop or weakref.ref(loop)
-        return self._first_loop() is loop
+        kept = self._kept.get(loop)
+        client = kept and await anext(kept, None)
+        if client is None:
+            for ended in [each for each in [*self._kept] if each.is_closed()]:
+                self._kept.pop(ended, None)
+            self._kept[loop] = _lifetime(make())
+            client = await anext(self._kept[loop])
+        return client
+
+
+async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
+    """Yields the client each time it is asked; closing the generator closes the client."""
+    try:
+        while True:
+            yield client
+    finally:
+        await client.close()
+
+
+class PostPerLoop:
+    """What the `create` of an AsyncOpenAI posts with, so that all its wrappers see the calls of every loop.
+
+    The client's own connections serve the first of the caller's event loops, a copy's each other one: the
+    caller's code may use the client in its own loop, now or later.
+    """
+
+    def __init__(self, client: openai.AsyncOpenAI) -> None:
+        self._client, self._copies = client, PerLoop()
+        self._first: weakref.ref[asyncio.AbstractEventLoop] | None = None
+
+    async def __call__(self, *args: Any, **options: Any) -> object:  # noqa: ANN401  those of the client's method
+        """Post in the running loop."""
+        loop = asyncio.get_running_loop()
+        if not is_in_loop_thread():
+            self._first = self._first or weakref.ref(loop)
+        client = self._client
+        if self._first is None or self._first() is not loop:
+            http = openai.DefaultAsyncHttpxClient
+            client = await self._copies.client(lambda: self._client.copy(http_client=http()))
+        return await client.post(*args, **options)
+
+
+def _is_async(client: object) -> bool:
+    """Whether it is an AsyncOpenAI. A mock has that class, but not the type."""
+    return issubclass(type(client), openai.AsyncOpenAI)
 
 
 class _Endpoint:
@@ -290,7 +341,7 @@ class _Endpoint:
     def __init__(self, *, timeout: float, **options: Any) -> None:  # noqa: ANN401  those of AsyncOpenAI
         self._transport = openai.DefaultAioHttpClient(timeout=timeout)
         client = openai.AsyncOpenAI(http_client=self._transport, **options)
-        self._url = f"{str(client.base_url).rstrip('/')}{PATH}"
+        self._url = f"{str(client.base_url).rstrip('/')}/chat/completions"
         headers = {**client.default_headers, **client.auth_headers}
         # What the client leaves out has no string as its value.
         self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
@@ -303,40 +354,16 @@ class _Endpoint:
             APIStatusError: the response has an error status.
         """
         response = await self._transport.post(self._url, json=body, headers=self._headers)
-        if response.status_code >= FIRST_ERROR_STATUS:
+        if response.is_error:
             said = parsed(response.content)
             error = said.get("error", said) if is_mapping(said) else said
             raise openai.APIStatusError("", response=response, body=error)
         return response.content
 
-
-def _checked(name: str, client: Any, endpoint: str | None) -> Any:  # noqa: ANN401  a client of any making
-    if client is None:
-        return None
-    if not callable(getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)):
-        raise model_error("unknown_model", f"{NO_CLIENT} {type(client).__name__} has none", name)
-    if endpoint:
-        message = "a client has its own endpoint and key: pass either `client`, or `base_url` and `api_key`"
-        raise model_error("unknown_model", message, name)
-    return client
-
-
-def _is_async_openai(client: object) -> TypeIs[openai.AsyncOpenAI]:
-    """Whether its connections belong to an event loop. A mock with `spec` has the class, but not the type."""
-    return issubclass(type(client), openai.AsyncOpenAI)
-
-
-def _is_openai(client: object) -> bool:
-    return issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
-
-
-def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A body as arguments of `create`: what the openai client does not know by name is `extra_body`."""
-    known = {name: value for name, value in body.items() if name in KNOWN}
-    extra = {name: value for name, value in body.items() if name not in KNOWN}
-    return {**known, "extra_body": extra} if extra else known
-
-
-def _host(url: str) -> str:
-    """The host and the port, without the user and the password that a URL may hold."""
-    return (urlsplit(url).netloc or url).rpartition("@")[2]
+    def __del__(self) -> None:
+        """Close what is open, though its event loop is gone: as far as that is possible without it."""
+        with suppress(Exception):
+            if not self.is_closed():
+                closing = self.close()
+                closing.send(None)
+                closing.close()

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import re
 from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from math import ceil
+from typing import TypeAlias, cast
 
 from groundjudge.errors import ModelError
 from groundjudge.replies.reply import Reply
@@ -42,7 +42,7 @@ REPLIES_PER_PLACE = 4
 """So many replies restore one place that a rejected request removed."""
 
 FIRST_PAUSE = 1.0
-"""Seconds before a request is sent again in an outage; each further pause of it is twice as long."""
+"""Seconds before a request is sent again in an outage; each further pause is as long as the outage so far."""
 
 LONGEST_PAUSE = 30.0
 """Seconds. The doubling stops here, so a run continues at most that long after the endpoint is back."""
@@ -60,8 +60,8 @@ MAX_FAILURES = 3
 SETTLING = 0.1
 """Seconds in which rows that are being read can be sent too, before a first failure counts."""
 
-ANSWERS = frozenset({"rate_limited", "server", "bad_request", "auth", "quota", "not_found"})
-"""The codes of a ModelError that show that the endpoint answered."""
+ANSWERS = frozenset({"reply", "rate_limited", "server", "bad_request", "auth", "quota", "not_found"})
+"""What shows that the endpoint answered: a reply, and these codes of a ModelError."""
 
 OnOutage: TypeAlias = Callable[[str], object]
 """Called with a message each time a request waits for an endpoint, and with "" when the waiting ends."""
@@ -83,30 +83,6 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
     return None if wait > LONGEST_WAIT else random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
 
-@dataclass
-class Attempts:
-    """The attempts of one request of a run.
-
-    Attributes:
-        retries: how often it was sent again, by its model too.
-        rejections: how often of these after a rate limit.
-        pauses: how often it has paused in an outage.
-        failures: how often its connection failed while other requests were answered.
-    """
-
-    retries: int = 0
-    rejections: int = 0
-    pauses: int = 0
-    failures: int = 0
-
-    def error(self, error: ModelError) -> ModelError:
-        """A copy of the error with all retries: a model may raise the same exception object several times."""
-        counted = copy(error)
-        counted.retries = error.retries + self.retries
-        counted.__cause__ = error.__cause__
-        return counted
-
-
 class Pace:
     """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
 
@@ -124,9 +100,8 @@ class Pace:
 
     def __init__(self, concurrency: int, on_outage: OnOutage | None = None) -> None:
         self._places = asyncio.Semaphore(concurrency)
-        self._removable = concurrency - 1
-        self._removed = 0
-        self._replies = 0
+        self._most_removed = concurrency - 1
+        self._removed = 0.0
         self._endpoints: defaultdict[object, Endpoint] = defaultdict(partial(Endpoint, on_outage))
 
     def ends_run(self, error: ModelError) -> bool:
@@ -144,23 +119,29 @@ class Pace:
                 endpoint asks for a wait of more than a minute; `connection` if the endpoint has not answered
                 for LONGEST_OUTAGE, if this request alone failed MAX_FAILURES times, or if it `ends_run`.
         """
-        endpoint, attempts = self._endpoints[_endpoint_key(model)], Attempts()
-        paced = replace(request, paced=True)
+        endpoint, paced = self._endpoints[_endpoint_key(model)], replace(request, paced=True)
+        retries = rejections = failures = 0
         with endpoint.counted("in_flight"):
             while True:
                 n_answers = endpoint.answers
                 try:
                     reply = await self._send(model, paced)
-                except ModelError as error:
-                    endpoint.note_error(error)
-                    attempts.failures += error.code == "connection" and endpoint.answers > n_answers
-                    await _wait(endpoint, model.name, error, attempts)
-                    attempts.retries += error.retries + 1
+                except ModelError as raised:
+                    error = copy(raised)  # a model may raise the same object several times
+                    error.__cause__ = raised.__cause__
+                    error.retries += retries
                 else:
-                    if not reply.cached:
-                        endpoint.note_answer()
-                    retries = reply.retries + attempts.retries
-                    return replace(reply, retries=retries) if attempts.retries else reply
+                    endpoint.note(None if reply.cached else "reply")
+                    return replace(reply, retries=reply.retries + retries) if retries else reply
+                endpoint.note(error.code)
+                if error.code == "connection":
+                    failures += endpoint.answers > n_answers
+                    await endpoint.wait(model.name, error, failures)
+                else:
+                    rejections += error.retries - retries
+                    await _wait_or_raise(error, rejections)
+                    rejections += 1
+                retries = error.retries + 1
 
     async def _send(self, model: Model, request: Request) -> Reply:
         """Send a request in a place; it is removed after a rate limit, another restored after replies."""
@@ -168,37 +149,28 @@ class Pace:
         freed = 1
         try:
             reply = await model.acomplete(request)
-            freed += self._restored()
+            freed += self._restored(1 / REPLIES_PER_PLACE)
         except ModelError as error:
-            if error.code == "rate_limited" and self._removed < self._removable:
-                self._removed += 1
-                freed = 0
+            freed += self._restored(-1) if error.code == "rate_limited" else 0
             raise
         finally:
             for _ in range(freed):
                 self._places.release()
         return reply
 
-    def _restored(self) -> int:
-        """Count a reply, and restore a place if it is the fourth. Returns how many it restored."""
-        self._replies += bool(self._removed)
-        restored = self._replies // REPLIES_PER_PLACE
-        self._replies %= REPLIES_PER_PLACE
-        self._removed -= restored
-        return restored
+    def _restored(self, part: float) -> int:
+        """Restore a part of a place, or remove some. Returns how many whole ones that makes."""
+        before = ceil(self._removed)
+        self._removed = min(max(self._removed - part, 0.0), self._most_removed)
+        return before - ceil(self._removed)
 
 
-async def _wait(endpoint: Endpoint, name: str, error: ModelError, attempts: Attempts) -> None:
-    """Wait until another attempt makes sense, or raise the error."""
-    if error.code == "connection":
-        await endpoint.wait(name, error, attempts)
-        return
-    attempts.rejections += error.retries
-    may_retry = error.code == "rate_limited" and attempts.rejections < MAX_REJECTIONS
-    wait = wait_before(attempts.rejections, error.retry_after) if may_retry else None
+async def _wait_or_raise(error: ModelError, rejections: int) -> None:
+    """Wait after a rate limit; raise the error if it is another one, or has come too often."""
+    may_retry = error.code == "rate_limited" and rejections < MAX_REJECTIONS
+    wait = wait_before(rejections, error.retry_after) if may_retry else None
     if wait is None:
-        raise attempts.error(error)
-    attempts.rejections += 1
+        raise error
     await asyncio.sleep(wait)
 
 
@@ -228,64 +200,61 @@ class Endpoint:
     @contextmanager
     def counted(self, what: str) -> Generator[None]:
         """Count a request that is `in_flight` or `waiting`."""
-        setattr(self, what, getattr(self, what) + 1)
+        self._count(what, 1)
         try:
             yield
         finally:
-            setattr(self, what, getattr(self, what) - 1)
-            self._end_if_all_failed()  # the others may all be waiting for this one
+            self._count(what, -1)
 
-    def note_error(self, error: ModelError) -> None:
-        """Note whether an error is an answer of the endpoint."""
-        if error.code in ANSWERS:
-            self.note_answer()
-        elif error.code == "connection" and self.silent_since is None:
+    def _count(self, what: str, change: int) -> None:
+        setattr(self, what, getattr(self, what) + change)
+        if not self.answers and self.waiting and self.waiting == self.in_flight:
+            self.dead = self._last_error
+            self._news.set()
+
+    def note(self, event: str | None) -> None:
+        """Note a "reply" or the code of an error: an answer of the endpoint, its silence, or neither."""
+        if event in ANSWERS:
+            self.answers += 1
+            self.silent_since = None
+            self._news.set()
+            self._announce("")
+        elif event == "connection" and self.silent_since is None:
             self.silent_since = asyncio.get_running_loop().time()
             self._news.clear()
 
-    def note_answer(self) -> None:
-        """Note that the endpoint answered: nothing is silent any more."""
-        self.answers += 1
-        self.silent_since = None
-        self._news.set()
-        self._announce("")
-
-    async def wait(self, name: str, error: ModelError, attempts: Attempts) -> None:
+    async def wait(self, name: str, error: ModelError, failures: int) -> None:
         """Wait, after a connection failed, until another attempt makes sense.
+
+        Any answer ends the waiting. If there never was one, so does the last failure of those in flight;
+        otherwise the end of a pause, which is as long as the silence before it.
 
         Raises:
             ModelError: as for `Pace.ask`.
         """
-        if attempts.failures == MAX_FAILURES:
-            raise attempts.error(error)
+        if failures == MAX_FAILURES:
+            raise error
         if not self.answers:
             await asyncio.sleep(SETTLING)
-        with self.counted("waiting"):
-            if self.answers:
-                await self._pause(name, error, attempts)
-                return
-            # Any answer ends the waiting, and so does the last failure of those in flight.
-            self._last_error = attempts.error(error)
-            self._end_if_all_failed()
-            await self._news.wait()
-            if self.dead:
-                raise self.dead
+        self._last_error = error
+        with self.counted("waiting"), suppress(TimeoutError):
+            async with asyncio.timeout(self._pause(name, error)):
+                await self._news.wait()
+        if self.dead:
+            raise self.dead
 
-    async def _pause(self, name: str, error: ModelError, attempts: Attempts) -> None:
-        """Wait for an answer to another request, at most for the pause that is due."""
-        if self.silent_since is None:
-            return
+    def _pause(self, name: str, error: ModelError) -> float | None:
+        """The seconds until the next attempt; None if there was no answer yet."""
+        if not self.answers or self.silent_since is None:
+            return None
         silence = asyncio.get_running_loop().time() - self.silent_since
         if silence >= LONGEST_OUTAGE:
             self._announce("")
-            raise attempts.error(error)
-        pause = min(FIRST_PAUSE * 2**attempts.pauses, LONGEST_PAUSE, LONGEST_OUTAGE - silence)
-        attempts.pauses += 1
-        if self.waiting == self.in_flight or attempts.pauses > 1:
+            raise error
+        pause = min(max(silence, FIRST_PAUSE), LONGEST_PAUSE, LONGEST_OUTAGE - silence)
+        if self.waiting == self.in_flight or silence > FIRST_PAUSE:
             self._announce(f"{name} does not answer: waiting, next attempt in {pause:.0f} s")
-        with suppress(TimeoutError):
-            async with asyncio.timeout(pause):
-                await self._news.wait()
+        return pause
 
     def _announce(self, message: str) -> None:
         """Report that requests wait, or ("") that the waiting is over; the log gets one line for each."""
@@ -295,19 +264,13 @@ class Endpoint:
             self.on_outage(message)
         self._announced = bool(message)
 
-    def _end_if_all_failed(self) -> None:
-        if not self.answers and self.waiting and self.waiting == self.in_flight:
-            self.dead = self._last_error
-            self._news.set()
-
 
 def _endpoint_key(model: Model) -> object:
     """What models with the same endpoint have in common: its URL if they have one, or else the model itself.
 
     Models that wrap another one, such as a cache, have the endpoint of that one.
     """
-    inner: Model | None = getattr(model, "model", None)
-    if inner is not None and hasattr(inner, "acomplete"):
-        return _endpoint_key(inner)
+    while hasattr(inner := getattr(model, "model", None), "acomplete"):
+        model = cast("Model", inner)
     endpoint = str(getattr(model, "endpoint", ""))
-    return endpoint if re.match(r"\w+://", endpoint) else id(model)
+    return endpoint if "://" in endpoint else id(model)

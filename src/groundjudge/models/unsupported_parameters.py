@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from groundjudge.case.shapes import is_mapping
-from groundjudge.models.model_error import message_in
+from groundjudge.errors import ModelError
+from groundjudge.models.answer import message_in
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.rubric import Request
 
@@ -33,12 +34,10 @@ REFUSING = ("bad_request", "not_found", "auth")
 request logprobs from this model"."""
 
 WORDED = {
-    **dict.fromkeys(LOGPROBS, re.compile(r"log.?prob", re.IGNORECASE)),
-    "response_format": re.compile(
-        r"response.?(?:format|schema)|json.?(?:schema|object)|structured.?output|grammar", re.IGNORECASE
-    ),
+    **dict.fromkeys(LOGPROBS, "(?i)log.?prob"),
+    "response_format": "(?i)response.?(?:format|schema)|json.?(?:schema|object)|structured.?output|grammar",
 }
-"""How endpoints name these parameters; any other by its own name."""
+"""How endpoints name these parameters (regular expressions); any other by its own name."""
 
 REFUSAL = re.compile(
     r"unsupported|not support|n.t support|not permitted|not allowed|not available|unavailable"
@@ -60,101 +59,89 @@ def learnt_from(identity: str) -> dict[str, str]:
     return _LEARNT.setdefault((os.getpid(), identity), {})
 
 
-@dataclass
-class Negotiation:
-    """Finds the parameters that an endpoint accepts, for one request.
+async def negotiated(
+    request: Request,
+    known: dict[str, str],
+    who: str,
+    send: Callable[[dict[str, Any]], Awaitable[Reply]],
+    possible: Collection[str] | None = None,
+) -> Reply:
+    """The reply to a request, sent again without each parameter that the endpoint refuses.
 
-    Attributes:
-        who: the model and its endpoint, for the log.
-        request: the request.
-        known: what the endpoint is known to refuse; it grows when a request succeeds, this one or another.
-        refused: what was refused during this request.
-        sent: the parameters of the last attempt.
-    """
-
-    who: str
-    request: Request
-    known: dict[str, str]
-    refused: dict[str, str] = field(default_factory=dict[str, str])
-    sent: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def parameters(self, possible: Collection[str] | None = None) -> dict[str, Any]:
-        """The parameters of the next attempt, without what was refused so far.
-
-        Args:
-            possible: the names of those that can be sent; None for all.
-        """
-        found = accepted(self.request.parameters, {**self.known, **self.refused})
-        self.sent = {name: found[name] for name in found if possible is None or name in possible}
-        return self.sent
-
-    def is_refusal(self, code: str, error: Exception) -> bool:
-        """Whether an error refuses a parameter, so that another attempt without it may succeed.
-
-        Args:
-            code: the code of the ModelError that the error means.
-            error: what the client raised.
-        """
-        param = getattr(error, "param", None)
-        found = refused(code, message_in(error), param if isinstance(param, str) else "", self.sent)
-        self.refused |= found
-        return bool(found)
-
-    def succeeded(self, reply: Reply) -> None:
-        """Share what was refused, now that leaving it out has helped, and what was ignored.
-
-        The user's own parameters are sent as they are, ignored or not.
-        """
-        self._share(self.refused, "refuses parameters")
-        ignored: dict[str, str] = {}
-        if "logprobs" in self.sent and reply.text and reply.tokens is None:
-            ignored |= dict.fromkeys(LOGPROBS, LEFT_OUT)
-        if "response_format" in self.sent and _cannot_be_json(reply):
-            ignored["response_format"] = looser_format(self.sent)
-        self._share(
-            {name: new for name, new in ignored.items() if name in self.request.added}, "ignores parameters"
-        )
-
-    def _share(self, refusals: Mapping[str, str], what: str) -> None:
-        """Add to what is known, and log it; what is left out stays so."""
-        news = {name: new for name, new in refusals.items() if self.known.get(name) not in (new, LEFT_OUT)}
-        self.known.update(news)
-        changes = [f"{name} is {f'sent as {new}' if new else 'left out'}" for name, new in news.items()]
-        if changes:
-            log.warning("%s %s: from now on %s", self.who, what, ", ".join(changes))
-
-
-def _cannot_be_json(reply: Reply) -> bool:
-    """Whether a finished reply has no brace, which no reply by a schema lacks: the format was ignored."""
-    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None
-    return is_finished and bool(reply.text.strip()) and "{" not in reply.text
-
-
-def refused(code: str, message: str, param: str, sent: Mapping[str, Any]) -> dict[str, str]:
-    """The refused parameter with its new name or LEFT_OUT; an empty dict if the message refuses none.
+    What was refused is known to other requests once leaving it out has helped. What was ignored is not asked
+    for again, unless the user asked for it.
 
     Args:
-        code: the code of the ModelError.
-        message: the endpoint's error message.
-        param: the parameter that the endpoint names in a field of its own, or "".
-        sent: the parameters that were sent.
+        request: the request.
+        known: what the endpoint is known to refuse; it grows, by this request and by others.
+        who: the model and its endpoint, for the log.
+        send: from the parameters to the reply.
+        possible: the names of the parameters that can be sent; None for all.
+
+    Raises:
+        ModelError: whatever `send` raises, unless it refuses a parameter.
     """
-    names = sent if code in REFUSING else ()
-    mentioned = [name for name in names if _mentions(param, name)] or [
-        name for name in names if _mentions(message, name)
-    ]
-    if any(name in LOGPROBS for name in mentioned):
+    refused: dict[str, str] = {}
+    retries = 0
+    while True:
+        found = accepted(request.parameters, {**known, **refused})
+        sent = {name: found[name] for name in found if possible is None or name in possible}
+        try:
+            reply = await send(sent)
+        except ModelError as error:
+            if not (news := _refused(error, sent)):
+                raise
+            refused |= news
+            retries += error.retries
+        else:
+            _learn(known, refused, f"{who} refuses")
+            _learn(known, _ignored(reply, sent, request), f"{who} ignores")
+            return replace(reply, retries=reply.retries + retries)
+
+
+def _learn(known: dict[str, str], changes: Mapping[str, str], who: str) -> None:
+    """Add to what is known, and log it; what is left out stays so."""
+    news = {name: new for name, new in changes.items() if known.get(name) not in (new, LEFT_OUT)}
+    known.update(news)
+    if news:
+        told = [f"{name} is {f'sent as {new}' if new else 'left out'}" for name, new in news.items()]
+        log.warning("%s parameters: from now on %s", who, ", ".join(told))
+
+
+def _ignored(reply: Reply, sent: Mapping[str, Any], request: Request) -> dict[str, str]:
+    """Those of the parameters that the library added to which the reply pays no attention."""
+    found: dict[str, str] = {}
+    if "logprobs" in sent and reply.text and reply.tokens is None:
+        found |= dict.fromkeys(LOGPROBS, LEFT_OUT)
+    is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None and reply.text.strip()
+    if "response_format" in sent and is_finished and "{" not in reply.text:  # no schema allows that
+        found["response_format"] = looser_format(sent)
+    return {name: new for name, new in found.items() if name in request.added}
+
+
+def _refused(error: ModelError, sent: Mapping[str, Any]) -> dict[str, str]:
+    """The refused parameter with its new name or LEFT_OUT; an empty dict if the error refuses none."""
+    raised = error.__cause__
+    if raised is None or error.code not in REFUSING:
+        return {}
+    message, param = message_in(raised), getattr(raised, "param", None)
+    mentioned = _mentioned(str(param), sent) or _mentioned(message, sent)
+    if {*LOGPROBS}.intersection(mentioned):
         return dict.fromkeys(LOGPROBS, LEFT_OUT)
-    if code == "auth" or not mentioned:  # what else is forbidden is no matter of parameters
+    if error.code == "auth" or not mentioned:  # what else is forbidden is no matter of parameters
         return {}
     if "response_format" in mentioned:
         return {"response_format": looser_format(sent)}
     if not REFUSAL.search(message):
         return {}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
-    name = mentioned[-1]
-    new = RENAMED.get(name, LEFT_OUT)
-    return {name: new if _mentions(message, new) else LEFT_OUT}
+    new = RENAMED.get(mentioned[-1], LEFT_OUT)
+    return {mentioned[-1]: new if _mentioned(message, [new]) else LEFT_OUT}
+
+
+def _mentioned(text: str, names: Iterable[str]) -> list[str]:
+    """Those of the parameters that a text names."""
+    return [name for name in names if re.search(WORDED.get(name, rf"\b{re.escape(name)}\b"), text)]
 
 
 def looser_format(sent: Mapping[str, Any]) -> str:
@@ -168,16 +155,8 @@ def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict
     sent: dict[str, Any] = {}
     for parameter, value in parameters.items():
         name = parameter
-        if refusals.get(name) == JSON_OBJECT:
-            sent[name] = {"type": JSON_OBJECT}
-            continue
-        while name in refusals:
+        while refusals.get(name, JSON_OBJECT) != JSON_OBJECT:
             name = refusals[name]
         if name != LEFT_OUT:
-            sent.setdefault(name, value)
+            sent.setdefault(name, {"type": JSON_OBJECT} if name in refusals else value)
     return sent
-
-
-def _mentions(text: str, name: str) -> bool:
-    worded = WORDED.get(name) or re.compile(rf"\b{re.escape(name)}\b")
-    return bool(name) and worded.search(text) is not None

@@ -1,35 +1,39 @@
-"""What a response claims, and the texts of the case that have to back it."""
+"""What a response claims, the texts of the case that have to back it, and what the baseline says of both."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from groundjudge.case.case import Case, Message
-from groundjudge.offline.readings import Reader
-from groundjudge.offline.support import Sources, Support, support
+from groundjudge.offline.readings import read
+from groundjudge.offline.support import SUPPORTED, Sources, Support, support
 from groundjudge.text.sentences import sentences, without_citations
+from groundjudge.text.words import words
 
+# The fields of a case that can back a response.
 SOURCES = frozenset({"answers", "context", "conversation", "profile", "query", "reference"})
-"""The fields of a case that can back a response."""
 
 _COURTESIES = """
-absolutely afternoon ah anything apologies apologise apologize ask asking assist assistance awesome bye
-certainly course day definitely don't else evening feel get glad good goodbye got great greetings happy hear
-hello help hey hi hope i'd i'll i'm idea know knows let let's look looking forward moment morning need nice
-oh ok okay perfect please pleasure question questions right see something sorry sure tell thank thanks that's
-think thx today understand understood wait welcome well wonderful wow yeah yep yes you'll you're
+absolutely afternoon anything apologize ask assist assistance awesome bye certainly course day definitely
+don't else evening feel get glad good goodbye got great greetings happy hear hello help hey hi hope i'd i'll
+i'm idea know let look forward moment morning need nice oh perfect pleasure question right see something sorry
+sure tell thank think thx today understand understood wait welcome well wonderful wow yep you'll you're
 """
-COURTESIES = frozenset(_COURTESIES.split())
-"""Words of which a sentence can consist without stating anything."""
+# Stems of words of which a sentence can consist without stating anything.
+COURTESIES = frozenset(word.stem for word in words(_COURTESIES))
+# The share of a courtesy's content words that may be others ("happy to help with your order").
 MOST_OTHER_WORDS = 0.4
-"""The share of a courtesy's content words that may be others ("happy to help with your order")."""
+# Characters of a sentence; a longer one states something, if only at length.
 LONGEST_NOTHING = 200
-"""Characters of a sentence; a longer one states something, if only at length."""
+# Content words of a question or a lead-in; a longer one also tells something.
 LONGEST_LEAD = 6
-"""Content words of a question or a lead-in; a longer one also tells something."""
+
+LONGEST_QUOTE = 160
+MOST_CLAIMS = 2
+MOST_WORDS = 4
+LONGEST_WORD = 30
 
 _LEAD = re.compile(r"[?？:：]\W*\Z")
 _COURTESY_SIGNS = re.compile(
@@ -37,48 +41,24 @@ _COURTESY_SIGNS = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A sentence, how far it is supported, how many content words it has, and whether it states anything."""
-
-    text: str
-    support: Support
-    length: int
-    states: bool
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the source has every detail of it."""
-        return bool(self.support.signals.whole)
-
-
-def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Claim]:
+def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Support]:
     """The sentences of a text as the sources have them; what contradicts a tool result is wrong."""
     said = [sentence.text for sentence in sentences(text)]
-    found = {
-        each: _claim(each, sources, tools) for each in dict.fromkeys(said)
-    }  # texts can repeat themselves
-    return [found[each] for each in said]
+    found = {each: support(each, sources) for each in dict.fromkeys(said)}  # texts can repeat themselves
+    checked = [support(each, tools) for each in found] if tools else []
+    wrong = {each.sentence: each for each in checked if each.contradictions}
+    return [wrong.get(each) or found[each] for each in said]
 
 
-def _claim(sentence: str, sources: Sources, tools: Sources | None) -> Claim:
-    said = without_citations(sentence)
-    found = support(said, tools) if tools else None
-    if found is None or not found.contradictions:
-        found = support(said, sources)
-    length = 1 + sum(word.weight == 1 for word in sources.read(said).words)
-    return Claim(sentence, found, length, not states_nothing(said, sources.read))
-
-
-def states_nothing(sentence: str, read: Reader) -> bool:
+def states_nothing(sentence: str) -> bool:
     """Whether a sentence makes no claim: a courtesy, a question, a lead-in, a bare yes or no, no words."""
-    if len(sentence) > LONGEST_NOTHING or read(sentence).numbers:
+    reading = read(_COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'")))
+    if len(sentence) > LONGEST_NOTHING or any(token.is_number for token in reading.tokens):
         return False
-    content = [word for word in read(_COURTESY_SIGNS.sub(" ", sentence)).words if word.weight == 1]
+    content = [word.stem for word in reading.words if word.weight == 1]
     if _LEAD.search(sentence):
         return len(content) <= LONGEST_LEAD
-    others = [word for word in content if word.text.casefold().replace("’", "'") not in COURTESIES]
-    return len(others) <= MOST_OTHER_WORDS * len(content)
+    return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
 
 
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
@@ -89,26 +69,20 @@ def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> 
     context = [document.content for document in case.context or ()]
     if "context" in shown and (context or (case.context is not None and needs_context)):
         return context
-    texts = {
-        "reference": [case.reference or ""],
-        "profile": [case.profile or ""],
-        "conversation": own_turns(case),
-        "answers": case.answers or (),
-    }
-    backing = {name: [text for text in texts[name] if text.strip()] for name in texts if name in shown}
-    reference = backing.pop("reference", [])
-    own = [text for found in backing.values() for text in found]
-    query = _texts(case.query) if "query" in shown else []
-    return reference or own or [*query, *tool_texts(case)]
+    steps = (
+        {"reference": [case.reference or ""]},
+        {"profile": [case.profile or ""], "conversation": own_turns(case), "answers": case.answers or ()},
+        {"query": _texts(case.query), "response": tool_texts(case)},
+    )
+    own = ([text for name in shown for text in step.get(name, ()) if text.strip()] for step in steps)
+    return next(filter(None, own), list[str]())
 
 
 def tool_texts(case: Case) -> list[str]:
     """The tool results of a case: those in its context, or those in the response if there is no context."""
     if case.context:
         return [document.content for document in case.context if document.kind == "tool"]
-    made = () if isinstance(case.response, str | None) else case.response
-    results = [message.content for message in made if message.role == "tool"]
-    return [*results, *(text for message in made for text in _calls(message))]
+    return _texts(case.response, "tool") if isinstance(case.response, tuple) else []
 
 
 def own_turns(case: Case) -> list[str]:
@@ -121,12 +95,47 @@ def own_turns(case: Case) -> list[str]:
     return [line for line in lines if name and line.casefold().lstrip(" *-").startswith(marks)]
 
 
-def _texts(value: str | tuple[Message, ...] | None) -> list[str]:
-    """The texts of a field, what its messages call tools with among them."""
+def _texts(value: str | tuple[Message, ...] | None, role: str = "") -> list[str]:
+    """The texts of a field; of messages, those of a role, and what all of them call tools with."""
     if value is None or isinstance(value, str):
         return [value] if value else []
-    return [text for message in value for text in (message.content, *_calls(message))]
+    calls = (call.arguments for message in value for call in message.tool_calls)
+    arguments = (json.dumps(each, ensure_ascii=False, default=str) for each in calls)
+    return [*(message.content for message in value if role in {"", message.role}), *arguments]
 
 
-def _calls(message: Message) -> list[str]:
-    return [json.dumps(call.arguments, ensure_ascii=False, default=str) for call in message.tool_calls]
+def reason(claims: Sequence[Support], where: str = "the source") -> str:
+    """What was found and what was not, in a few sentences."""
+    if not claims:
+        return "Nothing is stated that could be checked."
+    ranked = sorted(claims, key=lambda claim: claim.score)
+    failed = [claim for claim in ranked if claim.score < SUPPORTED]
+    whole = [claim for claim in ranked if claim.signals.whole and claim not in failed]
+    partly = [claim for claim in ranked if claim not in failed and claim not in whole]
+    counts = f"{len(whole)} backed by {where}, {len(partly)} in part, {len(failed)} not"
+    said = [f"Statements: {len(claims)} ({counts})."]
+    if whole:
+        said.append(f"Backed: {_quoted(whole[-1].sentence)} by {_at(whole[-1])}.")
+    for label, some in (("Backed in part", partly), ("Not backed", failed)):
+        said.extend(f"{label}: {_quoted(claim.sentence)}{_why(claim)}." for claim in some[:MOST_CLAIMS])
+    return " ".join(said)
+
+
+def _why(found: Support) -> str:
+    """What contradicts a claim in the passage that is most like it, or else what is missing."""
+    if found.contradictions:
+        return f" ({'; '.join(found.contradictions)}), against {_at(found)}"
+    lacking = ", ".join(word[:LONGEST_WORD] for word in found.missing[:MOST_WORDS])
+    missing = f" (not found: {lacking})" if lacking else ""
+    return f"{missing}, nearest: {_at(found)}" if found.quote else missing
+
+
+def _at(found: Support) -> str:
+    """The quote of a claim and where it is, texts being counted from 1 as in the prompts."""
+    document, start, end = found.passage
+    return f"{_quoted(found.quote)} (text {document + 1}, {start} to {end})"
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= LONGEST_QUOTE else f'{text[: LONGEST_QUOTE - 1]}…'}”"

@@ -6,35 +6,29 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import NamedTuple
 
-from groundjudge.offline.differences import contradictions
-from groundjudge.offline.readings import Reader, reader
-from groundjudge.text.sentences import sentences
+from groundjudge.evidence.sources import Passage
+from groundjudge.offline.readings import Reading, contradictions, read
+from groundjudge.text.sentences import sentences, without_citations
 from groundjudge.text.words import is_unspaced
 
+# So many occurrences of a word are looked at, so that long documents cost no more than their length.
 MOST_PLACES = 64
-"""So many occurrences of a word are looked at, so that long documents cost no more than their length."""
+# The share of a sentence that a passage must hold to contradict it.
 CLOSE = 0.65
-"""The share of a sentence that a passage must hold to contradict it."""
+# The share of a sentence that a second passage must add to be quoted with the first.
 PAIR_GAIN = 0.09
-"""The share of a sentence that a second passage must add to be quoted with the first."""
+# A sentence with less support is called not backed.
+SUPPORTED = 0.5
 COEFFICIENTS = "support.json"
+# A sentence, or a part of a long one, as in JSON.
 _PIECE = re.compile(r"\S(?s:.{0,400})(?=[ ,，、](?!\d)|\Z)|\S(?s:.{0,400})")
-"""A passage where a document has no sentences, as JSON has none."""
-
-
-class Passage(NamedTuple):
-    """A sentence of a document or two neighbouring ones: `documents[document][start:end]`."""
-
-    document: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -42,10 +36,9 @@ class Sources:
     """Documents made ready for looking sentences up in them; `index` makes one."""
 
     documents: Sequence[str]
-    passages: Sequence[Passage]  # all single ones, then all pairs
+    passages: Sequence[Passage]  # sentences, then pairs of neighbouring ones
     singles: int
     places: Mapping[str, Sequence[int]]  # the passages that have each stem and each number
-    read: Reader
 
 
 class Signals(NamedTuple):
@@ -60,8 +53,10 @@ class Signals(NamedTuple):
 
 @dataclass(frozen=True)
 class Support:
-    """How far a sentence is supported, and by what."""
+    """A sentence, how far it is supported, and by what."""
 
+    sentence: str
+    length: int  # 1 and its content words
     score: float  # 0..1; 0.5 separates the supported from the unsupported
     passage: Passage  # the one that has most of the sentence
     quote: str  # its text; "" if there is none
@@ -70,13 +65,13 @@ class Support:
     signals: Signals
 
 
-def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
-    """Make documents ready for looking sentences up in them; `read` is the case's reader, if there is one."""
-    read = read or reader()
+def index(documents: Sequence[str]) -> Sources:
+    """Make documents ready for looking sentences up in them."""
     found = [
-        (Passage(number, start, end), read(document[start:end]).keys)
+        (Passage(number, *piece.span()), read(piece[0]).keys)
         for number, document in enumerate(documents)
-        for start, end in _pieces(document)
+        for _, start, end in sentences(document)
+        for piece in _PIECE.finditer(document, start, end)
     ]
     pairs = [
         (Passage(one.document, one.start, two.end), some | more)
@@ -87,32 +82,27 @@ def index(documents: Sequence[str], read: Reader | None = None) -> Sources:
     for place, (_, keys) in enumerate([*found, *pairs]):
         for key in keys:
             places[key].append(place)
-    return Sources(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places), read)
+    return Sources(documents, [passage for passage, _ in [*found, *pairs]], len(found), dict(places))
 
 
 def support(sentence: str, sources: Sources) -> Support:
     """How far a sentence is supported by documents, and the passage that has most of it."""
-    reading = sources.read(sentence)
-    weights = reading.weights
-    places = {key: sources.places.get(key, ())[:MOST_PLACES] for key in weights}
-    passage, held = _best(weights, places, sources)
+    said = read(without_citations(sentence))
+    passage, held = _best(said, sources)
     quote = sources.documents[passage.document][passage.start : passage.end] if held else ""
-    given = sources.read(quote)
-    found = contradictions(reading, given) if held >= CLOSE else ()
-    content = [token for token in reading.tokens if token.is_content]
+    given = read(quote)
+    found = contradictions(said, given) if held >= CLOSE else ()
+    content = [token for token in said.tokens if token.is_content]
     is_whole = held > 0 and not found and all(token.key in given.keys for token in content)
-    covered = sum(weights[key] for key in weights if places[key]) / (sum(weights.values()) or 1)
+    weights = said.weights
+    covered = sum(weights[key] for key in weights if key in sources.places) / (sum(weights.values()) or 1)
     if is_whole and content and is_unspaced(content[-1].text):
         covered = held = 1.0  # words that moved made new pairs of signs
-    signals = Signals(
-        covered=covered,
-        together=held,
-        unknown=float(not all(places[number.value] for number in reading.numbers)),
-        whole=float(is_whole),
-        contradicted=float(bool(found)),
-    )
-    missing = dict.fromkeys(each.text for each in content if not sources.places.get(each.key))
-    return Support(score(signals), passage, quote, tuple(missing), found, signals)
+    is_unknown = any(token.is_number and token.key not in sources.places for token in said.tokens)
+    signals = Signals(covered, held, float(is_unknown), float(is_whole), float(bool(found)))
+    missing = tuple(dict.fromkeys(each.text for each in content if each.key not in sources.places))
+    length = 1 + sum(word.weight == 1 for word in said.words)
+    return Support(sentence, length, score(signals), passage, quote, missing, found, signals)
 
 
 def score(signals: Signals) -> float:
@@ -129,24 +119,15 @@ def coefficients() -> Mapping[str, float]:
     return {name: float(value) for name, value in json.loads(text)["coefficients"].items()}
 
 
-def _pieces(document: str) -> Iterator[tuple[int, int]]:
-    """Where the passages of a document begin and end: its sentences, the long ones cut."""
-    for _, start, end in sentences(document):
-        yield from (piece.span() for piece in _PIECE.finditer(document, start, end))
-
-
-def _best(
-    weights: Mapping[str, float], places: Mapping[str, Sequence[int]], sources: Sources
-) -> tuple[Passage, float]:
+def _best(said: Reading, sources: Sources) -> tuple[Passage, float]:
     """The passage that holds most of a sentence, and the weighted share that it holds."""
     held: defaultdict[int, float] = defaultdict(float)
-    for key, where in places.items():
-        for place in where:
-            held[place] += weights[key]
-    total = sum(weights.values())
-    best = max(
-        held,
-        key=lambda place: (held[place] - total * PAIR_GAIN * (place >= sources.singles), -place),
-        default=None,
-    )
-    return (Passage(0, 0, 0), 0.0) if best is None else (sources.passages[best], held[best] / total)
+    for key, weight in said.weights.items():
+        for place in sources.places.get(key, ())[:MOST_PLACES]:
+            held[place] += weight
+    if not held:
+        return Passage(0, 0, 0), 0.0
+    total = sum(said.weights.values())
+    least = [0.0, total * PAIR_GAIN]  # what a pair must have more than a single sentence
+    best = max(held, key=lambda place: (held[place] - least[place >= sources.singles], -place))
+    return sources.passages[best], held[best] / total

@@ -10,9 +10,10 @@ from functools import partial
 from typing import NamedTuple
 
 from groundjudge.case.case import Case, Document
-from groundjudge.probe.edit import Edit, Function, text_in_language, with_asked, with_document, with_response
+from groundjudge.probe.edit import Edit, text_in_language, with_asked, with_document, with_response
 from groundjudge.replies import PartReading, Reading
-from groundjudge.rubric.rubric import Rubric, label_of
+from groundjudge.replies.value import label_of
+from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.sentences import sentences
 
 POSING = Document(
@@ -20,8 +21,8 @@ POSING = Document(
 )
 ZERO_WIDTH = "\u200b"
 PLEAS = ("flattery", "threat", "authority")
+# Responses without content that some judges pass (Zhao et al., One Token to Fool LLM-as-a-Judge).
 MASTER_KEYS = ("key_colon", "key_thought", "key_step_by_step", "key_solution")
-"""Responses without content that some judges pass (Zhao et al., One Token to Fool LLM-as-a-Judge)."""
 
 
 class Attack(NamedTuple):
@@ -57,6 +58,7 @@ def as_tool_result(case: Case, _: str) -> Case | None:
     return case.model_copy(update={"context": (*case.context, POSING)}) if case.context else None
 
 
+# The attacks by name.
 ATTACKS: Mapping[str, Attack] = {
     "verdict_in_response": Attack(in_response),
     "verdict_in_document": Attack(with_document, needs="context"),
@@ -72,12 +74,14 @@ ATTACKS: Mapping[str, Attack] = {
     **{name: Attack(with_response, name, unless="confidence_grounding") for name in MASTER_KEYS},
     "tool_result_posed": Attack(as_tool_result, needs="context"),
 }
-"""The attacks by name."""
 
 
 def edits(rubric: Rubric) -> dict[str, Edit]:
     """The attacks as edits, with the judge's own verdicts."""
-    return {name: Edit(_edit(each, rubric), each.needs, each.unless) for name, each in ATTACKS.items()}
+    return {
+        name: Edit(partial(_attacked, each, rubric), each.needs, each.unless)
+        for name, each in ATTACKS.items()
+    }
 
 
 def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -> str:
@@ -101,10 +105,7 @@ def best_verdict(rubric: Rubric, case: Case, *, repeats_response: bool = True) -
     return rubric.format.write(Reading(value, reason, parts, level=level, label=choice), scale)
 
 
-def _edit(attack: Attack, rubric: Rubric) -> Function:
-    def edit(case: Case) -> Case | None:
-        verdict = best_verdict(rubric, case, repeats_response=attack.put is not with_document)
-        text = text_in_language(attack.text, case).replace("{verdict}", verdict)
-        return attack.put(case, attack.around.replace("{text}", text))
-
-    return edit
+def _attacked(attack: Attack, rubric: Rubric, case: Case) -> Case | None:
+    verdict = best_verdict(rubric, case, repeats_response=attack.put is not with_document)
+    text = text_in_language(attack.text, case).replace("{verdict}", verdict)
+    return attack.put(case, attack.around.replace("{text}", text))

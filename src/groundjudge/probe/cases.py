@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,11 @@ from groundjudge.runs.run import Row, case_of
 
 FOLDER = Path(__file__).parent / "cases"
 
+# What `expect` or `label` can be in a row, true and false included, and whether the response is right.
 EXPECTED: Mapping[object, bool] = {"pass": True, "fail": False, 1: True, 0: False}
-"""What `expect` or `label` can be in a row, true and false included, and whether the response is right."""
 
+# The fields that can back a response.
 BACKING = frozenset({"context", "reference", "profile", "conversation", "answers"})
-"""The fields that can back a response."""
 
 
 class ProbeError(GroundjudgeError):
@@ -57,11 +56,22 @@ def cases_for(rubric: Rubric, rows: Iterable[Row] | None) -> list[ProbeCase]:
     """The labelled cases that a judge is probed with: those in the rows, or without any the library's own.
 
     Raises:
-        ProbeError: the judge cannot be probed with these cases.
+        ProbeError: `no_source`, `no_cases`, `nothing_passes`, `nothing_fails`, or as for the functions below.
     """
-    check_source(rubric)
+    if BACKING.isdisjoint(each.field for each in rubric.inputs):
+        shown = ", ".join(each.name for each in rubric.inputs)
+        message = (
+            f"{rubric.name} shows only {shown}: a probe edits facts that something backs, so the prompt must "
+            "show one of context, reference, profile and conversation"
+        )
+        raise ProbeError("no_source", message, rubric.name)
     found = built_in_cases(rubric) if rows is None else labelled(rows)
-    check_labels(found)
+    labels = {each.is_right for each in found}
+    for is_right, code, expect in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
+        if is_right not in labels:
+            needs = "a probe needs right and wrong responses"
+            message = f"no case is labelled {expect} (expect: {expect}): {needs}"
+            raise ProbeError(code if labels else "no_cases", message)
     return found
 
 
@@ -97,42 +107,6 @@ def labelled(rows: Iterable[Row]) -> list[ProbeCase]:
     return found
 
 
-def check_source(rubric: Rubric) -> None:
-    """Make sure that a judge compares the response with something.
-
-    Raises:
-        ProbeError: `no_source`.
-    """
-    if BACKING.isdisjoint(each.field for each in rubric.inputs):
-        shown = ", ".join(each.name for each in rubric.inputs)
-        message = (
-            f"{rubric.name} shows only {shown}: a probe edits facts that something backs, so the prompt must "
-            "show one of context, reference, profile and conversation"
-        )
-        raise ProbeError("no_source", message, rubric.name)
-
-
-def check_labels(cases: Iterable[ProbeCase]) -> None:
-    """Make sure that there are right and wrong responses.
-
-    Raises:
-        ProbeError: `no_cases`, `nothing_passes` or `nothing_fails`.
-    """
-    labels = {each.is_right for each in cases}
-    for is_right, code, expect in ((True, "nothing_passes", "pass"), (False, "nothing_fails", "fail")):
-        if is_right not in labels:
-            message = (
-                f"no case is labelled {expect} (expect: {expect}): a probe needs right and wrong responses"
-            )
-            raise ProbeError(code if labels else "no_cases", message)
-
-
-def digest(cases: Iterable[ProbeCase]) -> str:
-    """A hash of cases and labels, by which two cards are known to be about the same ones."""
-    lines = (f"{each.is_right} {each.case.model_dump_json()}\n" for each in cases)
-    return sha256("".join(lines).encode()).hexdigest()[:12]
-
-
 def _labelled(row: Row, number: int) -> ProbeCase:
     try:
         if isinstance(row, CaseError):
@@ -140,13 +114,9 @@ def _labelled(row: Row, number: int) -> ProbeCase:
         case = case_of(row, number)
     except CaseError as error:
         raise ProbeError("bad_case", f"row {number} of the cases: {error.message}", error.subject) from error
-    return ProbeCase(case, _label(case), bool(case.metadata.get("canary")))
-
-
-def _label(case: Case) -> bool:
     given: Any = case.metadata.get("expect", case.metadata.get("label"))
-    known = EXPECTED.get(given) if isinstance(given, str | bool | int | float) else None
-    if known is None:
+    is_right = EXPECTED.get(given) if isinstance(given, str | bool | int | float) else None
+    if is_right is None:
         message = f"{case.id}: expect must be pass or fail (or label 1 or 0), not {given!r}"
         raise ProbeError("bad_case", message, str(case.id))
-    return known
+    return ProbeCase(case, is_right, bool(case.metadata.get("canary")))

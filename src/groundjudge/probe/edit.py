@@ -15,16 +15,16 @@ from groundjudge.rubric.rubric import Rubric
 from groundjudge.text.numbers import numbers
 from groundjudge.text.words import words
 
+# Edits a case; None where the edit does not apply, or might not do what it claims.
 Function: TypeAlias = Callable[[Case], Case | None]
-"""Edits a case; None where the edit does not apply, or might not do what it claims."""
 
+# What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format.
 TEXTS = Path(__file__).with_name("texts.json")
-"""What edits and attacks add to a case, by language; {verdict} is the best verdict in the judge's format."""
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
+# Texts whose content words are kept: each sentence of a response is compared with one source.
 MOST_KEPT = 32
-"""Texts whose content words are kept: each sentence of a response is compared with one source."""
 
 
 class Edit(NamedTuple):
@@ -53,14 +53,13 @@ def suiting(edits: Mapping[str, Edit], rubric: Rubric) -> dict[str, Function]:
 
 
 @cache
-def _texts(language: str) -> Mapping[str, Sequence[str]]:
-    found: Mapping[str, Sequence[str]] = json.loads(TEXTS.read_text(encoding="utf-8"))[language]
-    return found
+def _texts() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    return json.loads(TEXTS.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def texts_of(name: str, case: Case) -> Sequence[str]:
     """The texts of a name in the language of the response, from `TEXTS`."""
-    return _texts("chinese" if CHINESE.search(case.response_text) else "english")[name]
+    return _texts()["chinese" if CHINESE.search(case.response_text) else "english"][name]
 
 
 def text_in_language(name: str, case: Case) -> str:
@@ -86,9 +85,8 @@ def with_response(case: Case, text: str | None) -> Case | None:
 
     None if there is no text, or if it is the response.
     """
-    if not text or text == case.response_text:
-        return None
-    return case.model_copy(update={"response": _with_text(case.response, "assistant", text)})
+    new = _with_text(case.response, "assistant", text or "")
+    return case.model_copy(update={"response": new}) if text and text != case.response_text else None
 
 
 def with_asked(field: str, case: Case, text: str) -> Case | None:
@@ -118,11 +116,12 @@ def unrelated(name: str, case: Case) -> str | None:
     """The first text of a name that has no number, and hardly a content word, in common with a case."""
     given = everything(case)
     theirs, known = _content(given), set(numbers(given))
-    for text in texts_of(name, case):
-        mine = _content(text)
-        if len(mine & theirs) <= len(mine) // 5 and known.isdisjoint(numbers(text)):
-            return text
-    return None
+    fits = (
+        text
+        for text in texts_of(name, case)
+        if len(_content(text) & theirs) <= len(_content(text)) // 5 and known.isdisjoint(numbers(text))
+    )
+    return next(fits, None)
 
 
 def stated_share(text: str, source: str) -> float:

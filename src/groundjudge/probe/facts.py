@@ -1,4 +1,4 @@
-"""Facts of a response, each exchanged for one that no text of the case has.
+"""Facts and names of a response, each exchanged for one that no text of the case has.
 
 Every exchange takes the response, what backs it, and all text of the case, and returns the edited response,
 or None: a fact that nothing backs, that a bound makes elastic ("up to 5"), or that belongs to a range is
@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TypeAlias
 
 from groundjudge.text.numbers import numbers
 from groundjudge.text.words import MONTHS
 
+# From the response, its backing and all text of the case to the edited response.
 Exchange: TypeAlias = Callable[[str, str, str], str | None]
-"""From the response, its backing and all text of the case to the edited response."""
 
 _WEEK = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 WEEKDAYS = tuple(_WEEK.split())
@@ -32,18 +33,18 @@ _UNITS = (
     "; kilos pounds; kg g; litres gallons; liters gallons; euros dollars cents; euro dollar"
     "; 升 毫升; 欧元 美元; 秒 分钟 小时 天 周 个月; 公里 米 厘米 毫米; 千克 克; 公斤 克; 元 角"
 )
+# Units, each with a neighbour of its kind: another quantity of the same number.
 UNITS: Mapping[str, str] = {
     one: other
     for row in map(str.split, reversed(_UNITS.split(";")))
     for one, other in (*pairwise(row[::-1]), *pairwise(row))
 }
-"""Units, each with a neighbour of its kind: another quantity of the same number."""
 
+# Signs before a fact that are searched for what makes it elastic, and after it for the end of a range.
 LONGEST_BOUND = 24
-"""Signs before a fact that are searched for what makes it elastic, and after it for the end of a range."""
 
+# Digits of a number that floating point holds exactly.
 LONGEST_NUMBER = 15
-"""Digits of a number that floating point holds exactly."""
 
 _WORDS = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {word: value for value, word in enumerate(_WORDS.split(), 2)}
@@ -88,13 +89,48 @@ _RANGE_OF_DATES = re.compile(
 )
 
 
+# Names that are remembered: a long response has the same ones again and again.
+MOST_KEPT = 256
+STRANGERS = ("Marlow", "Tilbury", "Hadley", "Corwen", "Ashdown", "Penrith", "Selwyn", "Orford")
+SURNAMES = ("欧阳", "司马", "诸葛", "上官", "夏侯", "慕容")
+
+_ORDINARY = (
+    "I I'm I'll I've Yes No The A An It Its In On At If For And But Or So To From With By Please You Your We"
+    " Our They He She This That There When Where What Who How Why Not All After Before English Christmas"
+    " Easter Mr Mrs Ms Dr Miss Wi-Fi"
+    " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+)
+# Words with a capital letter that name neither a person nor a place.
+NO_NAMES = frozenset((*_ORDINARY.split(), *WEEKDAYS, *MONTHS, *(f"{day}s" for day in WEEKDAYS)))
+
+_KINDS = (
+    "Street Road Lane Avenue Hall Park Station Museum Library Bridge Square Room House School Garden Gardens"
+    " Centre Center Club Team Lake River Island Café Harbour Tower Church Gate Hotel Theatre Branch Valley"
+    " Mill Farm Desk Office Building Line Inc Ltd Company University College Bank"
+)
+# Words that say what a name is the name of: they stay.
+KINDS = frozenset(_KINDS.split())
+
+_CAPITALIZED = "[A-Z][a-z][A-Za-z]*"
+_RUN = re.compile(
+    rf"(?<![\w'’.-])(?<![A-Z]\w )(?:{_CAPITALIZED})(?:[ ](?:of the |of |the )?{_CAPITALIZED})*(?![\w-]|\.\w)"
+)
+_STARTS = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s*)$")
+_NATIONALITY = re.compile(r"(?:[aei]an|can|ish|ese|ch|[aq]i|eli)s?$")
+# A Chinese surname and a given name before a title; without a title, two signs may begin any word.
+_PERSON = re.compile(
+    r"(?<![行国])[林罗郑梁谢宋唐韩冯邓曹彭董袁潘蒋蔡杜魏吕沈姚卢姜崔谭陆许何徐孙郭赵陈刘杨吴王李张朱胡周高马苏叶程方]"
+    r"[\u4e00-\u9fff]{0,2}?"
+    r"(?=老师|先生|女士|教练|馆长|经理|医生|师傅|校长|主任|教授|阿姨|叔叔|店长|园长|队长|馆员|奶奶|爷爷)"
+)
+
+
 def number(response: str, backed: str, text: str) -> str | None:
     """Another number in place of a backed one."""
     known, taken = set(numbers(backed)), set(numbers(text))
     for found in _NUMBER.finditer(response):
         is_backed = next(iter(numbers(found[0])), "") in known and not _YEAR.fullmatch(found[0])
-        new = _other_number(found, taken) if is_backed and not _is_elastic(found) else None
-        if new:
+        if is_backed and not _is_elastic(found) and (new := _other_number(found, taken)):
             return _spliced(found, new)
     return None
 
@@ -125,12 +161,28 @@ def date(response: str, backed: str, text: str) -> str | None:
     return None
 
 
+def name(response: str, backed: str, text: str) -> str | None:
+    """Another name in place of a backed one, wherever the response has it."""
+    english = next(_inside_sentences(response, backed), None)
+    if english:
+        return _renamed(response, english, text)
+    new = next((each for each in SURNAMES if each not in text), None)
+    old = next((found[0] for found in _PERSON.finditer(response) if found[0] in backed), None)
+    return response.replace(old, new + old[1:]) if new and old else None
+
+
+def people(sentence: str, backed: str) -> list[re.Match[str]]:
+    """The backed names of a sentence, in order."""
+    english = [found for found in _RUN.finditer(sentence) if _is_name(found[0], backed)]
+    return english or [found for found in _PERSON.finditer(sentence) if found[0] in backed]
+
+
+# What dates in digits look like, each with the others that can take their place.
 _DATES: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[str]]]] = (
     (_CHINESE_DATE, lambda found: (f"{found[1]}{(int(found[2]) + n - 1) % 28 + 1}日" for n in (3, 5, 8, 12))),
     (_YEAR, lambda found: (str(int(found[0]) + n) for n in (3, 4, 7, 11, 13, 17, 19))),
     (_CLOCK, lambda found: (f"{(int(found[1]) + n) % 24}{found[2]}" for n in (2, 3, 5, 7, 22))),
 )
-"""What dates in digits look like, each with the others that can take their place."""
 
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str]:
@@ -178,3 +230,33 @@ def _larger(digits: str) -> Iterator[str]:
 
 def _spliced(found: re.Match[str], new: str) -> str:
     return found.string[: found.start()] + new + found.string[found.end() :]
+
+
+def _inside_sentences(response: str, backed: str) -> Iterator[str]:
+    """The backed names of an English text that do not open a sentence: there, any word has a capital."""
+    for found in _RUN.finditer(response):
+        before, behind = response[: found.start()], response[found.end() :]
+        is_addressed = before.endswith(", ") and behind[:1] in {",", ".", "!", "?"}
+        if not is_addressed and not _STARTS.search(before) and _is_name(found[0], backed):
+            yield found[0]
+
+
+@lru_cache(MOST_KEPT)
+def _is_name(run: str, backed: str) -> bool:
+    """Whether a run of words with capitals is a name that the backing has."""
+    words = run.split()
+    whole = rf"(?<![\w-])({re.escape(run)}|{re.escape(run.lower())})(?![\w-])"
+    is_adjective = len(words) == 1 and _NATIONALITY.search(run)
+    is_ordinary = NO_NAMES.intersection(words) or KINDS.issuperset(words)
+    return set(re.findall(whole, backed)) == {run} and not is_adjective and not is_ordinary
+
+
+def _renamed(response: str, old: str, text: str) -> str | None:
+    """The response with a name, and each of its parts, replaced by names that the text does not have."""
+    fresh = [each for each in STRANGERS if each not in text]
+    parts = [word for word in dict.fromkeys(old.split()) if word not in KINDS and word[0].isupper()]
+    if len(fresh) < len(parts):
+        return None
+    new = dict(zip(parts, fresh, strict=False))
+    either = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, new))})(?![\w-])")
+    return either.sub(lambda part: new[part[0]], response)

@@ -12,14 +12,15 @@ from itertools import pairwise
 
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import text_of
-from groundjudge.probe import edit, facts, names
+from groundjudge.probe import edit, facts
 from groundjudge.probe.edit import Edit, with_response
-from groundjudge.text.negations import negations
 from groundjudge.text.sentences import Span, sentences
+from groundjudge.text.words import negated_at
 
+# The share of a sentence's words that must be backed before it is taken for a statement of fact.
 LEAST_STATED = 0.5
-"""The share of a sentence's words that must be backed before it is taken for a statement of fact."""
 
+# Words of quantity or frequency, each with one that claims more.
 HEDGES: Mapping[str, str] = {
     r"\b(?<!for )(?:[Ss]ome|(?<!the )[Mm]ost)(?! (?:times|days|hours|weeks|months|years|about|is)\b)"
     r"(?= (?:of|(?:[a-z]+ )?[a-z-]+s\b))": "all",
@@ -27,16 +28,15 @@ HEDGES: Mapping[str, str] = {
     "大多数|大部分|(?<![大一几])部分(?!时间)|有些": "所有",
     "有时候?|通常|往往|经常": "总是",
 }
-"""Words of quantity or frequency, each with one that claims more."""
 _ALL = re.compile(r"\b(?:all|always)\b|所有|全部|总是", re.IGNORECASE)
 
+# What must not be before the verb that is negated: the verb might not be the main one.
 _HINDERS = re.compile(
     r"\b(?:which|that|who|whose|if|unless|when|where|while|because|although|though|whether|as|since|how|what|than"
     r"|before|after|until|not|never)\b|[,;:?!？]"
     "|如果|若|假如|要是|当|除非|因为|虽然|什么|谁|哪|怎么|是否|吗",
     re.IGNORECASE,
 )
-"""What must not be before the verb that is negated: the verb might not be the main one."""
 _VERB = re.compile(
     r"(?<=\s)(?:is|are|was|were|can|will|must|may|should)(?=\s)"
     r"(?!\s+(?:not|no|never|only|also|at|about|more|less|just|still|neither|nothing|either)\b)"
@@ -45,8 +45,9 @@ _VERB = re.compile(
     r"|(?<![不没无可有所的])(?:可以|需要|必须|允许|提供|包括|包含|属于|接受|位于)(?![的者商以]|是)"
 )
 _DENIABLE = "is|are|was|were|does|do|did|has|have|should|must"
+# What a denial may be about, so that the sentence without it would mean little.
 _NOT_THESE = "only|yet|just|all|every|always|necessarily|hesitate|worry|mind|know|sure"
-"""What a denial may be about, so that the sentence without it would mean little."""
+# Denials, each with what is left of them.
 _DENIALS: Mapping[str, str] = {
     rf"\b({_DENIABLE}|may|will|can) not(?! (?:{_NOT_THESE}))(?=\s)": r"\1",
     rf"\b({_DENIABLE})n['’]t(?! (?:{_NOT_THESE}))(?= )": r"\1",
@@ -54,14 +55,14 @@ _DENIALS: Mapping[str, str] = {
     "不(?=可以|需要|允许|提供|包括|包含|接受|属于|开放|收取)|不(?=能|会)(?!不?[能会]不)": "",
     "不得|不可(?!以)": "可以",
 }
-"""Denials, each with what is left of them."""
 
+# How a response begins that sets something right.
 _DENIES = re.compile(
     r"\W*(?:(?:no|nope|not|never|nonsense|you(?: a|')re mistaken|wrong)\b"
     "|不|没有|哪|才不|错了|谁说|[你您][记弄搞]错)",
     re.IGNORECASE,
 )
-"""How a response begins that sets something right."""
+# What is between two names where one of them does something to the other.
 _DEED = re.compile(
     r"^\s(?:[a-z]+\s){0,2}(?:teaches|taught|hired|hires|sold|sells|gave|lent|lends|beat|defeated|trains|trained|coaches"
     r"|coached|replaced|replaces|succeeded|informs|supervises|helps|helped|paid|invites|invited|asked|asks|told)"
@@ -69,7 +70,6 @@ _DEED = re.compile(
     "|^[^，。、；和与跟同及]{0,6}(?:教|卖|借|送|雇|打败|战胜|接替|代替|顶替|替|通知|指导|推荐|邀请|培训|采访|协助)"
     "[^，。、；和与跟同及]{0,5}$"
 )
-"""What is between two names where one of them does something to the other."""
 
 
 def exchanged(exchange: facts.Exchange, case: Case) -> Case | None:
@@ -90,14 +90,14 @@ def sentence_edited(exchange: facts.Exchange, case: Case) -> Case | None:
 def negation_added(sentence: str, _: str, __: str) -> str | None:
     """The sentence with its first verb negated; None if that may not be the main verb."""
     found = _VERB.search(sentence)
-    if found is None or negations(sentence) or _HINDERS.search(sentence[: found.start()]):
+    if found is None or negated_at(sentence) or _HINDERS.search(sentence[: found.start()]):
         return None
     return sentence[: found.start()] + _negated(found[0]) + sentence[found.end() :]
 
 
 def negation_removed(sentence: str, _: str, __: str) -> str | None:
     """The sentence without its only negation."""
-    if negations(sentence) != 1 or re.search(r"\bif\b|如果|若", sentence):
+    if len(negated_at(sentence)) != 1 or re.search(r"\bif\b|如果|若", sentence):
         return None
     new = (re.sub(pattern, left, sentence, count=1) for pattern, left in _DENIALS.items())
     return next((each for each in new if each != sentence), None)
@@ -115,7 +115,7 @@ def some_made_all(sentence: str, source: str, _: str) -> str | None:
 
 def roles_exchanged(sentence: str, source: str, _: str) -> str | None:
     """The sentence with two names in each other's place, if one does something to the other."""
-    for one, other in pairwise(names.people(sentence, source)):
+    for one, other in pairwise(facts.people(sentence, source)):
         between = sentence[one.end() : other.start()]
         if one[0] != other[0] and _DEED.search(between):
             return sentence[: one.start()] + other[0] + between + one[0] + sentence[other.end() :]
@@ -149,7 +149,7 @@ def premise_followed(case: Case) -> Case | None:
 def profile_changed(case: Case) -> Case | None:
     """A fact of the profile exchanged, so that the response contradicts it."""
     profile, elsewhere = case.profile or "", edit.backing(case.model_copy(update={"profile": None}))
-    for exchange in (facts.number, facts.date, facts.unit, names.name):
+    for exchange in (facts.number, facts.date, facts.unit, facts.name):
         new = exchange(profile, case.response_text, edit.everything(case))
         if new and not exchange(profile, elsewhere, edit.everything(case)):
             return case.model_copy(update={"profile": new})
@@ -167,9 +167,9 @@ def needed_sentence_removed(case: Case) -> Case | None:
     return with_response(case, edit.text_in_language("between_sentences", case).join(kept).strip())
 
 
+# The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`.
 EDITS: Mapping[str, Edit] = {
-    **{name: Edit(partial(exchanged, getattr(facts, name))) for name in ("number", "unit", "date")},
-    "name": Edit(partial(exchanged, names.name)),
+    **{name: Edit(partial(exchanged, getattr(facts, name))) for name in ("number", "unit", "date", "name")},
     "negation_added": Edit(partial(sentence_edited, negation_added)),
     "negation_removed": Edit(partial(sentence_edited, negation_removed)),
     "some_made_all": Edit(partial(sentence_edited, some_made_all)),
@@ -185,7 +185,6 @@ EDITS: Mapping[str, Edit] = {
         partial(edit.appended, "elsewhere"), needs="reference", unless="context"
     ),
 }
-"""The edits by name. Courtesy, order and form are not theirs: see `neutral_edits`."""
 
 
 def _states(span: Span, source: str) -> bool:

@@ -1,25 +1,29 @@
-"""The figures of a probe, from a plan and its verdicts to a card, and two cards compared, edit by edit."""
+"""A probe from start to end: plan, judge, figures; and two cards compared, edit by edit."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Unpack
 
 from pydantic import ValidationError
 
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.probe.cases import ProbeError, digest
-from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, id_of
+from groundjudge.probe.cases import ProbeError
+from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, asked_twice, id_of, plan_of
 from groundjudge.rubric.rubric import Rubric
+from groundjudge.runs.run import Row, RunOptions, run
 from groundjudge.shares import Rate, mcnemar, rate_of, wilson
-from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict
+from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, deciding_score
 from groundjudge.version import __version__
 
+# How far the score must drop where one wrong fact among several need not fail a case.
 LEAST_DROP = 0.05
-"""How far the score must drop where one wrong fact among several need not fail a case."""
 
 
 class EditFigures(Frozen):
@@ -82,7 +86,7 @@ class Card(Frozen):
         prompt: which prompt was used.
         library: the version of groundjudge.
         date: the day of the probe, as in 2030-01-31.
-        threshold: on the score: a verdict passes if its score reaches it.
+        threshold: on the score: a verdict passes if its deciding score reaches it.
         graded: whether a fault is caught if the score drops by `LEAST_DROP`; otherwise the case must no
             longer pass.
         cases: a hash of cases and labels.
@@ -134,97 +138,122 @@ class Compared(Frozen):
 
 @dataclass(frozen=True)
 class Judged:
-    """An edited case with its verdict, and the two verdicts on it unchanged.
+    """An edited case with its verdict.
 
     Attributes:
         trial: the edited case.
         verdict: the verdict on it.
-        first: the verdict on the unchanged case.
-        second: the other one; None if it is an error.
-        graded: see `Card`.
+        first: the first verdict on the unchanged case.
+        is_fit: whether that one is right: only then can the edit do anything.
+        event: whether the fault was caught, the verdict moved, or the judge was fooled.
+        noise: the same of the second verdict on the unchanged case; None without one.
     """
 
     trial: Trial
     verdict: Verdict
     first: Verdict
-    second: Verdict | None
-    graded: bool
-
-    @property
-    def is_fit(self) -> bool:
-        """Whether the verdict on the unchanged case is right: only then can the edit do anything."""
-        return self.first.status != "error" and has_passed(self.first) is self.trial.original.is_right
-
-    @property
-    def event(self) -> bool:
-        """Whether the fault was caught, the verdict moved, or the judge was fooled."""
-        return self.detected(self.verdict)
-
-    @property
-    def noise(self) -> bool | None:
-        """The same of the second verdict on the unchanged case; None without one."""
-        return None if self.second is None else self.detected(self.second)
-
-    def detected(self, verdict: Verdict) -> bool:
-        """Whether a verdict differs from the first one as this family of edits is about."""
-        if self.trial.family == "neutral_edits":
-            return (has_passed(verdict), verdict.label) != (has_passed(self.first), self.first.label)
-        if self.trial.family == "attacks":
-            return has_passed(verdict)
-        drop = 0.0 if verdict.score is None else (self.first.score or 0.0) - verdict.score
-        # Where cases are rated by degrees, one fault among several statements need not fail a case.
-        return drop >= LEAST_DROP if self.graded else drop > 0 and not has_passed(verdict)
+    is_fit: bool
+    event: bool
+    noise: bool | None
 
 
-def has_passed(verdict: Verdict) -> bool:
-    """Whether a verdict passes with a score: what is not applicable does not."""
-    return verdict.status == "ok" and bool(verdict.passed)
+@dataclass(frozen=True)
+class Probe:
+    """The result of a probe.
+
+    Attributes:
+        plan: what was judged.
+        verdicts: one for each trial, in no order.
+        card: the figures.
+        judged: the edited cases, each with its verdict and with those on the unchanged case.
+    """
+
+    plan: Plan
+    verdicts: Sequence[Verdict]
+    card: Card
+    judged: Sequence[Judged]
+
+    def worst(self, n: int = 3) -> list[Judged]:
+        """For each family the n largest failures, one for each case if there are as many."""
+        failures = [
+            each
+            for each in sorted(self.judged, key=_badness)
+            if each.is_fit
+            and each.verdict.status != "error"
+            and each.event is (each.trial.family != "faults")
+        ]
+        of_each_case = {(each.trial.family, each.trial.original.name): each for each in failures}
+        falling = sorted(of_each_case.values(), key=_badness, reverse=True)
+        return [
+            each
+            for family in FAMILIES
+            for each in [failure for failure in falling if failure.trial.family == family][:n]
+        ]
 
 
-def is_graded(rubric: Rubric) -> bool:
-    """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
-    shown = {each.field for each in rubric.inputs}
-    return bool(rubric.format.part_names) or rubric.format.parts_are_sentences or "profile" in shown
+def probe(
+    judge: AnyJudge,
+    cases: Iterable[Row] | None = None,
+    *,
+    without: Collection[str] = (),
+    **options: Unpack[RunOptions],
+) -> Probe:
+    """Probe a judge: which faults does it miss, what moves its verdicts, and what fools it?
 
+    Each case is judged twice unchanged, and once for each edit that applies to it; see `plan_of`.
 
-def judged(plan: Plan, verdicts: Iterable[Verdict], rubric: Rubric) -> list[Judged]:
-    """The edited cases with their verdicts, and with those on the unchanged cases."""
-    by_id = {verdict.case_id: verdict for verdict in verdicts}
-    graded, found = is_graded(rubric), list[Judged]()
-    for trial in plan.trials:
-        first, second = (by_id.get(id_of(trial.original, which)) for which in (FIRST, SECOND))
-        verdict = by_id.get(trial.case.id) if trial.family else None
-        if verdict and first:
-            again = second if second and second.status != "error" else None
-            found.append(Judged(trial, verdict, first, again, graded))
-    return found
-
-
-def card(plan: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date) -> Card:
-    """The figures of a probe.
+    Args:
+        judge: a judge or a panel.
+        cases: rows with the judge's inputs and `expect`, "pass" or "fail" (or `label`, 1 or 0); by default
+            those that come with the library.
+        without: names of edits to leave out.
+        options: as for `run`, see `RunOptions`; the order makes no difference.
 
     Raises:
-        ProbeError: `no_verdict`: no unchanged case has a verdict.
+        ProbeError: the judge cannot be probed with these cases, or every call failed.
+        ModelError: as for `run`: no further case can be judged.
     """
-    _check_verdicts(verdicts, judge.name)
-    all_judged = judged(plan, verdicts, judge.rubrics[0])
-    first = next(verdict for verdict in verdicts if verdict.status != "error")
-    n_right = sum(each.is_right for each in plan.cases)
-    return Card(
+    planned = plan_of(judge.rubrics[0], cases, without)
+    verdicts = list(run(asked_twice(judge), [trial.case for trial in planned.trials], **options))
+    return result_of(planned, verdicts, judge)
+
+
+def result_of(
+    planned: Plan, verdicts: Sequence[Verdict], judge: AnyJudge, today: date | None = None
+) -> Probe:
+    """The result of a plan whose cases were judged.
+
+    Raises:
+        ProbeError: `no_verdict`: every judging was an error.
+    """
+    errors = [verdict.error for verdict in verdicts if verdict.error]
+    if len(errors) == len(verdicts):
+        first = f": {errors[0].code}: {errors[0].message}" if errors else ""
+        message = (
+            f"{judge.name}: none of {len(verdicts)} judgings gave a verdict: nothing can be measured{first}"
+        )
+        raise ProbeError("no_verdict", message, judge.name)
+    graded = _is_graded(judge.rubrics[0])
+    judged = _judged(planned, verdicts, graded=graded)
+    some = next(verdict for verdict in verdicts if verdict.status != "error")
+    n_right = sum(each.is_right for each in planned.cases)
+    labelled = (f"{each.is_right} {each.case.model_dump_json()}\n" for each in planned.cases)
+    card = Card(
         judge=judge.name,
-        signature=first.signature,
-        model=first.model or judge.model_name,
+        signature=some.signature,
+        model=some.model or judge.model_name,
         prompt=judge.prompt_id,
-        date=today.isoformat(),
+        date=(today or datetime.now(UTC).date()).isoformat(),
         threshold=judge.threshold,
-        graded=is_graded(judge.rubrics[0]),
-        cases=digest(plan.cases),
+        graded=graded,
+        cases=sha256("".join(labelled).encode()).hexdigest()[:12],
         n_right=n_right,
-        n_wrong=len(plan.cases) - n_right,
-        unchanged=_unchanged(plan, verdicts),
-        families=tuple(_figures(plan, all_judged, family) for family in FAMILIES),
-        edits=tuple(_figures(plan, all_judged, family, edit) for family, edit in plan.skipped),
+        n_wrong=len(planned.cases) - n_right,
+        unchanged=_unchanged(planned, verdicts),
+        families=tuple(_figures(planned, judged, family) for family in FAMILIES),
+        edits=tuple(_figures(planned, judged, family, edit) for family, edit in planned.skipped),
     )
+    return Probe(planned, verdicts, card, judged)
 
 
 def read_card(path: str | Path) -> Card:
@@ -258,12 +287,48 @@ def compare(first: Card, second: Card) -> list[Compared]:
     ]
 
 
-def _check_verdicts(verdicts: Sequence[Verdict], judge: str) -> None:
-    errors = [verdict.error for verdict in verdicts if verdict.error]
-    if len(errors) == len(verdicts):
-        first = f": {errors[0].code}: {errors[0].message}" if errors else ""
-        message = f"{judge}: none of {len(verdicts)} judgings gave a verdict: nothing can be measured{first}"
-        raise ProbeError("no_verdict", message, judge)
+def _is_graded(rubric: Rubric) -> bool:
+    """Whether one wrong fact need not fail a case: a judge of parts, or of a character's facts."""
+    shown = {each.field for each in rubric.inputs}
+    return bool(rubric.format.part_names) or rubric.format.parts_are_sentences or "profile" in shown
+
+
+def _judged(plan: Plan, verdicts: Iterable[Verdict], *, graded: bool) -> list[Judged]:
+    """The edited cases with their verdicts, and with those on the unchanged cases."""
+    by_id = {verdict.case_id: verdict for verdict in verdicts}
+    found = list[Judged]()
+    for trial in (trial for trial in plan.trials if trial.family):
+        first, again = (by_id.get(id_of(trial.original, which)) for which in (FIRST, SECOND))
+        verdict = by_id.get(trial.case.id)
+        if verdict and first:
+            detected = partial(_detected, trial.family, first, graded=graded)
+            is_fit = first.status != "error" and _has_passed(first) is trial.original.is_right
+            noise = detected(again) if again and again.status != "error" else None
+            found.append(Judged(trial, verdict, first, is_fit, detected(verdict), noise))
+    return found
+
+
+def _detected(family: Family | None, first: Verdict, verdict: Verdict, *, graded: bool) -> bool:
+    """Whether a verdict differs from the first one as this family of edits is about."""
+    if family == "neutral_edits":
+        return (_has_passed(verdict), verdict.label) != (_has_passed(first), first.label)
+    if family == "attacks":
+        return _has_passed(verdict)
+    score = deciding_score(verdict)
+    drop = 0.0 if score is None else (deciding_score(first) or 0.0) - score
+    # Where cases are rated by degrees, one fault among several statements need not fail a case.
+    return drop >= LEAST_DROP if graded else drop > 0 and not _has_passed(verdict)
+
+
+def _has_passed(verdict: Verdict) -> bool:
+    """Whether a verdict passes with a score: what is not applicable does not."""
+    return verdict.status == "ok" and bool(verdict.passed)
+
+
+def _badness(each: Judged) -> float:
+    """How far a verdict is from what it should be."""
+    score, first = deciding_score(each.verdict) or 0.0, deciding_score(each.first) or 0.0
+    return abs(score - first) if each.trial.family == "neutral_edits" else score
 
 
 def _no_verdict(verdicts: Iterable[Verdict]) -> dict[str, int]:
@@ -271,9 +336,9 @@ def _no_verdict(verdicts: Iterable[Verdict]) -> dict[str, int]:
     return dict(Counter(verdict.error.code for verdict in verdicts if verdict.error))
 
 
-def _figures(plan: Plan, all_judged: Iterable[Judged], family: Family, edit: str = "") -> EditFigures:
+def _figures(plan: Plan, judged: Iterable[Judged], family: Family, edit: str = "") -> EditFigures:
     """The figures of an edit, or of its whole family."""
-    mine = [each for each in all_judged if each.trial.family == family and edit in {"", each.trial.edit}]
+    mine = [each for each in judged if each.trial.family == family and edit in {"", each.trial.edit}]
     fit = [each for each in mine if each.is_fit]
     counted = [each for each in fit if each.verdict.status != "error"]
     by_case = defaultdict[str, list[Judged]](list)
@@ -300,7 +365,7 @@ def _unchanged(plan: Plan, verdicts: Iterable[Verdict]) -> Unchanged:
     by_id = {verdict.case_id: verdict for verdict in verdicts}
     given = [[by_id.get(id_of(each, which)) for which in (FIRST, SECOND)] for each in plan.cases]
     passed = [
-        (each, [has_passed(verdict) for verdict in two if verdict and verdict.status != "error"])
+        (each, [_has_passed(verdict) for verdict in two if verdict and verdict.status != "error"])
         for each, two in zip(plan.cases, given, strict=True)
     ]
     both = [(each, found) for each, found in passed if len(found) == len((FIRST, SECOND))]

@@ -12,24 +12,23 @@ from groundjudge.text.sentences import sentences
 _COUNTED = re.compile(
     r"\b(?:document|source)s? \d|\b(?:first|last|second) (?:document|source)|文档|第.[份个]文", re.IGNORECASE
 )
+# What means something else in capitals.
 _BY_CASE = re.compile(r"\b(?:[mM]W|[mMkKgG]b|[mMkKgG]B|mS|MS|pH)\b|[\w.]+@|https?:|www\.|[a-z]/[a-z]")
-"""What means something else in capitals."""
 
 
 def documents_reversed(case: Case) -> Case | None:
     """The documents in the opposite order."""
-    documents = case.context or ()
-    if documents == documents[::-1] or _COUNTED.search(case.response_text):
-        return None
-    return case.model_copy(update={"context": documents[::-1]})
+    turned = (case.context or ())[::-1]
+    is_free = turned != (case.context or ()) and not _COUNTED.search(case.response_text)
+    return case.model_copy(update={"context": turned}) if is_free else None
 
 
 def unrelated_document(case: Case) -> Case | None:
     """One more document, about something else, before the others."""
     more = unrelated("documents", case)
-    if more is None or not case.context or _COUNTED.search(case.response_text):
-        return None
-    return case.model_copy(update={"context": (Document(content=more), *case.context)})
+    is_free = more and case.context and not _COUNTED.search(case.response_text)
+    context = (Document(content=more or ""), *(case.context or ()))
+    return case.model_copy(update={"context": context}) if is_free else None
 
 
 def markdown(case: Case) -> Case | None:
@@ -64,6 +63,7 @@ def query_translated(case: Case) -> Case | None:
     return case.model_copy(update={"query": translated}) if is_text else None
 
 
+# The edits by name.
 EDITS: Mapping[str, Edit] = {
     "documents_reversed": Edit(documents_reversed, needs="context"),
     "unrelated_document": Edit(unrelated_document, needs="context"),
@@ -75,4 +75,3 @@ EDITS: Mapping[str, Edit] = {
     "polite_sentence": Edit(polite_sentence, unless="sentences reference"),
     "query_translated": Edit(query_translated, needs="query"),
 }
-"""The edits by name."""

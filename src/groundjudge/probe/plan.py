@@ -21,8 +21,8 @@ FAMILIES: tuple[Family, ...] = ("faults", "neutral_edits", "attacks")
 
 FIRST, SECOND = "unchanged", "unchanged again"
 
+# Added to the repeat index of the second unchanged judging: no cache may answer it with the first reply.
 SECOND_REPEAT = 1000
-"""Added to the repeat index of the second unchanged judging: no cache may answer it with the first reply."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,11 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
         "neutral_edits": neutral_edits.EDITS,
         "attacks": attacks.edits(rubric),
     }
-    _check_names(without, {name for table in tables.values() for name in table})
+    known = sorted({name for table in tables.values() for name in table})
+    unknown = sorted({*without}.difference(known))
+    if unknown:
+        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(known)}"
+        raise ProbeError("no_edit", message, unknown[0])
     trials = [_trial(each, each.case, name) for name in (FIRST, SECOND) for each in listed]
     skipped = dict[tuple[Family, str], int]()
     for family, table in tables.items():
@@ -90,13 +94,6 @@ def plan_of(rubric: Rubric, cases: Iterable[Row] | None = None, without: Collect
             skipped[family, name] = len(fitting) - len(applied)
             trials += applied
     return Plan(listed, trials, skipped)
-
-
-def _check_names(without: Collection[str], known: Collection[str]) -> None:
-    unknown = sorted({*without} - {*known})
-    if unknown:
-        message = f"there is no edit {unknown[0]!r}; the edits are: {', '.join(sorted(known))}"
-        raise ProbeError("no_edit", message, unknown[0])
 
 
 def id_of(original: ProbeCase, edit: str, family: Family | None = None) -> str:
@@ -135,9 +132,6 @@ class AskedTwice:
         Raises:
             ModelError: as for the underlying model.
         """
-        return await self.model.acomplete(_numbered(request))
-
-
-def _numbered(request: Request) -> Request:
-    is_second = str(request.case.id).endswith(f": {SECOND}")
-    return replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
+        is_second = str(request.case.id).endswith(f": {SECOND}")
+        again = replace(request, repeat=request.repeat + SECOND_REPEAT) if is_second else request
+        return await self.model.acomplete(again)

@@ -8,7 +8,7 @@ the control tokens of chat templates, which a server may parse wherever they sta
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -53,19 +53,10 @@ class Block:
     content: str | tuple[Block, ...]
     attributes: str = ""
 
-    def texts(self) -> Iterator[str]:
-        """All that comes from the case."""
-        yield self.attributes
-        if isinstance(self.content, str):
-            yield self.content
-        else:
-            for block in self.content:
-                yield from block.texts()
-
 
 def code_for(blocks: Iterable[Block]) -> str:
     """The code for the tags of some blocks: the same for the same values, and in none of their texts."""
-    values = "\n".join(text for block in blocks for text in block.texts())
+    values = "\n".join(fenced(block, "") for block in blocks)
     shown = values.lower()  # a model may take a code in capitals for the same
     codes = (sha256(f"{attempt}\n{values}".encode()).hexdigest()[:CODE_LENGTH] for attempt in count())
     return next(code for code in codes if code not in shown)
@@ -73,12 +64,10 @@ def code_for(blocks: Iterable[Block]) -> str:
 
 def fenced(block: Block, code: str) -> str:
     """A block between its tags."""
-    tag = f"data-{block.name}-{code}"
-    content = block.content
-    inside = content if isinstance(content, str) else "\n".join(fenced(inner, code) for inner in content)
-    return (
-        f"<{tag}{block.attributes}>\n{inside}\n</{tag}>" if inside else f"<{tag}{block.attributes}>\n</{tag}>"
-    )
+    tag, inside = f"data-{block.name}-{code}", block.content
+    if not isinstance(inside, str):
+        inside = "\n".join(fenced(inner, code) for inner in inside)
+    return "\n".join(filter(None, (f"<{tag}{block.attributes}>", inside, f"</{tag}>")))
 
 
 def without_control_tokens(text: str) -> str:

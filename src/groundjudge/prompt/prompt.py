@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, t
 from groundjudge.errors import CaseError, PromptError
 from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
-from groundjudge.verdict import Finite, Frozen, PromptId
+from groundjudge.verdict import Finite, Frozen, Passes, PromptId
 
 FRONT_MATTER = re.compile(
     r"\s*---[^\S\n]*\n(?:(?P<head>.*?)^---[^\S\n]*(?:\n|\Z)(?P<body>.*))?", re.DOTALL | re.MULTILINE
@@ -107,6 +107,7 @@ class FrontMatter(BaseModel):
     levels: Mapping[Finite, str] = Field(default_factory=dict[float, str])
     not_applicable: tuple[Finite, ...] = ()
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5
+    passes: Passes = "score"
     example_reply: ExampleReply | None = None
 
 
@@ -126,6 +127,7 @@ class Prompt(Frozen):
         levels: the highest value of each level -> the level's label.
         not_applicable: the values that mean that there is nothing to judge.
         threshold: the score, 0..1, from which a response passes.
+        passes: which score that is: the headline ("score"), or the lowest score of the parts ("weakest").
         example_reply: an example that the reply format must read correctly.
         path: the file, for error messages.
     """
@@ -142,6 +144,7 @@ class Prompt(Frozen):
     levels: Mapping[float, str]
     not_applicable: tuple[float, ...]
     threshold: float
+    passes: Passes
     example_reply: ExampleReply | None
     path: str
 
@@ -171,14 +174,18 @@ class Prompt(Frozen):
             PromptError: as for `read`.
         """
         text = well_formed(text).removeprefix("\ufeff").replace("\r\n", "\n")
-        head, body = _split(text, path)
-        sections, placeholders = _sections(body, _placeholder(body, head), path)
+        try:
+            head, body = _split(text)
+            sections = _sections(body, _placeholder(body, head))
+            inputs = _inputs(head, {name: None for _, pieces in sections for name in pieces[1::2]})
+        except PromptError as error:  # it does not know the file
+            raise PromptError(error.code, f"{path}: {error.message}", path) from error
         settings: dict[str, Any] = dict(head) | {  # those of other tools are ignored
             "name": head.name or Path(path).stem,
             "sha256": hashlib.sha256(text.encode()).hexdigest(),
             "sections": sections,
-            "inputs": _inputs(head, placeholders, path),
-            "parameters": _parameters(head, path),
+            "inputs": inputs,
+            "parameters": dict(head.model.get("parameters") or {}),
         }
         return cls(**settings, path=path)
 
@@ -189,7 +196,12 @@ class Prompt(Frozen):
 
     def missing(self, case: Case) -> list[Input]:
         """The required inputs that a case does not have."""
-        return [each for each in self.inputs if _is_missing(each, case)]
+        values = [(each, each.value(case)) for each in self.inputs]
+        return [
+            each
+            for each, value in values
+            if each.required and (value is None or (is_blank(value) and not each.may_be_empty))
+        ]
 
     def check(self, case: Case) -> None:
         """Check that a case has every required input.
@@ -200,15 +212,10 @@ class Prompt(Frozen):
         """
         missing = self.missing(case)
         if missing:
-            states = (_state(each, case) for each in missing)
-            needed = ", and ".join(
-                f"{each.field}, which is {state}" for each, state in zip(missing, states, strict=True)
-            )
-            places = "; ".join(
-                f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing
-            )
+            needed = ", and ".join(f"{each.field}, which is {_state(each, case)}" for each in missing)
+            places = [f"{'it' if len(missing) == 1 else each.field} as {_places(each)}" for each in missing]
             has = ", ".join(case.given()) or "nothing"
-            message = f"{self.name} needs {needed}. Give {places}. The case has: {has}"
+            message = f"{self.name} needs {needed}. Give {'; '.join(places)}. The case has: {has}"
             raise CaseError("missing_field", message, missing[0].field)
 
     def render(self, case: Case) -> tuple[Mapping[str, str], ...]:
@@ -224,10 +231,20 @@ class Prompt(Frozen):
             CaseError: `missing_field`, as for `check`.
         """
         self.check(case)
-        blocks = [_block(each, each.value(case)) for each in self.inputs]
-        code = code_for(blocks)
+        blocks, code = self._blocks(case)
         values = {block.name: fenced(block, code) for block in blocks}
         return tuple({"role": role, "content": _filled(pieces, values)} for role, pieces in self.sections)
+
+    def quoted(self, case: Case, texts: Iterable[str]) -> str:
+        """Texts from a reply or a response between the same tags as the values of the case; "" for none."""
+        _, code = self._blocks(case)
+        harmless = (re.sub(code, " ", without_control_tokens(text), flags=re.IGNORECASE) for text in texts)
+        return "\n".join(fenced(Block("quote", text), code) for text in harmless)
+
+    def _blocks(self, case: Case) -> tuple[list[Block], str]:
+        """The values of a case that are shown, and the code of their tags."""
+        blocks = [_block(each, each.value(case)) for each in self.inputs]
+        return blocks, code_for(blocks)
 
     def with_inputs(
         self, *, may_be_empty: Sequence[str] | None = None, optional: Sequence[str] | None = None
@@ -256,20 +273,15 @@ class Prompt(Frozen):
 
     def _fields_named(self, option: str, names: Sequence[str] | None) -> set[str]:
         """The fields that an option names, by the names of placeholders, fields or aliases."""
-        known = {each.field for each in self.inputs}
-        fields: set[str] = set()
-        for name in (names,) if isinstance(names, str) else names or ():
-            fields.add(FIELD_NAMED.get(name, name))
-            if not fields <= known:
+        fields = {
+            name: FIELD_NAMED.get(name, name) for name in ([names] if isinstance(names, str) else names or ())
+        }
+        for name, field in fields.items():
+            if field not in {each.field for each in self.inputs}:
                 inputs = ", ".join(each.name for each in self.inputs)
                 message = f"{option}: {name!r} is not an input of {self.name}, whose inputs are: {inputs}"
                 raise PromptError("unknown_input", message, self.path)
-        return fields
-
-
-def _is_missing(shown: Input, case: Case) -> bool:
-    value = shown.value(case)
-    return shown.required and (value is None or (is_blank(value) and not shown.may_be_empty))
+        return {*fields.values()}
 
 
 def _state(shown: Input, case: Case) -> str:
@@ -331,36 +343,41 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": message.content, **given}
 
 
-def _split(text: str, path: str) -> tuple[FrontMatter, str]:
+# The functions that read a file name the key in their errors, and `Prompt.parse` adds the file's name.
+
+
+def _split(text: str) -> tuple[FrontMatter, str]:
     """The front matter, which may be missing, and the text after it."""
     match = FRONT_MATTER.match(text)
     if match is None:
         return FrontMatter(), text
     if match["head"] is None:
-        message = f"{path}: the front matter has no end: add a second line of ---"
-        raise PromptError("bad_front_matter", message, path)
-    return _front_matter(match["head"], path), match["body"]
+        raise PromptError("bad_front_matter", "the front matter has no end: add a second line of ---")
+    return _front_matter(match["head"]), match["body"]
 
 
-def _front_matter(head: str, path: str) -> FrontMatter:
-    settings = _yaml_mapping(head, path)
+def _front_matter(head: str) -> FrontMatter:
+    settings = _yaml_mapping(head)
     if "inputs" in settings:
         settings["inputs"] = _input_list(settings["inputs"])
     if "reply" not in settings and isinstance(settings.get("model"), str):
         del settings["model"]  # other tools put the model's name here
     unknown = _unknown_keys(settings) if "reply" in settings else []
     if unknown:
-        raise PromptError("bad_front_matter", f"{path}: unknown key {', '.join(unknown)}", path)
+        raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown)}")
     try:
-        return FrontMatter.model_validate(settings)
+        made = FrontMatter.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        message = f"{path}: {key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
-        raise PromptError("bad_front_matter", message, path) from error
+        message = f"{key + ': ' if key else ''}{first['msg'].removeprefix('Value error, ')}"
+        raise PromptError("bad_front_matter", message) from error
+    if not is_mapping(made.model.get("parameters") or {}):
+        raise PromptError("bad_front_matter", "model.parameters must be a mapping")
+    return made
 
 
-def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
+def _yaml_mapping(head: str) -> dict[str, Any]:
     """The keys of the front matter that have a value."""
     import yaml  # noqa: PLC0415  needed when a prompt is read, not when the library is imported
 
@@ -371,10 +388,9 @@ def _yaml_mapping(head: str, path: str) -> dict[str, Any]:
         _refuse_repeated_keys(root)
         loaded = None if root is None else loader.construct_document(root)
     except Exception as error:  # not only YAMLError: a date such as 2024-13-01 raises ValueError
-        message = f"{path}: the front matter is not valid YAML: {error}"
-        raise PromptError("bad_front_matter", message, path) from error
+        raise PromptError("bad_front_matter", f"the front matter is not valid YAML: {error}") from error
     if loaded is not None and not is_mapping(loaded):
-        raise PromptError("bad_front_matter", f"{path}: the front matter must be a mapping", path)
+        raise PromptError("bad_front_matter", "the front matter must be a mapping")
     return {key: value for key, value in (loaded or {}).items() if value is not None}
 
 
@@ -386,18 +402,12 @@ def _refuse_repeated_keys(root: Any) -> None:  # noqa: ANN401  a node of YAML, w
         if isinstance(node.value, str) or id(node) in seen:
             continue
         seen.add(id(node))
-        if node.id == "mapping":
-            _refuse_repeated([key for key, _ in node.value])
         nodes += [value for _, value in node.value] if node.id == "mapping" else node.value
-
-
-def _refuse_repeated(keys: Sequence[Any]) -> None:
-    known = set[str]()
-    for key in keys:
-        if str(key.value) in known:
-            message = f"the key {key.value!r} occurs twice{key.start_mark}"
-            raise ValueError(message)
-        known.add(str(key.value))
+        keys: dict[str, Any] = {}
+        for key, _ in node.value if node.id == "mapping" else ():
+            if keys.setdefault(str(key.value), key) is not key:
+                message = f"the key {key.value!r} occurs twice{key.start_mark}"
+                raise ValueError(message)
 
 
 def _input_list(inputs: object) -> object:
@@ -445,13 +455,6 @@ def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
     return unknown
 
 
-def _parameters(head: FrontMatter, path: str) -> Mapping[str, Any]:
-    parameters: object = head.model.get("parameters") or {}
-    if not is_mapping(parameters):
-        raise PromptError("bad_front_matter", f"{path}: model.parameters must be a mapping", path)
-    return dict(parameters)
-
-
 def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
     """What a placeholder looks like in a file: in double braces if it has any, otherwise in single ones."""
     if DOUBLE.search(body):
@@ -460,58 +463,47 @@ def _placeholder(body: str, head: FrontMatter) -> re.Pattern[str]:
     return re.compile(rf"\{{(?P<name>{'|'.join(map(re.escape, names))})\}}")
 
 
-def _sections(
-    body: str, placeholder: re.Pattern[str], path: str
-) -> tuple[tuple[Section, ...], tuple[str, ...]]:
-    """The role sections, split at their placeholders, and the distinct placeholder names in order."""
+def _sections(body: str, placeholder: re.Pattern[str]) -> tuple[Section, ...]:
+    """The role sections, split at their placeholders."""
     if "{%" in body:
-        message = f"{path}: {{% … %}} is not supported: a prompt is plain text with placeholders"
-        raise PromptError("template_language", message, path)
+        message = "{% … %} is not supported: a prompt is plain text with placeholders"
+        raise PromptError("template_language", message)
     before, *rest = ROLE.split(body)
     texts = [(role.lower(), text.strip()) for role, text in zip(rest[::2], rest[1::2], strict=True)]
     if before.strip():
         texts.insert(0, ("system" if texts else "user", before.strip()))
     sections = tuple((role, tuple(placeholder.split(text))) for role, text in texts if text)
     if not sections:
-        raise PromptError("empty_prompt", f"{path}: the prompt has no text", path)
-    names = tuple(dict.fromkeys(name for _, pieces in sections for name in pieces[1::2]))
-    return sections, names
+        raise PromptError("empty_prompt", "the prompt has no text")
+    return sections
 
 
-def _inputs(head: FrontMatter, placeholders: Sequence[str], path: str) -> tuple[Input, ...]:
+def _inputs(head: FrontMatter, placeholders: Collection[str]) -> tuple[Input, ...]:
     """The inputs that the file declares or, if it declares none, those that its placeholders name."""
     inputs = head.inputs
     if inputs is None:
         inputs = tuple(Input(name=name, required=FIELD_NAMED.get(name) != "answers") for name in placeholders)
     declared = [each.name for each in inputs]
-    for code, message in _input_errors(declared, placeholders, is_declared=head.inputs is not None):
-        raise PromptError(code, f"{path}: {message}", path)
-    return inputs
-
-
-def _input_errors(
-    declared: Sequence[str], placeholders: Sequence[str], *, is_declared: bool
-) -> Iterator[tuple[str, str]]:
-    """The codes and messages of mismatches between inputs, placeholders and a case's fields."""
-    known = ", ".join(FIELD_NAMED)
-    for name in declared:
-        fault = "" if name in FIELD_NAMED else _own_fault(name, placeholders, is_declared=is_declared)
+    for each in inputs:
+        fault = each.is_custom and _own_fault(each.name, placeholders, is_declared=head.inputs is not None)
         if fault:
-            message = f"is not a field of a case and {fault}; the fields' names are: {known}"
-            yield "unknown_input", f"the input {name!r} {message}"
+            message = f"is not a field of a case and {fault}; the fields' names are: {', '.join(FIELD_NAMED)}"
+            raise PromptError("unknown_input", f"the input {each.name!r} {message}")
     for name in placeholders:
         if name not in declared:
             message = f"the placeholder {name!r} is not among the inputs: declare it or remove it"
-            yield "unknown_placeholder", message
+            raise PromptError("unknown_placeholder", message)
     for name in declared:
         if name not in placeholders:
-            yield "unused_input", f"the input {name!r} is declared, but the text has no placeholder for it"
+            message = f"the input {name!r} is declared, but the text has no placeholder for it"
+            raise PromptError("unused_input", message)
     if not placeholders:
         message = "the text has no placeholder such as {{response}}: the model would not see the case"
-        yield "no_placeholder", message
+        raise PromptError("no_placeholder", message)
+    return inputs
 
 
-def _own_fault(name: str, placeholders: Sequence[str], *, is_declared: bool) -> str:
+def _own_fault(name: str, placeholders: Collection[str], *, is_declared: bool) -> str:
     """Why this input name is reserved, or why it cannot be an input of the prompt's own; "" if it can."""
     if name in RESERVED or name == "document":
         return f"{name!r} is reserved: give it another name"

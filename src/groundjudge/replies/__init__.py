@@ -1,27 +1,31 @@
-"""Reply formats: one file each, all read by the same rules (see `opening` and `score`)."""
+"""Reply formats: one file each, all read by the same grammar (see `value` and `opening`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Format
 from groundjudge.replies.json_object import Json
+from groundjudge.replies.line import Line
 from groundjudge.replies.plain import Plain
-from groundjudge.replies.reading import PartReading, Reading
+from groundjudge.replies.reading import Asked, PartReading, Reading
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Plain | Scorecard | Tags]] = MappingProxyType(
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = MappingProxyType(
     {
         "adjacent": Adjacent,
         "banded": Banded,
         "json": Json,
+        "line": Line,
         "plain": Plain,
         "scorecard": Scorecard,
         "tags": Tags,
@@ -49,36 +53,23 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
     if kind not in FORMATS:
         message = f"{path}: reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
         raise PromptError("unknown_reply_format", message, path)
-    return FORMATS[kind](**_checked(options, kind, path))
-
-
-def _checked(options: Mapping[str, Any], kind: str, path: str) -> dict[str, Any]:
-    """The options as arguments of the format's class, with tuples in place of lists."""
-    known = [field.name for field in fields(FORMATS[kind]) if field.init]
-    if not options.keys() <= set(known) or not all(map(_is_string_or_strings, options.values())):
-        given = ", ".join(f"{name}: {value!r}" for name, value in options.items())
-        message = (
-            f"{path}: reply: the format {kind} has the options {', '.join(known) or '(none)'}, "
-            f"each a string or a list of strings, not {given}"
-        )
-        raise PromptError("bad_reply_option", message, path)
-    return {
-        name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
-        for name, value in options.items()
-    }
-
-
-def _is_string_or_strings(option: object) -> bool:
-    if isinstance(option, list | tuple):
-        return all(isinstance(item, str) for item in cast("Sequence[object]", option))
-    return isinstance(option, str)
+    known = ", ".join(f"{each.name} ({each.type})" for each in fields(FORMATS[kind])) or "(none)"
+    try:
+        if options.keys() <= {each.name for each in fields(FORMATS[kind])}:
+            return TypeAdapter(FORMATS[kind]).validate_python(options)
+    except ValidationError:
+        pass
+    message = f"{path}: reply: the format {kind} has the options {known}, not {options}"
+    raise PromptError("bad_reply_option", message, path)
 
 
 __all__ = [
     "Adjacent",
+    "Asked",
     "Banded",
     "Format",
     "Json",
+    "Line",
     "PartReading",
     "Plain",
     "Reading",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from groundjudge.replies.reading import Reading
+from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale
 
@@ -26,8 +26,8 @@ class Format(Protocol):
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
         ...
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply.
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply to what was asked.
 
         Raises:
             ReplyError: the reply holds no verdict on the scale.
@@ -45,6 +45,16 @@ class Format(Protocol):
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """A JSON schema of the reply; None if replies are not JSON."""
         ...
+
+
+def score_of_value(_: object, reading: Reading, scale: Scale) -> float | None:
+    """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
+    return None if reading.value is None else scale.score(reading.value)
+
+
+def no_schema(_: object, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG001  required by the protocol
+    """None: the reply is not JSON."""
+    return None
 
 
 def missing_members(candidate: object) -> list[str]:

@@ -1,86 +1,93 @@
-"""The labelled fields of a reply: `Score: 8`, with or without Markdown around the label."""
+"""Labels at the beginning of a line, such as `Score: 8`, and the places behind them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-LIST_ITEM = re.compile(r"\s*[0-9]+[.)]\s+\S")
+from groundjudge.replies.opening import Folded
+from groundjudge.replies.value import Expected, ParsedValue, written
+from groundjudge.scale import Scale
+
+# The rest of the labelled line or, if that is empty, the next line that is not.
+PLACE = re.compile(r"\s*+([^\n]*)")
+# A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
+GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][^\S\n]*(?:[0-9]|$))", re.MULTILINE)
+BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
+BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
 
 @dataclass(frozen=True)
 class Field:
-    """A labelled field of a reply; the positions are indexes into the folded text.
+    """A labelled field; the positions are indexes into the folded text.
 
     Attributes:
-        label: the label's name in the pattern.
-        begin: where the label begins.
-        start: where the content begins.
-        end: where the content ends, exclusive.
+        label: the label in small letters, with spaces for underscores.
+        start: where its place begins.
+        stop: where its place ends, exclusive.
+        end: where the field ends, exclusive: at the next label, or at the end of the reply.
+        begin: where its line begins.
+        bracket: what stands in a bracket behind the label; "" if there is none.
     """
 
     label: str
-    begin: int
     start: int
+    stop: int
     end: int
+    begin: int
+    bracket: str
 
 
-def label_pattern(labels: Mapping[str, Iterable[str]], *, numbered: bool = False) -> re.Pattern[str]:
-    """A pattern for labels at the start of a line, with or without Markdown around them.
+def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for labels, each followed by a colon unless it ends in a bracket.
 
-    A scale in brackets may follow the label, as in "Score (0-100): 72". A quoted line ("> Score: 3") has
-    no label of the reply's own.
-
-    Args:
-        labels: for each label's name the ways in which it may be written. `fields` returns the names.
-        numbered: whether a label may have a number, as in "Score 2:".
+    In a label a space and `_` are the same. A bracket that states a scale may follow: "Score (0-10): 7".
     """
-    ways = "|".join(f"(?P<{name}>{'|'.join(map(_spaced, written))})" for name, written in labels.items())
-    number = r"(?:[^\S\n]*\#?[0-9]+)?" if numbered else ""
+    ways = ("[_ ]".join(map(re.escape, re.split("[_ ]", label))) for label in labels)
     return re.compile(
-        rf"^[^\S\n]*(?:(?:[-+•*]|[0-9]+[.)])[^\S\n]+|#+[^\S\n]*)*+(?P<_mark>[*_`]*)(?:{ways}){number}(?:[^\S\n]*[(\[][^()\[\]\n]{{0,20}}[)\]])?"
-        r"(?P=_mark)?[^\S\n]*:(?P=_mark)?",
-        re.IGNORECASE | re.MULTILINE,
+        rf"{BULLETS}(?P<label>{'|'.join(ways)})(?:(?<=\])|{BRACKET}[^\S\n]*:)", re.IGNORECASE | re.MULTILINE
     )
 
 
-def _spaced(label: str) -> str:
-    """A pattern for a label in which spaces and underscores are interchangeable."""
-    return "[_ ]".join(map(re.escape, re.split("[_ ]", label)))
-
-
 def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
-    """The labelled fields of a text in order; a field ends where the next label begins."""
-    found = list(labels.finditer(text))
-    return [
-        Field(match.lastgroup or "", match.start(), match.end(), _end(text, match, after))
-        for match, after in zip_longest(found, found[1:])
-    ]
+    """The labelled fields of a text in order."""
+    found: list[Field] = []
+    matches = list(labels.finditer(text))
+    for match, after in zip_longest(matches, matches[1:]):
+        end = after.start() if after else len(text)
+        place = PLACE.match(text, match.end(), end)
+        start, stop = place.span(1) if place else (end, end)
+        label = match["label"].casefold().replace("_", " ")
+        found.append(Field(label, start, stop, end, match.start(), match["bracket"] or ""))
+    return found
 
 
-def _end(text: str, label: re.Match[str], after: re.Match[str] | None) -> int:
-    """Where a field ends, without the Markdown that surrounds label and content: `**Score: 8**`."""
-    end = after.start() if after else len(text)
-    mark = label["_mark"]
-    if mark and not label[0].rstrip(": ").endswith(mark):
-        content = text[label.end() : end].rstrip()
-        if content.endswith(mark):
-            return label.end() + len(content) - len(mark)
-    return end
+def verdict(
+    text: Folded, given: Sequence[Field], expected: Expected, of: str = "", *, prose_may_follow: bool = False
+) -> tuple[Field, ParsedValue]:
+    """What the fields of a verdict say, all of them the same, and the first that is no echo of the prompt.
 
-
-def first_line(text: str) -> str:
-    """The first line that is not blank: a number may be on the line below its label.
-
-    A numbered list item there ("1. The response ...") is not a number, and gives "".
+    Raises:
+        ReplyError: as for `Expected.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
+            more follows in a field than its verdict.
     """
-    same_line, *below = text.split("\n")
-    if same_line.strip():
-        return same_line
-    line = next(filter(str.strip, below), "")
-    return "" if LIST_ITEM.match(line) else line
+    first, value = expected.agreed([text.text[field.start : field.stop] for field in given], of)
+    for field in given[first:]:
+        if field.bracket and not _states(field.bracket, expected.scale):
+            raise expected.error("out_of_scale", field.bracket, of)
+        below = GOES_ON_BELOW.match(text.text, field.stop, field.end)
+        if below or (not prose_may_follow and text.says_something(field.stop, field.end)):
+            raise expected.error("ambiguous", text.text[field.stop : field.end].strip()[:80], of)
+    return given[first], value
+
+
+def _states(bracket: str, scale: Scale) -> bool:
+    """Whether a bracket states the scale: "0-10", "0 to 10", "/10" or "out of 10"."""
+    low, high = map(written, sorted((scale.worst, scale.best)))
+    stated = re.sub(r"\s", "", bracket).casefold().replace("–", "-")
+    return not scale.choices and stated in {f"{low}-{high}", f"{low}to{high}", f"/{high}", f"outof{high}"}
 
 
 def one_line(text: str) -> str:

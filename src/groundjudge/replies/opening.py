@@ -1,94 +1,153 @@
-"""The part of a reply that can hold a verdict, and the error when it holds none."""
+"""The part of a reply that can hold a verdict: finished, folded for reading, and without the reasoning."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.folded import Folded, fold
 from groundjudge.replies.reply import Reply
 
-# The finish reasons of OpenAI, Anthropic, Gemini, Mistral and Bedrock.
-CUT_OFF = frozenset(
-    {
-        *("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"),
-        *("model_length", "model_context_window_exceeded"),
-    }
-)
-FILTERED = frozenset(
-    {
-        *("content_filter", "content_filtered", "refusal", "safety", "SAFETY"),
-        *("PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION", "SPII", "guardrail_intervened"),
-    }
-)
-
-_REASONING = (
-    "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis|inner_monologue|seed:think"
-)
-REASONING = re.compile(rf"\s*<({_REASONING})>", re.IGNORECASE)
-REASONING_END = re.compile(rf"^[^\S\n]*</(?:{_REASONING})>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
-
-APOLOGY = re.compile(
-    r"\b(?:i['’]?m (?:very |so |really )?sorry|i apologi[sz]e|as an ai\b"
-    r"|i (?:can(?:no|['’])t|won['’]t|will not|must decline|am (?:unable|not able))"
-    r"|tut mir leid|ich kann (?:das|dies|dabei|ihnen|dir)|je suis désolée?|je ne peux pas|lo siento|no puedo)"
-    r"|desculpe|lamento|não posso|maaf|saya tidak (?:bisa|dapat)|mi dispiace|non posso|üzgünüm|xin lỗi"
-    r"|क्षमा|माफ़ करें|मैं नहीं कर|দুঃখিত|আমি পারব না|معذرت|میں نہیں کر|لا أستطيع|لا يمكنني"
-    r"|抱歉|对不起|對不起|我无法|我不能|申し訳|できません|죄송|عذر|آسف|извините|к сожалению",
-    re.IGNORECASE,
-)
-SAYS_NOTHING = ("no_verdict", "not_a_number", "unknown_label")
-"""The codes of replies that may be refusals."""
-
-APOLOGY_WITHIN = 300
-"""The number of characters at the start of a reply in which an apology counts as a refusal."""
+# What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
+FINISH: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("stop", "stop_sequence", "stop_token", "eos", "eos_token", "end", "end_turn", "done"), ""
+    ),
+    **dict.fromkeys(
+        ("endoftext", "end_of_text", "complete", "completed", "finish", "finished", "success"), ""
+    ),
+    **dict.fromkeys(
+        ("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_length"), "truncated"
+    ),
+    **dict.fromkeys(("model_length", "model_context_window_exceeded", "token_limit", "limit"), "truncated"),
+    **dict.fromkeys(("content_filter", "content_filtered", "refusal", "refused", "safety"), "refused"),
+    **dict.fromkeys(("blocklist", "blocked", "prohibited_content", "recitation", "spii"), "refused"),
+    **dict.fromkeys(("guardrail_intervened", "error_toxic", "image_safety"), "refused"),
+}
+# Full-width forms, the sign for minus, and the line end of old systems.
+WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
+    code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)
+}
+# Zero-width characters, the marks of writing direction, CRLF, and Markdown's escape: RECALL\_Formula.
+INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\r(?=\n)|\\\\(?=_)")
 
 
-def opened(reply: Reply, mark: re.Pattern[str]) -> Folded:
-    """The part of a reply that can hold a verdict: folded, and without the reasoning before it.
+def _pair(mark: str) -> str:
+    """A pattern for emphasis that no letter and no digit touches from outside: 3*1 is not 31."""
+    return rf"(?<![\w{mark}])({mark}{{1,3}})(?![\s{mark}])[^{mark}\n]++(?<!\s)({mark}{{1,3}})(?![\w{mark}])"
+
+
+EMPHASIS = re.compile("|".join(map(_pair, (r"\*", "_", "`"))))
+THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
+BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
+END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A folded text, and where each of its characters stands in the raw reply.
+
+    Attributes:
+        raw: the whole reply.
+        text: the folded text.
+        origins: for each index of `text`, its end included, the index in `raw`.
+    """
+
+    raw: str
+    text: str
+    origins: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """A span of the folded text in the reply."""
+        return self.origins[start], self.origins[end]
+
+    def slice(self, start: int, end: int) -> str:
+        """The reply's own text at a span of the folded text, without white space around it.
+
+        Emphasis at its ends is kept if it belongs to the span: not that of `**Score: 8**`.
+        """
+        if start >= end:
+            return ""
+        first, last = self.origins[start], self.origins[end - 1] + 1
+        text = self.raw[first:last]
+        before, after = (
+            self.raw[self.origins[start - 1] + 1 if start else 0 : first],
+            self.raw[last : self.origins[end]],
+        )
+        return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
+
+    @property
+    def start(self) -> int:
+        """Where its first sign stands."""
+        return len(self.text) - len(self.text.lstrip())
+
+    def says_something(self, start: int, end: int) -> bool:
+        """Whether a letter or a digit stands in a span of the folded text."""
+        return bool(LETTER_OR_DIGIT.search(self.text, start, end))
+
+
+def fold(raw: str) -> Folded:
+    """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
+    spans = [match.span() for match in INVISIBLE.finditer(raw)]
+    for match in EMPHASIS.finditer(raw):
+        spans += [match.span(group) for group in range(1, 7)]
+    removed = {index for span in spans for index in range(*span)}
+    kept = [index for index in range(len(raw)) if index not in removed]
+    return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
+
+
+def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> Folded:
+    """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
 
     Args:
         reply: the reply of the model.
-        mark: matches the tags or labels of the format. A closing `</think>` after one of them is content.
+        own: matches the tags or labels of the format. A `</think>` behind one of them ends no reasoning.
+        has_strings: whether the format has strings, in which the tags of reasoning may stand.
 
     Raises:
-        ReplyError: `refused`, `empty`, `truncated`, or `no_verdict` for reasoning that is not closed.
+        ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
+            reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
     """
-    if reply.refusal or reply.finish_reason in FILTERED:
-        raise ReplyError("refused", reply.text)
-    folded = _without_reasoning(fold(reply.text), mark)
-    if folded is None:
-        raise unread(reply)
-    if not folded.text.strip():
-        raise ReplyError("truncated" if is_cut_off(reply) else "empty", reply.text)
-    return folded
+    reason = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
+    unfinished = (
+        "refused" if reply.refusal else FINISH.get(reason.removeprefix("finish_reason_"), "interrupted")
+    )
+    if unfinished:
+        raise ReplyError(unfinished, reply.text)
+    whole = fold(reply.text)
+    start = _behind_reasoning(whole.text, own)
+    if start is None:
+        raise ReplyError("no_verdict", reply.text)
+    rest = Folded(whole.raw, " " * start + whole.text[start:], whole.origins)
+    if not rest.text.strip():
+        raise ReplyError("empty", reply.text)
+    if not has_strings and ends_nothing(rest.text, own):
+        raise ReplyError("ambiguous", reply.text)
+    return rest
 
 
-def _without_reasoning(folded: Folded, mark: re.Pattern[str]) -> Folded | None:
-    """The text after the reasoning; None if the reasoning is not closed."""
-    begin = REASONING.match(folded.text)
-    if begin and not mark.match(folded.text, begin.start(1) - 1):  # unless the tag is the format's own
-        closing = re.compile(f"</{begin[1]}>", re.IGNORECASE).search(folded.text, begin.end())
-        return _after(folded, closing.end()) if closing else None
-    end = REASONING_END.search(folded.text)
-    if end and not mark.search(folded.text, 0, end.start()):
-        return _after(folded, end.end())
-    return folded
+def ends_nothing(text: str, own: re.Pattern[str]) -> bool:
+    """Whether a text has the end of a reasoning that never began, not quoted in a line of the format."""
+    first = own.search(text)
+    depth = 0
+    for tag in THINKING.finditer(text):
+        if not own.match(tag[0]):
+            depth += -1 if tag["end"] else 1
+            if depth < 0 and (tag["line"] is not None or not first or tag.start() < first.start()):
+                return True
+            depth = max(depth, 0)
+    return False
 
 
-def _after(folded: Folded, index: int) -> Folded:
-    return fold(folded.slice(index), folded.span(index)[0])
-
-
-def is_cut_off(reply: Reply) -> bool:
-    """Whether the reply reached its length limit, by its finish reason."""
-    return reply.finish_reason in CUT_OFF
-
-
-def unread(reply: Reply, code: str = "no_verdict", message: str = "") -> ReplyError:
-    """The error for a reply without a verdict: `truncated` if cut off, `refused` if an apology, or `code`."""
-    if is_cut_off(reply):
-        return ReplyError("truncated", reply.text)
-    if code in SAYS_NOTHING and APOLOGY.search(reply.text, 0, APOLOGY_WITHIN):
-        return ReplyError("refused", reply.text)
-    return ReplyError(code, reply.text, message)
+def _behind_reasoning(text: str, own: re.Pattern[str]) -> int | None:
+    """Where the reasoning at the beginning ends; None if it does not end."""
+    start = 0
+    while (tag := BEGIN.match(text, start)) and not own.match(tag[0].strip()):
+        end = re.compile(rf"</{tag[1]}>", re.IGNORECASE).search(text, tag.end())
+        if end is None:
+            return None
+        start = end.end()
+    alone = None if start else END_ALONE.search(text)
+    return start if alone is None or own.search(text, 0, alone.start()) else alone.end()

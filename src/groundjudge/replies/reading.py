@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 Span: TypeAlias = tuple[int, int]
 """Where something stands in the raw reply: its first index, and the one behind its last."""
+
+
+class Asked(NamedTuple):
+    """What a reader may have to know of the question besides the scale.
+
+    Attributes:
+        levels: the labels of numbers, by the highest number that bears them: one may stand beside its number.
+        response: the response, all sentences of which a scorecard must rate; None if it is not known.
+    """
+
+    levels: Mapping[float, str] = MappingProxyType({})
+    response: str | None = None
+
+
+NOTHING_ELSE = Asked()
 
 
 @dataclass(frozen=True)
@@ -15,7 +32,8 @@ class PartReading:
 
     Attributes:
         name: what is scored: a name of the format's `part_names`, or a sentence of the response.
-        value: the score on the judge's own scale; None for a label that means "not applicable".
+        value: the score on the judge's own scale; None for a label that means "not applicable", and for a
+            sentence that claims nothing.
         reason: the explanation; "" if there is none.
         quotes: the quotes given as evidence, not yet checked.
         label: the label, on a scale of labels; otherwise "".

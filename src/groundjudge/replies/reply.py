@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, isnan
 from typing import Any, NamedTuple, cast
 
 from groundjudge.case.shapes import is_list, is_mapping, well_formed
 from groundjudge.verdict import Usage
 
+# The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-"""The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama."""
 
 
+# Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
+# "1" is not its beginning.
 LEAST_PROBABILITY = 1e-4
-"""Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that "1"
-is not its beginning."""
 
 
 class Token(NamedTuple):
@@ -133,6 +133,8 @@ def _token(entry: Mapping[str, Any]) -> Token:
     # The token itself may be missing from the likeliest ones, or be listed first among them.
     likeliest = entry.get("top_logprobs")
     entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
+    if isnan(entry["logprob"]):  # then nobody knows what the others are worth
+        return Token(_bytes(entry), ())
     probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
     kept = [
         (text, share)

@@ -4,81 +4,77 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass
+from itertools import dropwhile
 from statistics import fmean
-from typing import Any
+from typing import TypeAlias
 
-from groundjudge.errors import ReplyError
-from groundjudge.replies.folded import Folded, fold
-from groundjudge.replies.labelled import Field, fields, first_line, label_pattern, one_line
-from groundjudge.replies.opening import is_cut_off, opened, unread
-from groundjudge.replies.place import Mark, is_placeholder, one_mark
-from groundjudge.replies.reading import PartReading, Reading
+from groundjudge.replies.completeness import completed
+from groundjudge.replies.format import no_schema
+from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
+from groundjudge.replies.opening import Folded, opened
+from groundjudge.replies.reading import NOTHING_ELSE, Asked, PartReading, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.scale import Scale
+from groundjudge.replies.value import Expected, ParsedValue, unwrapped
+from groundjudge.scale import Scale, folded
 
-LABELS = label_pattern(
-    {
-        # `Criteria` is what later versions of the format call the sentence.
-        "sentence": ("Statement Sentence", "Statement", "Criteria"),
-        "evidence": ("Supporting Evidence",),
-        "score": ("Score",),
-    },
-    numbered=True,
-)
+# `Statement` and `Criteria` are what later versions of the format call the sentence.
+SENTENCE = ("statement sentence", "statement", "criteria")
+
+EVIDENCE, SCORE = "supporting evidence", "score"
+LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
 NOTHING = re.compile(
     r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
 )
+# The prompt's own wording, which may be followed by a remark.
 NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
-"""The prompt's own wording, which may be followed by a remark."""
+BLOCKS = re.compile(r"^(?:sec)+")
+# The score of a sentence that claims nothing.
+NO_CLAIM = "NO CLAIM"
 
-REMARK = re.compile(r"\((.+)\)\s*$")
-"""A remark after a score, or on the line below: `Score: 10 (all 3 facts match)`."""
+
+Block: TypeAlias = tuple[Field, Field, Field]
+"""A sentence, its evidence and its score."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
     """Reads the score and the quoted evidence of every sentence; the value is the mean of the scores."""
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=True, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = True
+    schema = no_schema
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
-        """Read a reply. What follows the last block, such as an overall score, belongs to no sentence.
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply. A sentence that claims nothing has no score.
 
         Raises:
-            ReplyError: `truncated` whenever the reply was cut off, `missing_score` for a block
-                without a score, `ambiguous` for a sentence with different scores or a block that does
-                not name its sentence, or the code of a score that cannot be read.
+            ReplyError: `missing_evidence` or `missing_score` for a block without one, `ambiguous` for lines
+                in another order or a sentence with two scores, `unrated_sentences` if the blocks are not the
+                sentences of the response, or the code of a score that cannot be read.
         """
-        folded = opened(reply, LABELS)
-        if is_cut_off(reply):  # blocks may be missing, and nothing in the reply would show it
-            raise ReplyError("truncated", reply.text)
-        parts: dict[str, PartReading] = {}
-        for block in _blocks(fields(folded.text, LABELS)):
-            part = _part(folded, block, scale, reply)
-            if part is None:
-                continue
-            known = parts.setdefault(" ".join(fold(part.name).text.casefold().split()), part)
-            if (known.value, known.label) != (part.value, part.label):
-                message = f"the sentence {part.name[:80]!r} has two different scores"
-                raise ReplyError("ambiguous", reply.text, message)
+        expected = Expected(reply, scale, asked)
+        text = opened(reply, LABELS)
+        blocks = _blocks(fields(text.text, LABELS), text, expected)
+        parts = [_part(block, text, expected) for block in blocks]
         if not parts:
-            raise unread(reply)
-        return Reading(_mean(part.value for part in parts.values()), parts=tuple(parts.values()))
+            raise expected.error("no_verdict")
+        scores: dict[str, object] = {}
+        for part in parts:
+            score = part.value, part.label
+            if scores.setdefault(" ".join(part.name.casefold().split()), score) != score:
+                raise expected.error("ambiguous", part.name)
+        if asked.response is not None:
+            parts = completed(parts, asked.response, reply)
+        return Reading(_mean(part.value for part in parts), parts=tuple(parts))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write a block of three lines for each part; its reason becomes a remark below the score."""
+        """Write a block of three lines for each part; its reason is not written."""
         return "\n\n".join(map(_block, reading.parts))
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The mean of the sentences' scores, 0..1; None if nothing in them can be judged."""
         return _mean(None if part.value is None else scale.score(part.value) for part in reading.parts)
-
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -88,66 +84,47 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _block(part: PartReading) -> str:
-    quoted = one_line(" ... ".join(part.quotes))
-    remark = f"\n({one_line(part.reason)})" if part.reason and part.reason != quoted else ""
+    claims_nothing = part.value is None and not part.label
     return (
         f"Statement Sentence: {one_line(part.name)}\n"
-        f"Supporting Evidence: {quoted or 'NOTHING FOUND'}\n"
-        f"Score: {Mark(part.value, part.label)}{remark}"
+        f"Supporting Evidence: {one_line(' ... '.join(part.quotes)) or 'NOTHING FOUND'}\n"
+        f"Score: {NO_CLAIM if claims_nothing else ParsedValue(part.value, part.label)}"
     )
 
 
-def _blocks(found: Sequence[Field]) -> list[list[Field]]:
-    """The fields grouped by sentence; those before the first sentence belong to no block."""
-    starts = [index for index, field in enumerate(found) if field.label == "sentence"]
-    return [list(found[start:end]) for start, end in zip_longest(starts, starts[1:])]
+def _blocks(found: Sequence[Field], text: Folded, expected: Expected) -> list[Block]:
+    """The fields in blocks of a sentence, its evidence and its score, without those of the prompt's template.
+
+    Raises:
+        ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
+    """
+    order = "".join({EVIDENCE: "e", SCORE: "c"}.get(each.label, "s") for each in found)
+    odd = order[len(order) - len(BLOCKS.sub("", order)) :]
+    if odd:
+        beginnings = (("sc", "missing_evidence"), ("ss", "missing_score"), ("ses", "missing_score"))
+        codes = (code for start, code in beginnings if f"{odd}s".startswith(start))
+        raise expected.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
+    blocks = [(found[at], found[at + 1], found[at + 2]) for at in range(0, len(found), 3)]
+    return [*dropwhile(lambda block: _is_template(block, text, expected), blocks)]
 
 
-def _part(folded: Folded, block: Sequence[Field], scale: Scale, reply: Reply) -> PartReading | None:
-    """The part of one block; None if it only has placeholders."""
-    content = {field.label: folded.slice(field.start, field.end).strip() for field in reversed(block)}
-    sentence = content["sentence"]
-    scores = [field for field in block if field.label == "score"]
-    if not scores:
-        message = f"the block of the sentence {sentence[:80]!r} has no score"
-        raise ReplyError("missing_score", reply.text, message)
-    places = [place for place in _places(folded, scores) if not is_placeholder(place, scale)]
-    if not places:
-        return None
-    if [field.label for field in block].count("evidence") > 1:
-        message = f"the block after that of {sentence[:80]!r} does not name its sentence"
-        raise ReplyError("ambiguous", reply.text, message)
-    evidence = content.get("evidence", "")
-    nothing = NOTHING.fullmatch(evidence) or NOTHING_AS_ASKED.match(evidence)
-    value, label = one_mark(places, scale, reply, sentence)
-    return PartReading(
-        name=sentence,
-        value=value,
-        reason=_remark(folded, scores[0]) or evidence,
-        quotes=() if nothing else (evidence,),
-        label=label,
-        span=folded.span(scores[0].start, scores[0].end) if len(scores) == 1 else None,
-    )
+def _is_template(block: Block, text: Folded, expected: Expected) -> bool:
+    """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
+    sentence, _, score = block
+    place = text.text[score.start : score.stop]
+    is_known = expected.asked.response is not None or text.says_something(score.start, score.stop)
+    return expected.is_echo(place) and (is_known or not text.says_something(sentence.start, sentence.end))
 
 
-def _places(folded: Folded, scores: Sequence[Field]) -> list[str]:
-    """The lines of a block's scores, up to where other text follows: there its verdict has ended."""
-    places: list[str] = []
-    for score in scores:
-        content = folded.text[score.start : score.end]
-        places.append(first_line(content))
-        if _is_followed_by_text(content):
-            break
-    return places
-
-
-def _is_followed_by_text(content: str) -> bool:
-    below = content.strip().split("\n", 1)[1:]
-    return any(not REMARK.fullmatch(line.strip()) for line in "".join(below).split("\n") if line.strip())
-
-
-def _remark(folded: Folded, score: Field) -> str:
-    """The remark in brackets behind a score, or alone on the line below."""
-    lines = [line.strip() for line in folded.slice(score.start, score.end).strip().split("\n")[:2]]
-    found = (REMARK.search(line) for line in lines)
-    return next((match[1] for match in found if match), "")
+def _part(block: Block, text: Folded, expected: Expected) -> PartReading:
+    """The part of one block."""
+    sentence, evidence, score = block
+    name, quote = (text.slice(each.start, each.end) for each in (sentence, evidence))
+    quotes = () if NOTHING.fullmatch(quote) or NOTHING_AS_ASKED.match(quote) else (quote,)
+    place = text.text[score.start : score.stop]
+    claims_nothing = folded(unwrapped(place)) == folded(NO_CLAIM) and not expected.scale.named(NO_CLAIM)
+    if claims_nothing and not text.says_something(score.stop, score.end):
+        return PartReading(name, None, quote, quotes)
+    found = verdict(text, [score], expected, name)[1]
+    span = expected.found(text, score.start, score.stop)
+    return PartReading(name, found.value, quote, quotes, found.label, span)

@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from groundjudge.errors import ReplyError
-from groundjudge.replies.folded import Folded
-from groundjudge.replies.opening import is_cut_off, opened, unread
-from groundjudge.replies.place import Mark, is_placeholder, one_mark
-from groundjudge.replies.reading import Reading
+from groundjudge.replies.format import no_schema, score_of_value
+from groundjudge.replies.opening import opened
+from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.value import Expected, ParsedValue
 from groundjudge.scale import Scale
 
+# Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format.
 UNTAGGED = str.maketrans("<>", "‹›")
-"""Replaces angle brackets inside a text, so that nothing in it is read as a tag of the format."""
 
-
+# The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict.
 THOUGHTS = "S0"
-"""The tag of the thoughts ahead of explanation and verdict: what it contains is no verdict."""
 
 
 class Element(NamedTuple):
-    """An element that stands in no other one; indexes into the folded text.
+    """An outermost element; indexes into the folded text.
 
     Attributes:
         name: the tag's name, in lower case.
+        begin: where its opening tag begins.
         start: where the content begins.
-        end: where the content ends, exclusive.
-        closed: whether a closing tag ends it.
+        stop: where the content ends, exclusive.
+        end: where its closing tag ends.
     """
 
     name: str
+    begin: int
     start: int
+    stop: int
     end: int
-    closed: bool
 
 
 @dataclass(frozen=True)
@@ -51,67 +50,61 @@ class Tags:
     value: str = "S2"
     reason: str = "S1"
 
-    part_names: tuple[str, ...] = field(default=(), init=False, repr=False)
-    parts_are_sentences: bool = field(default=False, init=False, repr=False)
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
 
-    def read(self, reply: Reply, scale: Scale) -> Reading:
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply. A tag within thoughts or explanation is no verdict.
 
         Raises:
-            ReplyError: there is no verdict, there are several that differ (`ambiguous`), or it cannot be
-                read.
+            ReplyError: there is no verdict, there are several that differ or more behind it (`ambiguous`),
+                or it cannot be read.
         """
-        text = opened(reply, _tag(self.value, self.reason))
-        elements = _elements(text.text, _tag(self.value, self.reason, THOUGHTS), self.value.lower())
+        names = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
+        tag = re.compile(rf"<\s*+(?P<end>/\s*+)?(?P<name>{names})\s*+>", re.IGNORECASE)
+        expected = Expected(reply, scale, asked, (self.value,))
+        text = opened(reply, tag)
+        elements = _elements(text.text, tag, expected)
         verdicts = [each for each in elements if each.name == self.value.lower()]
-        verdicts = [each for each in verdicts if not is_placeholder(text.text[each.start : each.end], scale)]
-        if not verdicts:
-            raise unread(reply)
-        if is_cut_off(reply) and not all(each.closed for each in verdicts):
-            raise ReplyError("truncated", reply.text)
-        value, label = one_mark([text.text[each.start : each.end] for each in verdicts], scale, reply)
-        warnings = () if all(each.closed for each in verdicts) else ("unclosed_tag",)
-        last = verdicts[-1]
-        reason, span = self._reason(text, elements, last), text.span(last.start, last.end)
-        return Reading(value, reason, warnings=warnings, label=label, span=span)
+        index, found = expected.agreed([text.text[each.start : each.stop] for each in verdicts])
+        first = verdicts[index]
+        ends = [each.end for each in elements if each.end >= first.end]
+        begins = [each.begin for each in elements if each.begin > first.begin]
+        if any(map(text.says_something, ends, [*begins, len(text.text)])):
+            raise expected.error("ambiguous")
+        reasons = [each for each in elements if each.name == self.reason.lower()]
+        before = [each for each in reasons if each.begin < first.begin]
+        reason = "".join(text.slice(each.start, each.stop) for each in (before or reasons)[-1:])
+        warnings = ("unclosed_tag",) if any(each.stop == each.end for each in verdicts) else ()
+        span = expected.found(text, first.start, first.stop)
+        return Reading(found.value, reason, warnings=warnings, label=found.label, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the explanation and the value between their tags."""
         reason = reading.reason.translate(UNTAGGED)
-        verdict = Mark(reading.value, reading.label)
+        verdict = ParsedValue(reading.value, reading.label)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{verdict}</{self.value}>"
 
-    def score(self, reading: Reading, scale: Scale) -> float | None:
-        """The position of the value on the scale, 0..1; None for a label that means "not applicable"."""
-        return None if reading.value is None else scale.score(reading.value)
 
-    def schema(self, scale: Scale) -> dict[str, Any] | None:  # noqa: ARG002  required by the protocol
-        """None: the reply is not JSON."""
-        return None
+def _elements(text: str, tag: re.Pattern[str], expected: Expected) -> list[Element]:
+    """The outermost elements; one that is not closed holds all that follows.
 
-    def _reason(self, text: Folded, elements: Sequence[Element], verdict: Element) -> str:
-        """The last explanation before the verdict, or the last one at all if there is none before it."""
-        found = [each for each in elements if each.name == self.reason.lower()]
-        before = [each for each in found if each.start < verdict.start]
-        chosen = (before or found)[-1:]
-        return "".join(text.slice(each.start, each.end).strip() for each in chosen)
-
-
-def _tag(*names: str) -> re.Pattern[str]:
-    return re.compile(rf"<\s*(/\s*)?({'|'.join(map(re.escape, names))})\s*>", re.IGNORECASE)
-
-
-def _elements(text: str, tag: re.Pattern[str], value: str) -> list[Element]:
-    """The outermost elements. Any tag ends a verdict, which holds no other: `<S2>4</S1>`."""
+    Raises:
+        ReplyError: `ambiguous`: a closing tag closes nothing.
+    """
     found: list[Element] = []
     inside: re.Match[str] | None = None
     for match in tag.finditer(text):
-        name = match[2].lower()
-        if inside is not None and (inside[2].lower() == value or (match[1] and name == inside[2].lower())):
-            found.append(Element(inside[2].lower(), inside.end(), match.start(), closed=bool(match[1])))
-            inside = None if match[1] else match
-        elif inside is None and not match[1]:
+        name = match["name"].lower()
+        if inside is None and match["end"]:
+            raise expected.error("ambiguous", match[0])
+        if inside is None:
             inside = match
+        elif match["end"] and name == inside["name"].lower():
+            found.append(Element(name, inside.start(), inside.end(), match.start(), match.end()))
+            inside = None
     if inside is not None:
-        found.append(Element(inside[2].lower(), inside.end(), len(text), closed=False))
+        found.append(Element(inside["name"].lower(), inside.start(), inside.end(), len(text), len(text)))
     return found

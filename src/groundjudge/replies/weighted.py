@@ -12,25 +12,23 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from groundjudge.replies.folded import fold
-from groundjudge.replies.place import Mark
+from groundjudge.replies.opening import fold
 from groundjudge.replies.reading import PartReading, Reading, Span
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.scale import SPACES, Scale, folded
+from groundjudge.replies.value import ParsedValue
+from groundjudge.scale import DASHES, SPACES, Scale, folded
 
+# Endpoints give the probabilities of at most 20 tokens.
 MOST_VALUES = 20
-"""Endpoints give the probabilities of at most 20 tokens."""
 
-LEAST_MASS = 0.9
-"""How much of the probability must lie on values of the scale; the rest might be any of them."""
+# How much of the probability must lie on values of the scale; the rest might be any of them.
+LEAST_MASS = 0.98
 
-LETTER = re.compile(r"[^\W_]")
-DIGIT = re.compile(r"\d")
+# White space, quotation marks and emphasis before a verdict: with or without them it is the same.
 AROUND = b" \t\r\n\"'`*"
-"""White space, quotation marks and emphasis before a verdict: with or without them it is the same."""
 
-GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d")
-"""What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3"."""
+# What must not follow a value on its line: "1" is not all of "12", of "1.5" or of "1 of 3".
+GOES_ON = re.compile(r"[^\S\n]*\w|[.,]\d|[-+]")
 
 
 def is_weighable(scale: Scale) -> bool:
@@ -60,12 +58,17 @@ def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collecti
     Values that mean "not applicable" have no part in a mean.
     """
     verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
-    found = [distribution(reply, verdict, scale) for verdict in verdicts]
+    # A sentence that claims nothing has no value to weigh.
+    nothing: Mapping[str, float] = {}
+    found = [
+        nothing if each.value is None and not each.label else distribution(reply, each, scale)
+        for each in verdicts
+    ]
     means = [
         _mean(shares or {}, verdict.value, scale, not_applicable)
         for verdict, shares in zip(verdicts, found, strict=True)
     ]
-    warnings = () if all(found) else ("logprobs_unusable",)
+    warnings = ("logprobs_unusable",) if None in found else ()
     if not reading.parts:
         return Weighed(replace(reading, value=means[0]), found[0], warnings)
     parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
@@ -83,15 +86,15 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     Returns:
         Value or label -> probability, in the order of the scale, without those that have none; they add up
         to 1. None if that is not known: there are no tokens, they do not spell the text, the token begins
-        several values, or less than 0.9 of the probability lies on the scale.
+        several values, or less than 0.98 of the probability lies on the scale.
     """
-    found = _deciding(reply, verdict.span, scale)
+    found = _deciding(reply, verdict.span)
     if found is None:
         return None
     token, before = found
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != str(Mark(verdict.value, verdict.label)):
+    if names[token.text] != str(ParsedValue(verdict.value, verdict.label)):
         return None
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:
@@ -115,14 +118,12 @@ def _mean(
     return value if value is None or not total else sum(own * share for own, share in weights) / total
 
 
-def _deciding(reply: Reply, span: Span | None, scale: Scale) -> tuple[Token, bytes] | None:
+def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:
     """The token in which the verdict begins, and what that token has before it."""
-    first = LETTER if scale.choices else DIGIT
-    beginning = first.search(reply.text, *span) if span else None
     offset = _offset(reply)
-    if beginning is None or offset is None:
+    if span is None or offset is None:
         return None
-    position = offset + len(reply.text[: beginning.start()].encode())
+    position = offset + len(reply.text[: span[0]].encode())
     tokens = reply.tokens or ()
     spans = pairwise(accumulate((len(token.text) for token in tokens), initial=0))
     return next(
@@ -155,7 +156,7 @@ def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
     if not text.startswith(lead):
         return ""
     own = text.removeprefix(lead).lstrip(AROUND).decode(errors="surrogateescape")
-    line, newline, _ = fold(own).text.casefold().partition("\n")
+    line, newline, _ = fold(own).text.casefold().translate(DASHES).partition("\n")
     return (SPACES.sub(" ", line) if scale.choices else line).rstrip(" ") + newline
 
 

@@ -568,6 +568,7 @@ function details(row, index) {
 
 function outcome(row) {
   const entries = [["Score", decimals(row.score), "mean"], ["Outcome", outcomeOf(row), tone(row)]];
+  if (row.weakest !== undefined) entries.push(["Weakest part, which decides", decimals(row.weakest), tone(row)]);
   if (row.value !== undefined) entries.push(["Value on the judge’s scale", short(row.value, 4), ""]);
   if (row.label) entries.push(["Label", readable(row.label), ""]);
   if (row.expected !== undefined) entries.push(["Expected value, weighted", short(row.expected, 4), ""]);

@@ -19,7 +19,7 @@ from groundjudge.errors import explained
 from groundjudge.probe.figures import Card
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
-from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote
+from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, deciding_score
 from groundjudge.version import __version__
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
@@ -187,11 +187,11 @@ def _version(prompt: PromptId) -> str:
 
 
 def _histogram(verdicts: Iterable[Verdict]) -> list[list[int]]:
-    """For each bin of scores, how many verdicts did not pass and how many did."""
+    """For each bin of the scores that decide, how many verdicts did not pass and how many did."""
     counts = [[0, 0] for _ in range(HISTOGRAM_BINS)]
     for verdict in verdicts:
-        if verdict.score is not None:
-            counts[min(int(verdict.score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)][bool(verdict.passed)] += 1
+        if (score := deciding_score(verdict)) is not None:
+            counts[min(int(score * HISTOGRAM_BINS), HISTOGRAM_BINS - 1)][bool(verdict.passed)] += 1
     return counts
 
 
@@ -220,6 +220,7 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
         "id": verdict.case_id,
         "status": verdict.status,
         "score": verdict.score,
+        "weakest": verdict.weakest,
         "value": verdict.value,
         "label": verdict.label,
         "passed": verdict.passed,
@@ -246,7 +247,7 @@ def _vote(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
             "judge": vote.judge,
             "model": vote.model,
             "status": vote.status,
-            "score": vote.score,
+            "score": deciding_score(vote),
             "label": vote.label,
             "passed": vote.passed,
             "error": [vote.error.code, vote.error.message] if vote.error else None,

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 from groundjudge.errors import PromptError, did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
+from groundjudge.verdict import Passes
 
 EmptyResponse: TypeAlias = Literal["error", "not_applicable", "worst"]
 """What becomes of a row whose response is missing or blank: no model is asked about it."""
@@ -26,6 +27,8 @@ class PromptOptions(TypedDict, total=False):
         scale: the numbers or the labels that a reply may give.
         levels: labels by the highest value that bears them.
         not_applicable: values that mean "nothing to judge".
+        passes: which score the threshold applies to: the headline ("score"), or the lowest score of the parts
+            ("weakest").
         may_be_empty: names of inputs that must be given but may be blank, added to the file's.
         optional: names of inputs that need not be given, added to the file's.
         empty_response: what becomes of a case whose response is missing or blank.
@@ -39,6 +42,7 @@ class PromptOptions(TypedDict, total=False):
     scale: Scale | None
     levels: Mapping[float, str] | None
     not_applicable: Sequence[float] | None
+    passes: Passes | None
     empty_response: EmptyResponse | None
     may_be_empty: Sequence[str] | None
     optional: Sequence[str] | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -17,15 +17,16 @@ from typing import Any, Unpack
 from groundjudge.case.case import Case, CaseLike, Document
 from groundjudge.case.shapes import is_blank
 from groundjudge.errors import CaseError, PromptError, ReplyError
-from groundjudge.evidence import Sources, find, unlisted
-from groundjudge.prompt.prompt import Input, Prompt
-from groundjudge.replies import FORMATS, Format, PartReading, Reading, format_of
+from groundjudge.evidence import Sources, find
+from groundjudge.prompt.prompt import ExampleReply, Input, Prompt
+from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, format_of
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
+from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
-from groundjudge.scale import Scale
-from groundjudge.verdict import Part, Verdict, passes
+from groundjudge.scale import Scale, folded
+from groundjudge.verdict import Part, Passes, Verdict, decided
 from groundjudge.version import __version__
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
@@ -78,18 +79,19 @@ class Rubric:
         scale: the numbers or the labels that a reply may give.
         levels: labels by the highest value that bears them, in rising order.
         not_applicable: values that mean "nothing to judge".
-        threshold: on the score, 0..1: a verdict passes if its score reaches it.
+        threshold: on the score, 0..1: a verdict passes if its deciding score reaches it.
         empty_response: what becomes of a case whose response is missing or blank: an "error", which is what
             a crashed application deserves; "not_applicable"; or the "worst" score, 0.
         weighted: whether the score is the mean over the probabilities that the model gave to each value.
         structured: when a format that is JSON asks the endpoint for its schema: "reask", after a reply that
             could not be read; "always"; or "never".
+        passes: which score decides: the headline ("score"), or the lowest score of the parts ("weakest").
 
     Raises:
         PromptError: `bad_threshold`, `bad_levels` (a level or a value that is not applicable lies off
             the scale), `bad_reply_format` (an object that is no reply format), `bad_empty_response`,
             `bad_choices` (the format cannot express one of the scale's labels), `bad_weighted` (the scale has
-            too many values), `bad_structured`.
+            too many values), `bad_structured`, `bad_passes` (the weakest part of a format without parts).
     """
 
     prompt: Prompt
@@ -101,17 +103,20 @@ class Rubric:
     empty_response: EmptyResponse = "error"
     weighted: bool = False
     structured: Structured = "reask"
+    passes: Passes = "score"
 
     def __post_init__(self) -> None:
         _check_format(self.format)
         _check_numbers(self.scale, self.threshold)
         check_choice("bad_empty_response", "empty_response", self.empty_response, EmptyResponse)
         check_choice("bad_structured", "structured", self.structured, Structured)
+        check_choice("bad_passes", "passes", self.passes, Passes)
+        if self.passes == "weakest" and not (self.format.part_names or self.format.parts_are_sentences):
+            raise _refused("bad_passes", self.prompt, "passes: weakest needs a reply format with parts")
         off = [value for value in (*self.levels, *self.not_applicable) if not self.scale.holds(value)]
         if off:
-            fault = f"{off[0]:g} is not on the scale {self.scale}: give some that fit"
-            message = f"{self.prompt.path}: levels, not_applicable: {fault}"
-            raise PromptError("bad_levels", message, self.prompt.path)
+            fault = f"levels, not_applicable: {off[0]:g} is not on the scale {self.scale}: give some that fit"
+            raise _refused("bad_levels", self.prompt, fault)
         object.__setattr__(self, "levels", dict(sorted(self.levels.items())))
         object.__setattr__(self, "not_applicable", tuple(self.not_applicable))
         _check_choices(self)
@@ -157,6 +162,7 @@ class Rubric:
             self.empty_response,
             self.weighted,
             self.structured,
+            self.passes,
             __version__,
         ]
         return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
@@ -204,7 +210,8 @@ class Rubric:
         """
         reply = Reply(reply) if isinstance(reply, str) else reply
         case = None if case is None else Case.of(case)
-        reading = self.format.read(reply, self.scale)
+        asked = Asked(self.levels, None if case is None else case.response_text)
+        reading = self.format.read(reply, self.scale, asked)
         weighed = Weighed(reading)
         if self.weighted:
             weighed = weigh(reply, reading, self.scale, self.not_applicable)
@@ -214,14 +221,13 @@ class Rubric:
         warnings = (*reading.warnings, *weighed.warnings, *about_quotes, *inconsistencies)
         is_applicable = reading.value not in self.not_applicable
         score = self.format.score(weighed.reading, self.scale) if is_applicable else None
-        return Verdict(
+        verdict = Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
             score=score,
             value=reading.value,
             label=label,
-            passed=score is None or passes(score, self.threshold),
-            reason=reading.reason,
+            reason="\n".join(filter(None, (reading.reason, _evidence_nowhere(parts)))),
             parts=parts,
             warnings=tuple(dict.fromkeys(warnings)),
             usage=reply.usage,
@@ -233,6 +239,7 @@ class Rubric:
             expected=weighed.reading.value if weighed.shares and score is not None else None,
             distribution=weighed.shares,
         )
+        return decided(verdict, self.passes, self.threshold)
 
     def blank_response_verdict(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
@@ -271,23 +278,21 @@ class Rubric:
         choice, names = self.scale.nearest(0.0) or None, self.format.part_names
         worst = self.scale.worst if choice is None else self.scale.choices[choice] or 0.0
         value, score = None if names else worst, self.scale.score(worst)
-        return verdict.model_copy(
+        scored = verdict.model_copy(
             update={
                 "status": "ok",
                 "score": score,
                 "value": value,
                 "label": choice or label_of(value, self.levels),
-                "passed": passes(score, self.threshold),
                 "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
                 "parts": tuple(Part(name=name, value=worst, score=score, label=choice) for name in names),
                 "warnings": (code,),
             }
         )
+        return decided(scored, self.passes, self.threshold)
 
     def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
         """The warnings that the format alone cannot give."""
-        if case and self.format.parts_are_sentences:
-            yield from unlisted([part.name for part in reading.parts], case.response_text)
         if case and not case.is_shown_whole(each.field for each in self.inputs):
             yield "content_not_shown"
         if reading.level and _names_another(reading.level, label, self.levels):
@@ -307,6 +312,7 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
         options: what the file leaves open, or says otherwise. threshold: on the score, 0..1; parameters:
             sampling parameters, added to the file's; reply: the reply format; scale; levels: labels by
             the highest value that bears them; not_applicable: values that mean "nothing to judge";
+            passes: which score decides, the headline ("score") or that of the weakest part ("weakest");
             may_be_empty: names of inputs that must be given but may be blank, and optional: names of inputs
             that need not be given, both added to the file's;
             empty_response: what becomes of a case whose response is missing or blank, "error" by default,
@@ -319,14 +325,14 @@ def load_rubric(name: str | Path, **options: Unpack[RubricOptions]) -> Rubric:
     """
     check_options(options, RubricOptions)
     prompt = Prompt.read(_file(name))
-    own = {name: getattr(prompt, name) for name in ("scale", "levels", "not_applicable", "threshold")}
-    settings: dict[str, Any] = {"format": options.get("reply") or format_of(prompt.reply, prompt.path), **own}
+    own = ("scale", "levels", "not_applicable", "threshold", "passes")
+    settings = {name: getattr(prompt, name) for name in own}
+    settings["format"] = options.get("reply") or format_of(prompt.reply, prompt.path)
     settings |= _settings(options)
     if settings["scale"] is None:
-        message = f"{prompt.path}: scale is missing: put it into the file, or in Python pass a Scale"
-        raise PromptError("no_scale", message, prompt.path)
-    if options.get("reply") is None and options.get("scale") is None:
-        _check_example(prompt, settings["format"], settings["scale"])
+        raise _refused("no_scale", prompt, "scale is missing: put it into the file, or pass a Scale in code")
+    if prompt.example_reply and options.get("reply") is None and options.get("scale") is None:
+        _check_example(prompt, prompt.example_reply, settings["format"], settings["scale"])
     return Rubric(prompt=_adjusted(prompt, options), **settings)
 
 
@@ -344,11 +350,8 @@ def _settings(options: RubricOptions) -> dict[str, Any]:
     return {"format" if name == "reply" else name: value for name, value in given.items()}
 
 
-def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:
-    """The label of a value: that of the lowest level it does not exceed."""
-    if value is None:
-        return None
-    return next((label for highest, label in levels.items() if value <= highest), None)
+def _refused(code: str, prompt: Prompt, fault: str) -> PromptError:
+    return PromptError(code, f"{prompt.path}: {fault}", prompt.path)
 
 
 def _check_format(candidate: object) -> None:
@@ -371,8 +374,8 @@ def _check_numbers(scale: object, threshold: object) -> None:
 
 def _check_choices(rubric: Rubric) -> None:
     """Make sure that the format can express every label: what it writes, it must read."""
-    names = rubric.format.part_names or ("-",)
     for label, value in rubric.scale.choices.items():
+        names = rubric.format.part_names or ("-",)
         parts = tuple(PartReading(name, value, label=label) for name in names)
         try:
             written = rubric.format.write(Reading(value, parts=parts, label=label), rubric.scale)
@@ -410,35 +413,46 @@ def _parts(
     weighed: Reading, reading: Reading, scale: Scale, case: Case | None
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """The parts, scored as weighed, with their quotes looked up in the case, and warnings about quotes."""
-    parts: list[Part] = []
-    warnings: list[str] = []
     sources = Sources((case and case.context) or ())
-    for part, mean in zip(reading.parts, weighed.parts, strict=True):
-        found, warned = find(part.quotes, sources) if case else ((), ())
-        warnings.extend(warned)
-        parts.append(
-            Part(
-                name=part.name,
-                value=part.value,
-                score=None if mean.value is None else scale.score(mean.value),
-                label=part.label or None,
-                reason=part.reason,
-                evidence=found,
-            )
+    found = [find(part.quotes, sources) if case else ((), ()) for part in reading.parts]
+    scores = [None if mean.value is None else scale.score(mean.value) for mean in weighed.parts]
+    parts = tuple(
+        Part(
+            name=part.name,
+            value=part.value,
+            score=score,
+            label=part.label or None,
+            reason=part.reason,
+            evidence=evidence,
+            warnings=("evidence_not_found",) if score and "evidence_not_found" in warned else (),
         )
+        for part, score, (evidence, warned) in zip(reading.parts, scores, found, strict=True)
+    )
     if case is None and any(part.quotes for part in reading.parts):
-        warnings.append("evidence_unchecked")
-    return tuple(parts), tuple(warnings)
+        return parts, ("evidence_unchecked",)
+    return parts, tuple(warning for _, warnings in found for warning in warnings)
 
 
-def _in_words(label: str) -> str:
-    """A pattern for a level's label in a sentence: the level "none" is also "no hallucination"."""
-    return r"\bno(?:ne)?\b" if label == "none" else rf"\b{re.escape(label)}\b"
+def doubt(verdict: Verdict) -> ReplyError | None:
+    """What to ask again about a verdict that can be read: quotes that it needs and that no document has."""
+    quotes = tuple(part.reason for part in verdict.parts if part.warnings)
+    wording = _evidence_nowhere(verdict.parts)
+    return ReplyError("evidence_not_found", verdict.reply or "", wording, quotes) if quotes else None
+
+
+def _evidence_nowhere(parts: Sequence[Part]) -> str:
+    """Which sentences have evidence that is in none of the documents, by their numbers; "" if none has."""
+    numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
+    if not numbers:
+        return ""
+    return f"evidence_not_found: the evidence for sentence {', '.join(numbers)} is in none of the documents"
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
     """Whether a text names levels, but not the one that the score lies on."""
-    named = {other for other in levels.values() if re.search(_in_words(other), level, re.IGNORECASE)}
+    said = folded(level)
+    named = {other for other in levels.values() if re.search(rf"\b{re.escape(folded(other))}\b", said)}
+    named |= {other for other in levels.values() if said and folded(other).startswith(f"{said} ")}
     return bool(named) and label not in named
 
 
@@ -451,20 +465,15 @@ def _file(name: str | Path) -> Path:
     return path
 
 
-def _check_example(prompt: Prompt, format: Format, scale: Scale) -> None:  # noqa: A002  the field's name
+def _check_example(prompt: Prompt, example: ExampleReply, reply: Format, scale: Scale) -> None:
     """Make sure that the file's own example is read as the file says."""
-    example = prompt.example_reply
-    if example is None:
-        return
     try:
-        reading = format.read(Reply(example.text), scale)
+        reading = reply.read(Reply(example.text), scale)
     except ReplyError as error:
-        message = f"{prompt.path}: example_reply cannot be read: {error}"
-        raise PromptError("bad_example", message, prompt.path) from error
+        raise _refused("bad_example", prompt, f"example_reply cannot be read: {error}") from error
     found = _numbers(reading, example.value)
     if found != example.value:
-        message = f"{prompt.path}: example_reply is read as {found}, not as {example.value}"
-        raise PromptError("bad_example", message, prompt.path)
+        raise _refused("bad_example", prompt, f"example_reply is read as {found}, not as {example.value}")
 
 
 def _numbers(reading: Reading, like: object) -> object:

@@ -12,39 +12,32 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, RESERVED
-from groundjudge.errors import CaseError, did_you_mean
+from groundjudge.errors import CaseError, did_you_mean, requires
 from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import listed
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.run import checked, run_numbered
+from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged
 from groundjudge.verdict import Verdict
 
-try:
+with requires("record batches and Parquet files need PyArrow", "arrow"):
     # PyArrow has no type hints: imported by name, it is Any to every type checker.
     pa: Any = import_module("pyarrow")
     pq: Any = import_module("pyarrow.parquet")
-except ImportError as error:
-    message = 'record batches and Parquet files need PyArrow: pip install "groundjudge[arrow]"'
-    raise ImportError(message) from error
 
 RecordBatch: TypeAlias = Any
 """A pyarrow.RecordBatch."""
-
-Schema: TypeAlias = Any
-"""A pyarrow.Schema."""
 
 ROWS_AT_ONCE = 64
 """How many rows are turned into Python values at a time."""
@@ -65,7 +58,6 @@ VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = Mapping
 """The columns of a verdict, each with its type and what it holds."""
 
 
-READ_AT_ONCE = 1024
 WRITTEN_AT_ONCE = 10_000
 """Rows of a row group."""
 
@@ -75,7 +67,7 @@ Columns: TypeAlias = Sequence[str] | str | None
 for `id` if there is one."""
 
 MOST_ROWS = 1000
-"""The most verdicts of an output batch."""
+"""The most verdicts of an output batch, and rows of a Parquet file that are read at a time."""
 
 ALWAYS_READ = frozenset({*FIELD_NAMED, *RESERVED, "judges"})
 """The columns that are read for any judge: the fields of a case under all their names."""
@@ -126,11 +118,13 @@ def judge_batches(
     if ledger is not None:
         all_judges = with_models(all_judges, lambda model: CachedModel(model, ledger))
     held: deque[_Held] = deque()
-    rows = _rows(iter(batches), _names_read(all_judges), columns, held)
-    return _batches(run_numbered(all_judges, rows, concurrency=concurrency), held)
+    rows = _rows(iter(batches), all_judges, columns, held)
+    options: RunOptions = {"concurrency": concurrency, "ordered": True}
+    numbered = in_a_thread(judged(all_judges, rows, options, lambda number, verdict: (number, verdict)))
+    return _batches(numbered, held)
 
 
-def schema_of(batch: RecordBatch | Schema, columns: Columns = None) -> Schema:
+def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN401  a pyarrow.Schema
     """The schema of what `judge_batches` yields.
 
     Args:
@@ -179,11 +173,9 @@ def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBa
         ValueError: there is no column `id`, or there is a column `key`.
     """
     for batch in batches:
-        rows = rows_of(_read(batch, _names_read([judge])))
+        rows = rows_of(_read(batch, [judge]))
         check_keyed(batch.schema.names)
-        keys = pa.array((_key(judge, row) for row in rows), pa.string())
-        schema = batch.schema.append(pa.field("key", pa.string()))
-        yield pa.RecordBatch.from_arrays([*batch.columns, keys], schema=schema)
+        yield batch.append_column("key", pa.array((_key(judge, row) for row in rows), pa.string()))
 
 
 def check_keyed(names: Sequence[str]) -> None:
@@ -192,18 +184,17 @@ def check_keyed(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `keyed`.
     """
-    if "id" not in names:
-        message = "the key of a verdict contains the row's id: add a column 'id'"
-        raise ValueError(message)
-    if "key" in names:
-        message = "there is a column 'key' already: rename or drop it"
-        raise ValueError(message)
+    if "id" not in names or "key" in names:
+        needs_id = "the key of a verdict contains the row's id: add a column 'id'"
+        raise ValueError(
+            needs_id if "id" not in names else "there is a column 'key' already: rename or drop it"
+        )
 
 
 def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
     with suppress(CaseError):
-        case = None if isinstance(row, CaseError) else Case.from_mapping(row)
-        return judge.key(case) if case and (case.id or "").strip() else None
+        if not isinstance(row, CaseError) and ((case := Case.from_mapping(row)).id or "").strip():
+            return judge.key(case)
     return None
 
 
@@ -220,13 +211,8 @@ def _fault(name: str, names: Sequence[str]) -> str:
     return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
 
 
-def _names_read(judges: Iterable[AnyJudge]) -> frozenset[str]:
-    """The names of the columns that judges look at."""
-    return ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
-
-
-def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
-    """The columns of a batch that are read.
+def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
+    """The columns of a batch that the judges look at.
 
     Raises:
         ValueError: one of them appears twice.
@@ -235,31 +221,27 @@ def _read(batch: RecordBatch, names: frozenset[str]) -> RecordBatch:
     if not isinstance(batch, pa.RecordBatch):
         message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
         raise TypeError(message)
+    names = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
     read = [name for name in batch.schema.names if name in names]
-    twice = next((name for name, count in Counter(read).items() if count > 1), None)
-    if twice is not None:
-        message = f"the column {twice!r} appears twice: rename or drop one"
-        raise ValueError(message)
+    for name in read:
+        if read.count(name) > 1:
+            message = f"the column {name!r} appears twice: rename or drop one"
+            raise ValueError(message)
     return batch.select(read)
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(NamedTuple):
     """A batch whose rows are being judged.
 
     Attributes:
         kept: its columns that come before the verdict's.
         first: the position of its first row among the rows of all batches, from 1.
-        n_rows: how many rows it has.
+        last: that of its last row.
     """
 
     kept: RecordBatch
     first: int
-    n_rows: int
-
-    def holds(self, number: int) -> bool:
-        """Whether the row with this position is one of the batch."""
-        return number < self.first + self.n_rows
+    last: int
 
     def output(self, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
         """The output for verdicts on rows of the batch."""
@@ -270,14 +252,14 @@ class _Held:
 
 
 async def _rows(
-    batches: Iterator[RecordBatch], names: frozenset[str], columns: Columns, held: deque[_Held]
+    batches: Iterator[RecordBatch], judges: Sequence[AnyJudge], columns: Columns, held: deque[_Held]
 ) -> AsyncGenerator[Mapping[str, Any] | CaseError, None]:
     """The rows of batches, one batch at a time. Judging goes on while the next one is awaited."""
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-        read = _read(batch, names)
+        read = _read(batch, judges)
         kept = batch.select(kept_columns(batch.schema.names, columns))
-        held.append(_Held(kept, first, batch.num_rows))
+        held.append(_Held(kept, first, first + batch.num_rows - 1))
         for row in rows_of(read, first):
             yield row
         first += batch.num_rows
@@ -291,10 +273,10 @@ def _batches(
     with closing(numbered):
         try:
             for number, verdict in numbered:
-                if waiting and (len(waiting) == MOST_ROWS or not held[0].holds(number)):
+                if waiting and (len(waiting) == MOST_ROWS or number > held[0].last):
                     yield held[0].output(waiting)
                     waiting = []
-                while not held[0].holds(number):
+                while number > held[0].last:
                     held.popleft()
                 waiting.append((number, verdict))
         except Exception:
@@ -315,7 +297,9 @@ def verdict_arrays(verdicts: Sequence[Verdict]) -> list[Any]:
     return [pa.array(map(read, verdicts), kind) for kind, read in VERDICT_COLUMNS.values()]
 
 
-def rows_of(batch: RecordBatch, first: int = 1) -> Iterator[Mapping[str, Any] | CaseError]:
+def rows_of(
+    batch: RecordBatch, first: int = 1, at_once: int = ROWS_AT_ONCE
+) -> Iterator[Mapping[str, Any] | CaseError]:
     """The rows of a record batch, or of a table.
 
     Nulls become None, maps become mappings. A text is read as a cell of a CSV file is: a JSON list becomes
@@ -324,44 +308,37 @@ def rows_of(batch: RecordBatch, first: int = 1) -> Iterator[Mapping[str, Any] | 
     Args:
         batch: the batch.
         first: the number of its first row, which errors name.
+        at_once: how many rows are turned into Python values at a time.
 
     Yields:
         A mapping per row, or a CaseError (`unreadable_row`) for a row with a value that Python cannot hold.
     """
-    for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-        yield from _readable(batch.slice(start, ROWS_AT_ONCE), first + start)
+    for start in range(0, batch.num_rows, at_once):
+        piece, number = batch.slice(start, at_once), first + start
+        try:
+            yield from _plain_rows(piece, number)
+        except CaseError as error:  # of one of the rows
+            yield from rows_of(piece, number, 1) if at_once > 1 else [error]
 
 
-def _readable(piece: RecordBatch, first: int) -> list[Any]:
-    try:
-        return _plain_rows(piece)
-    except Exception:  # noqa: BLE001  `_row` reports it for the row that has it
-        return [_row(piece.slice(index, 1), first + index) for index in range(piece.num_rows)]
+def _plain_rows(piece: RecordBatch, number: int) -> list[dict[str, Any]]:
+    """The rows of a piece, of which the first has that number.
 
-
-def _plain_rows(piece: RecordBatch) -> list[dict[str, Any]]:
+    Raises:
+        CaseError: `unreadable_row`: a column has a value that cannot be read.
+    """
     rows: list[dict[str, Any]] = [{} for _ in range(piece.num_rows)]
     for field, column in zip(piece.schema, piece.columns, strict=True):
-        for row, value in zip(rows, _values(field, column), strict=True):
-            row[field.name] = value
-    return rows
-
-
-def _values(field: Any, column: Any) -> list[Any]:  # noqa: ANN401  a pyarrow.Field and a pyarrow.Array
-    name = FIELD_NAMED.get(field.name, field.name)
-    values = (_plain(value, field.type) for value in column.to_pylist())
-    return [listed(name, value) if isinstance(value, str) else value for value in values]
-
-
-def _row(piece: RecordBatch, number: int) -> Mapping[str, Any] | CaseError:
-    """The only row of a piece, or the error that names the column that cannot be read."""
-    for field, column in zip(piece.schema, piece.columns, strict=True):
+        name = FIELD_NAMED.get(field.name, field.name)
         try:
-            _values(field, column)
-        except Exception as error:  # noqa: BLE001  Arrow raises several kinds, and an error is about one row
+            values = [_plain(value, field.type) for value in column.to_pylist()]
+        except Exception as error:  # Arrow raises several kinds
             place = f"row {number}"
-            return CaseError("unreadable_row", f"{place}: the column {field.name!r}: {error}", place)
-    return _plain_rows(piece)[0]
+            why = f"{place}: the column {field.name!r}: {error}"
+            raise CaseError("unreadable_row", why, place) from error
+        for row, value in zip(rows, values, strict=True):
+            row[field.name] = listed(name, value) if isinstance(value, str) else value
+    return rows
 
 
 def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
@@ -377,36 +354,20 @@ def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
     return value
 
 
-def parquet_rows(path: Path) -> Iterator[Mapping[str, Any] | CaseError]:
-    """The rows of a file or a folder: a mapping per row, or a CaseError as for `rows_of`.
+def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str, Any] | CaseError]:
+    """The rows of a file or a folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
     Raises:
-        CaseError: `unreadable_file`, if it is not Parquet.
+        CaseError: `unreadable_file`, if it is not Parquet or has no such column.
         OSError: it cannot be read.
     """
     first = 1
-    for batch in _parquet_batches(path):
-        yield from rows_of(batch, first)
-        first += batch.num_rows
-
-
-def verdict_texts(path: Path) -> Iterator[str | None]:
-    """The column `verdict` of a file or a folder.
-
-    Raises:
-        CaseError, OSError: as for `parquet_rows`; `unreadable_file` also if there is no such column.
-    """
-    for batch in _parquet_batches(path, "verdict"):
-        yield from batch.column(0).to_pylist()
-
-
-def count_parquet(path: Path) -> int:
-    """How many rows a file or a folder has.
-
-    Raises:
-        CaseError, OSError: as for `parquet_rows`.
-    """
-    return sum(opened.metadata.num_rows for opened in _opened(path))
+    for opened in parquet_files(path):
+        if column and column not in opened.schema_arrow.names:
+            raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
+        for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
+            yield from rows_of(batch, first)
+            first += batch.num_rows
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
@@ -425,18 +386,11 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
             writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
 
 
-def _parquet_batches(path: Path, column: str | None = None) -> Iterator[Any]:
-    """The record batches of a file or a folder, with all columns or only one."""
-    for opened in _opened(path):
-        if column and column not in opened.schema_arrow.names:
-            raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
-        yield from opened.iter_batches(READ_AT_ONCE, columns=column and [column])
-
-
-def _opened(path: Path) -> Iterator[Any]:
+def parquet_files(path: Path) -> Iterator[Any]:
     """The file itself, or the files in a folder by name, without those that engines hide; each one open.
 
-    What Arrow cannot read, at once or later, is a CaseError.
+    Raises:
+        CaseError, OSError: as for `parquet_rows`, at once or when one is read.
     """
     found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
     files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]

@@ -16,9 +16,6 @@ from groundjudge.verdict import Frozen, Usage, Verdict
 BYTES_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
 PER_MILLION = 1_000_000
-LIMITS = ("max_completion_tokens", "max_tokens")
-"""The parameters that limit a reply."""
-
 
 BATCH_SHARE = 0.5
 """What a token costs in a batch, as a share of its usual price: at OpenAI, Azure and Anthropic, for one."""
@@ -102,8 +99,8 @@ def _counted(rubrics: Iterable[Rubric], case: Case) -> dict[str, int]:
 
 
 def _estimated(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
-    limits = [_limit(rubric) for rubric in judge.rubrics]
-    known = [limit for limit in limits if limit is not None]
+    parameters = [rubric.prompt.parameters for rubric in judge.rubrics]
+    limits = [each.get("max_completion_tokens", each.get("max_tokens")) for each in parameters]
     is_brief = isinstance(judge, Panel) and judge.stop == "decided"
     return Estimate(
         judge=judge.name,
@@ -112,11 +109,5 @@ def _estimated(judge: AnyJudge | Rubric, counts: Counter[str]) -> Estimate:
         n_free=counts["n_free"],
         n_error=counts["n_error"],
         prompt_tokens=counts["prompt_tokens"],
-        completion_tokens=max(known) * counts["n_calls"] if len(known) == len(limits) else None,
+        completion_tokens=None if None in limits else max(limits) * counts["n_calls"],
     )
-
-
-def _limit(rubric: Rubric) -> int | None:
-    """The most tokens that a reply can have; None if nothing limits it."""
-    parameters = rubric.prompt.parameters
-    return next((parameters[name] for name in LIMITS if name in parameters), None)

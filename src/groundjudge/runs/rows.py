@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
-from groundjudge.case.fields import FieldPaths, Fields, field_of, until_found
+from groundjudge.case.case import Case, Document
+from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths, Fields, field_of, until_found
 from groundjudge.case.shapes import is_list
 from groundjudge.errors import CaseError
 from groundjudge.runs.cells import listed
+from groundjudge.runs.run import Rows, id_of
 
 FileRow: TypeAlias = Mapping[str, Any] | CaseError
 """What a case can be built from, or the error in place of a line that could not be read."""
@@ -38,6 +42,9 @@ STDIO = "-"
 
 NOT_UTF8 = re.compile("[\ud800-\udfff]")
 """What bytes that are not UTF-8 become."""
+
+MAX_KEYS = 1000
+"""Keys that may be the rows' ids are not all remembered."""
 
 EMPTY_IS_GIVEN = frozenset({"context", "response"})
 """The columns in which an empty cell is an empty value, not a missing one."""
@@ -93,9 +100,9 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         return None
     kind = file_format or format_of(path)
     if kind == "parquet":
-        from groundjudge.runs.arrow import count_parquet  # noqa: PLC0415  PyArrow is an extra
+        from groundjudge.runs.arrow import parquet_files  # noqa: PLC0415  PyArrow is an extra
 
-        return count_parquet(Path(path))
+        return sum(int(opened.metadata.num_rows) for opened in parquet_files(Path(path)))
     if kind == "jsonl":
         with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)
@@ -110,6 +117,69 @@ def is_kept(path: str | Path) -> bool:
 def format_of(path: str | Path) -> FileFormat:
     """The format of a file by its name; a folder is one of Parquet files."""
     return "parquet" if Path(path).is_dir() else FORMATS.get(Path(path).suffix.casefold(), "jsonl")
+
+
+@dataclass
+class CaseFile:
+    """The rows of a file on their way to the judges: counted, and some of them kept.
+
+    Attributes:
+        path: the file of cases.
+        kept_ids: the ids of the rows to keep.
+        file_format: the file's format; None: by its suffix.
+        fields: fields that are elsewhere in a row, each with its path.
+        n_read: how many rows could be read so far.
+        n_unreadable: how many could not.
+        keys: the keys that have a value in any of them, about MAX_KEYS at most.
+        kept: the rows kept so far, by id.
+    """
+
+    path: str
+    kept_ids: frozenset[str] = frozenset()
+    file_format: FileFormat | None = None
+    fields: FieldPaths = field(default_factory=dict[str, str])
+    n_read: int = 0
+    n_unreadable: int = 0
+    keys: set[str] = field(default_factory=set[str])
+    kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+    def __iter__(self) -> Iterator[FileRow]:
+        for number, row in enumerate(read_rows(self.path, self.file_format, self.fields), 1):
+            if isinstance(row, CaseError):
+                self.n_unreadable += 1
+            else:
+                self.n_read += 1
+                if len(self.keys) < MAX_KEYS:
+                    self.keys.update(key for key, value in row.items() if value is not None)
+                if (case_id := id_of(row, number)) in self.kept_ids:
+                    self.kept[case_id] = row
+            yield row
+
+    @property
+    def source(self) -> Rows:
+        """The rows for `run`, which judges on while it waits for those of a pipe."""
+        return self if is_kept(self.path) else _as_they_come(self)
+
+    def count(self) -> int | None:
+        """How many rows the file has; None for what can be read only once."""
+        return count_rows(self.path, self.file_format)
+
+    def lacks(self, name: str) -> bool:
+        """Whether no row has the field, by any of its names, nor anything that may hold it."""
+        return self.keys.isdisjoint({name, *ALIASES.get(name, ()), *RESERVED - {"id"}})
+
+    def sources(self, case_id: str) -> Sequence[Document]:
+        """The documents of a kept row, which the evidence of its verdicts points to."""
+        with suppress(CaseError):
+            return Case.from_mapping(self.kept.get(case_id, {})).context or ()
+        return ()
+
+
+async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
+    """The rows of a source that may block, such as a pipe: judging goes on while it does."""
+    reading = iter(rows)
+    while (row := await asyncio.to_thread(next, reading, None)) is not None:
+        yield row
 
 
 def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> Generator[FileRow, None, None]:
@@ -191,48 +261,42 @@ def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> I
         kind: "csv" or "tsv".
         renamed: columns that are fields under other names -> the field.
     """
-    records = ((line, found) for line, found in _records(text, DELIMITERS[kind]) if found)
-    line, header = next(records, (1, [""]))
-    fault = _header_fault(header, kind)
-    if isinstance(header, csv.Error) or fault:
-        yield _unreadable(f"line {line}", fault)
+    records = _records(text, kind)
+    place, header = next(records, ("line 1", [""]))
+    if isinstance(header, CaseError):
+        yield header
         return
     names = [name.strip() for name in header]
-    for line, found in records:
-        if isinstance(found, csv.Error):
-            yield _unreadable(f"line {line}", f"not {kind.upper()} ({found})")
+    twice = next((name for name, n in Counter(names).items() if name and n > 1), None)
+    if twice is not None:
+        yield _unreadable(place, f"the column {twice!r} appears twice")
+        return
+    for place, found in records:
+        if isinstance(found, CaseError):
+            yield found
         elif len(found) > len(names):
-            yield _unreadable(f"line {line}", f"{len(found)} cells, but the header has {len(names)}")
-        elif any(map(NOT_UTF8.search, found)):
-            yield _unreadable(f"line {line}", "not UTF-8")
+            yield _unreadable(place, f"{len(found)} cells, but the header has {len(names)}")
         elif any(cell.strip() for cell in found):
             yield dict(_cells(zip(names, found, strict=False), renamed))
 
 
-def _header_fault(header: list[str] | csv.Error, kind: FileFormat) -> str:
-    if isinstance(header, csv.Error):
-        return f"not {kind.upper()} ({header})"
-    if any(map(NOT_UTF8.search, header)):
-        return "the header is not UTF-8"
-    counted = Counter(name.strip() for name in header)
-    twice = [name for name, count in counted.items() if name and count > 1]
-    return f"the column {twice[0]!r} appears twice" if twice else ""
-
-
-def _records(text: TextIO, delimiters: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
-    """The records of a table, each with the line on which it begins."""
+def _records(text: TextIO, kind: FileFormat) -> Iterator[tuple[str, list[str] | CaseError]]:
+    """The records of a table that are not empty lines, each with the line on which it begins."""
     first = text.readline()
-    delimiter = max(delimiters, key=first.count)
+    delimiter = max(DELIMITERS[kind], key=first.count)
     # Strict: otherwise an unclosed quote silently swallows the rest of the file.
     reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
     while True:
-        line = reader.line_num + 1
+        place = f"line {reader.line_num + 1}"
         try:
-            yield line, next(reader)
+            found = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield line, error
+            yield place, _unreadable(place, f"not {kind.upper()} ({error})")
+            continue
+        if found:
+            yield place, _unreadable(place, "not UTF-8") if any(map(NOT_UTF8.search, found)) else found
 
 
 def _cells(row: Iterable[tuple[str, str]], renamed: Mapping[str, str]) -> Iterator[tuple[str, object]]:

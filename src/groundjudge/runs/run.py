@@ -6,22 +6,21 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import id_in
-from groundjudge.case.shapes import well_formed
-from groundjudge.errors import CaseError
+from groundjudge.case.shapes import is_list, well_formed
+from groundjudge.errors import ENDS_RUN, CaseError, ModelError
 from groundjudge.judging.judge import error_verdict
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.loop_thread import LoopThread
 from groundjudge.models.pacing import OnOutage, Pace
+from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_options
-from groundjudge.rubric.rubric import Rubric, names
-from groundjudge.runs.limits import NO_LIMIT, EndsRunError, Limits
+from groundjudge.rubric.rubric import Request, Rubric, names
 from groundjudge.verdict import Verdict
 
 Row: TypeAlias = Case | Mapping[str, Any] | CaseError
@@ -72,6 +71,11 @@ class RunOptions(TypedDict, total=False):
     on_outage: OnOutage | None
 
 
+NO_LIMIT = sys.maxsize
+
+_END = object()
+
+
 def arun(
     judges: AnyJudge | Sequence[AnyJudge], cases: Rows, **options: Unpack[RunOptions]
 ) -> AsyncGenerator[Verdict, None]:
@@ -114,21 +118,16 @@ def arun(
             cancelled, except for `budget`, where they are completed.
         Exception: whatever reading `cases` raises, after the verdicts of the rows before it.
     """
-    return _without_numbers(_numbered(judges, cases, options))
+    return judged(judges, cases, options, lambda _, verdict: verdict)
 
 
-async def _without_numbers(
-    numbered: AsyncGenerator[tuple[int, Verdict], None],
-) -> AsyncGenerator[Verdict, None]:
-    async with aclosing(numbered) as found:
-        async for _, verdict in found:
-            yield verdict
-
-
-def _numbered(
-    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, options: RunOptions
-) -> AsyncGenerator[tuple[int, Verdict], None]:
-    """The verdicts of `arun`, each with the position of its row, from 1.
+def judged(
+    judges: AnyJudge | Sequence[AnyJudge],
+    cases: Rows,
+    options: RunOptions,
+    output: Callable[[int, Verdict], T],
+) -> AsyncGenerator[T, None]:
+    """What `output` makes of each verdict of `arun` and of the position of its row, from 1.
 
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
@@ -144,9 +143,9 @@ def _numbered(
         raise TypeError(message)
     pace = Pace(concurrency, options.get("on_outage"))
     limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
-    rows = _rows_at_once(concurrency, listed, limits)
-    jobs = _jobs(listed, cases, options.get("previous"))
-    return _verdicts(jobs, limits, rows, ordered=options.get("ordered", False))
+    jobs = partial(jobs_of, judges=listed, previous=options.get("previous"), ids={})
+    at_once = _rows_at_once(concurrency, listed, limits)
+    return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
 def run(
@@ -161,18 +160,7 @@ def run(
     Raises:
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
-    return _in_a_thread(arun(judges, cases, **options))
-
-
-def run_numbered(
-    judges: AnyJudge | Sequence[AnyJudge], cases: Rows, *, concurrency: int
-) -> Generator[tuple[int, Verdict], None, None]:
-    """Judge many cases as `run` does, in order; each verdict comes with the position of its row, from 1.
-
-    Raises:
-        ValueError, TypeError, ModelError, Exception: as for `arun`.
-    """
-    return _in_a_thread(_numbered(judges, cases, {"concurrency": concurrency, "ordered": True}))
+    return in_a_thread(arun(judges, cases, **options))
 
 
 def case_of(row: Case | Mapping[str, Any], number: int) -> Case:
@@ -201,25 +189,24 @@ def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[An
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if not listed:
-        message = "no judge given"
-        raise ValueError(message)
     if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
         message = "judges must be Judge objects, not names: load() returns the Judge of a name"
         raise TypeError(message)
-    if (twice := named_twice(listed)) is not None:
-        message = f"two judges have the name {twice!r}: change `name` in one of the prompt files"
-        raise ValueError(message)
-    if concurrency < 1:
-        message = f"concurrency must be 1 or more, not {concurrency}"
-        raise ValueError(message)
+    twice = named_twice(listed)
+    for is_wrong, message in (
+        (not listed, "no judge given"),
+        (twice is not None, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
+        (concurrency < 1, f"concurrency must be 1 or more, not {concurrency}"),
+    ):
+        if is_wrong:
+            raise ValueError(message)
     return listed
 
 
 def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
     """The first name that two models or two judges have; None if there is none."""
     counts = Counter(each.name for each in items)
-    return next((name for name, count in counts.items() if count > 1), None)
+    return next((name for name, n in counts.items() if n > 1), None)
 
 
 def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) -> int:
@@ -229,22 +216,6 @@ def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) 
         return concurrency
     rows = concurrency if limits.max_tokens == NO_LIMIT else concurrency // votes
     return max(1, min(rows, limits.max_calls // (2 * votes)))
-
-
-async def _jobs(
-    judges: Sequence[AnyJudge], rows: Rows, previous: Previous | None
-) -> AsyncGenerator[tuple[int, Job], None]:
-    """The jobs, each with the position of its row, from 1."""
-    number, ids = 0, dict[int, int]()
-    async for row in rows if isinstance(rows, AsyncIterable) else _without_waiting(rows):
-        number += 1
-        for job in jobs_of(row, number, judges, previous, ids):
-            yield number, job
-
-
-async def _without_waiting(rows: Iterable[Row]) -> AsyncGenerator[Row, None]:
-    for row in rows:
-        yield row
 
 
 def jobs_of(
@@ -271,10 +242,8 @@ def jobs_of(
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
-        named = _named(row)
-        if named is not None:
-            applying = [judge for judge in judges if judge.name in named]
-            misnamed = [*_misnamed(named, judges, case_id)]
+        applying, unknown = _named(row, judges)
+        misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
         case = case_of(row, number)
         if ids is not None and applying:
             _check_id(case, number, applying, ids)
@@ -302,65 +271,75 @@ def _check_id(case: Case, number: int, judges: Sequence[AnyJudge | Rubric], ids:
         raise CaseError("duplicate_id", message, "id")
 
 
-def _named(row: Case | Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The names of the judges that apply to the row; None if it names none, so that all apply."""
+def _named(row: Case | Mapping[str, Any], judges: Sequence[J]) -> tuple[Sequence[J], Mapping[str, CaseError]]:
+    """The judges that apply to a row, which may name them, and an error for each name that is misspelt."""
     data = row.metadata if isinstance(row, Case) else row
     if "judges" not in data and isinstance(data.get("metadata"), Mapping):
         data = data["metadata"]
-    match data.get("judges"):
-        case None:
-            return None
-        case str() as text:
-            return tuple(name.strip() for name in text.split(",") if name.strip()) or None
-        case [*listed] if all(isinstance(name, str) for name in listed):
-            return tuple(listed)
-        case other:
-            message = f"judges must be a list of names or a comma-separated string, not {other!r}"
-            raise CaseError("field_unreadable", message, "judges")
-
-
-def _misnamed(named: Iterable[str], judges: Sequence[J], case_id: str) -> Iterable[Verdict]:
-    """A verdict for each name that is unknown."""
+    named = data.get("judges")
+    if isinstance(named, str):
+        named = [name.strip() for name in named.split(",") if name.strip()] or None
+    if named is None:
+        return judges, {}
+    if not (is_list(named) and all(isinstance(name, str) for name in named)):
+        message = f"judges must be a list of names or a comma-separated string, not {named!r}"
+        raise CaseError("field_unreadable", message, "judges")
     ours = {judge.name for judge in judges}
-    if unknown := set(named) - ours:
-        known = ours.union(names())
-        for name in sorted(unknown - known):
-            choices = ", ".join(sorted(known))
-            message = f"the row names an unknown judge {name!r}; the known judges are {choices}"
-            yield _failed(name, CaseError("unknown_judge", message, "judges"), case_id)
+    known = sorted(ours.union(names() if set(named) - ours else ()))
+    unknown = "the row names an unknown judge {!r}; the known judges are {}"
+    return [judge for judge in judges if judge.name in named], {
+        name: CaseError("unknown_judge", unknown.format(name, ", ".join(known)), "judges")
+        for name in sorted(set(named).difference(known))
+    }
 
 
-async def _verdicts(
-    jobs: AsyncGenerator[tuple[int, Job], None], limits: Limits, concurrency: int, *, ordered: bool
-) -> AsyncGenerator[tuple[int, Verdict], None]:
-    """Do the jobs, some at a time, and yield their verdicts, each with the position of its row."""
+async def _outputs(  # noqa: PLR0913  what a run is made of
+    rows: Rows,
+    jobs: Callable[[Row, int], Iterable[Job]],
+    limits: Limits,
+    concurrency: int,
+    output: Callable[[int, Verdict], T],
+    *,
+    ordered: bool,
+) -> AsyncGenerator[T, None]:
+    """Do the jobs of the rows, some at a time, and yield what `output` makes of their verdicts.
+
+    It is the only asynchronous generator of a run. The end of an event loop closes all that are still open
+    at the same time, and one that closes another one would fail then.
+    """
     room = asyncio.Semaphore(MAX_WAITING * concurrency if ordered else concurrency)
     places = asyncio.Semaphore(concurrency)
-    running = set[asyncio.Task[tuple[int, Verdict] | None]]()
-    ended: list[EndsRunError] = []
+    running = set[asyncio.Task[T | None]]()
+    ended: list[BaseException] = []
     due: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
 
-    async def work(number: int, job: Job) -> tuple[int, Verdict] | None:
-        async with places:
-            outcome = job if isinstance(job, Verdict) else await _judged(limits, *job)
-        if not isinstance(outcome, EndsRunError):
-            return number, outcome
-        ended.append(outcome)
-        # After the last call of a budget, requests in flight are completed.
-        in_vain = () if getattr(outcome.error, "code", None) == "budget" else running
-        _cancel(reading, *in_vain)
-        return None
+    async def work(number: int, job: Job) -> T | None:
+        try:
+            async with places:
+                verdict = job if isinstance(job, Verdict) else await _judged(limits, *job)
+        except (EndsRunError, SystemExit, KeyboardInterrupt) as ends:
+            ended.append(ends.error if isinstance(ends, EndsRunError) else ends)
+            # After the last call of a budget, requests in flight are completed.
+            in_vain = () if getattr(ended[-1], "code", None) == "budget" else running
+            _cancel(reading, *in_vain)
+            return None
+        return output(number, verdict)
 
     async def read() -> None:
-        while await room.acquire() and (numbered := await anext(jobs, None)):
-            task = asyncio.create_task(work(*numbered))
-            running.add(task)
-            task.add_done_callback(running.discard)
-            if ordered:
-                due.put_nowait(task)
-            else:
-                task.add_done_callback(due.put_nowait)
-            await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
+        await room.acquire()
+        number, left = 0, aiter(rows) if isinstance(rows, AsyncIterable) else iter(rows)
+        while (row := await _next(left)) is not _END:
+            number += 1
+            for job in jobs(row, number):
+                task = asyncio.create_task(work(number, job))
+                running.add(task)
+                task.add_done_callback(running.discard)
+                if ordered:
+                    due.put_nowait(task)
+                else:
+                    task.add_done_callback(due.put_nowait)
+                await asyncio.sleep(0)  # it begins now: reading the next row may block the loop
+                await room.acquire()
 
     reading = asyncio.create_task(read())
     reading.add_done_callback(due.put_nowait)  # wakes the loop below, which must see the end as well
@@ -368,16 +347,15 @@ async def _verdicts(
         while running or not (reading.done() and due.empty()):
             task = await due.get()
             await asyncio.wait([task])
-            if task is not reading and not task.cancelled() and (numbered := task.result()):
-                yield numbered
+            if task is not reading and not task.cancelled() and (found := task.result()) is not None:
+                yield found
                 room.release()
         if ended:
-            raise ended[0].error
+            raise ended[0]
         await reading  # raises what reading the rows raised
     finally:
         _cancel(reading, *running)
         await asyncio.gather(reading, *running, return_exceptions=True)
-        await jobs.aclose()
 
 
 def _cancel(*tasks: asyncio.Task[Any]) -> None:
@@ -385,21 +363,22 @@ def _cancel(*tasks: asyncio.Task[Any]) -> None:
         task.cancel()
 
 
-async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict | EndsRunError:
-    """The verdict of a row, or the error that ends the run."""
-    ask = partial(limits.ask, asyncio.get_running_loop().time())
+async def _next(rows: Any) -> Any:  # noqa: ANN401  an iterator of either kind; a row, or _END
+    return await anext(rows, _END) if hasattr(rows, "__anext__") else next(rows, _END)
+
+
+async def _judged(limits: Limits, judge: AnyJudge, case: Case) -> Verdict:
+    """The verdict of a row.
+
+    Raises:
+        EndsRunError, SystemExit, KeyboardInterrupt: no further row can be judged.
+    """
     try:
-        return await judge.ajudge(case, ask=ask)
-    except EndsRunError as ends:
-        return ends
-    except (SystemExit, KeyboardInterrupt) as error:
-        return EndsRunError(error)
-    except asyncio.CancelledError as error:
+        return await judge.ajudge(case, ask=partial(limits.ask, asyncio.get_running_loop().time()))
+    except (Exception, asyncio.CancelledError) as error:
         task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        return judge.failed(error, case)  # raised by a client; this run was not cancelled
-    except Exception as error:  # noqa: BLE001  an error in one row must not affect others
+        if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+            raise  # the run was cancelled; otherwise a client raised it
         return judge.failed(error, case)
 
 
@@ -408,18 +387,110 @@ def _failed(judge: str, error: Exception, case_id: str) -> Verdict:
     return error_verdict(Verdict(judge=well_formed(judge), status="error", case_id=case_id), error)
 
 
-def _in_a_thread(verdicts: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """Yield what an async generator yields, from an event loop in a separate thread.
 
-    It is a loop of this run alone: reading the rows may block it.
+    It is a loop of this run alone: reading the rows may block it. Its end cancels what is in flight, also
+    after an interrupt, and closes the generator.
     """
-    thread = LoopThread("groundjudge run")
-    end = object()
+    thread = LoopThread("run")
     try:
-        while (found := thread.run(anext, verdicts, end)) is not end:
+        while (found := thread.run(anext, outputs, _END)) is not _END:
             yield cast("T", found)
     finally:
         if not sys.is_finalizing():  # daemon threads no longer run then, and a join would never return
-            with suppress(RuntimeError):  # after an interrupt it may still be running
-                thread.run(verdicts.aclose)
             thread.close()
+
+
+class EndsRunError(BaseException):
+    """Carries an error that ends the run past all that makes verdicts of the errors of rows and votes."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class Limits:
+    """What limits the requests of a run. All its judges share them.
+
+    A call is one request to the model, however many retries it took. Replies from a cache and requests
+    rejected by a rate limit do not count. Tokens are known only once the reply has arrived, so the requests
+    in flight when the last token is spent can exceed `max_tokens`.
+
+    Args:
+        pace: how many requests are in flight, and when they are sent again.
+        deadline: the time limit of one verdict in seconds, above 0; None for no limit.
+        max_calls: 1 or more; None for no limit.
+        max_tokens: prompt and completion tokens together, 1 or more; None for no limit.
+
+    Raises:
+        ValueError: a limit is below 1, or the deadline not above 0.
+    """
+
+    def __init__(
+        self, pace: Pace, deadline: float | None, max_calls: int | None, max_tokens: int | None
+    ) -> None:
+        if deadline is not None and not deadline > 0:
+            message = f"deadline must be more than 0 seconds, not {deadline}"
+            raise ValueError(message)
+        budget = {"max_calls": max_calls, "max_tokens": max_tokens}
+        for name, limit in budget.items():
+            if limit is not None and limit < 1:
+                message = f"{name} must be 1 or more, not {limit}"
+                raise ValueError(message)
+        self.max_calls, self.max_tokens = (limit or NO_LIMIT for limit in budget.values())
+        self._pace, self._deadline = pace, deadline
+        self._calls = self._tokens = 0
+        self._left = asyncio.Semaphore(self.max_calls)
+
+    async def ask(self, started: float, model: Model, request: Request) -> Reply:
+        """The model's reply, if it comes before the deadline of the row that was started then.
+
+        Raises:
+            EndsRunError: no further row can be judged.
+            ModelError: as for `Pace.ask`; `timeout` after the deadline.
+        """
+        limit = asyncio.timeout_at(None if self._deadline is None else started + self._deadline)
+        try:
+            async with limit:
+                return await self._counted(model, request)
+        except ModelError as error:
+            if error.code in ENDS_RUN or self._pace.ends_run(error):
+                raise EndsRunError(error) from error
+            raise
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            message = f"{model.name}: no verdict within the row's deadline of {self._deadline:g} s"
+            raise ModelError("timeout", message, model.name) from error
+
+    async def _counted(self, model: Model, request: Request) -> Reply:
+        """Make one call and count it. If all calls are reserved, wait until one is free.
+
+        Raises:
+            ModelError: as for `Pace.ask`; `budget`, if a limit has been reached.
+        """
+        await self._left.acquire()
+        n_calls = 0
+        try:
+            self._check_budget()
+            n_calls = 1  # a call that is cancelled or fails counts too
+            reply = await self._pace.ask(model, request)
+            n_calls = int(not reply.cached)
+            self._tokens += reply.usage.total_tokens if reply.usage else 0
+        except ModelError as error:
+            n_calls = 0 if error.code == "rate_limited" else n_calls
+            raise
+        finally:
+            self._calls += n_calls
+            if not n_calls or self._calls >= self.max_calls or self._tokens >= self.max_tokens:
+                self._left.release()  # the next one that waits must find out too
+        return reply
+
+    def _check_budget(self) -> None:
+        for spent, most, what, name in (
+            (self._calls, self.max_calls, "calls were made", "max_calls"),
+            (self._tokens, self.max_tokens, "tokens were spent", "max_tokens"),
+        ):
+            if spent >= most:
+                raise ModelError("budget", f"{spent} {what}, and `{name}` allows {most}", name)

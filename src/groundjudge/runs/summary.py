@@ -31,6 +31,7 @@ class Summary(Frozen):
             has a score.
         labels: label -> number of verdicts, the most frequent first.
         errors: error code -> number of verdicts, the most frequent first, without `missing_field`.
+        evidence_not_found: verdicts with a score for which a quote that it needs is in no document.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
         agreement: the mean agreement of the votes, 0..1, over the rows with votes; None if there are none.
@@ -50,6 +51,7 @@ class Summary(Frozen):
     pass_rate: Score | None
     labels: Mapping[str, int]
     errors: Mapping[str, int]
+    evidence_not_found: int = 0
     calls_per_row: float | None = None
     agreement: Score | None = None
     split_rate: Score | None = None
@@ -67,6 +69,7 @@ class Summary(Frozen):
         return (
             f"{self.n} rows: {self.n_ok} with a score, {self.n_not_applicable} not applicable, "
             f"{self.n_missing} without a required field, {self.n_error} errors ({errors or 'none'})"
+            f"{(self.evidence_not_found and f', {self.evidence_not_found} with evidence_not_found') or ''}"
         )
 
 
@@ -124,6 +127,7 @@ class _Count:
             self.labels[verdict.label] += 1
         if verdict.error is not None and not missing:
             self.errors[verdict.error.code] += 1
+        self.n["evidence_not_found"] += any(part.warnings for part in verdict.parts)
         self.n["calls"] += verdict.attempts
         self.n["asked"] += verdict.attempts > 0
         if verdict.agreement is not None:
@@ -149,6 +153,7 @@ class _Count:
             pass_rate=_share(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),
             errors=_by_frequency(self.errors),
+            evidence_not_found=n["evidence_not_found"],
             calls_per_row=_share(n["calls"], n["asked"]),
             agreement=_share(self.agreement, n["voted"]),
             split_rate=_share(n["split"], n["voted"]),

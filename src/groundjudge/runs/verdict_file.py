@@ -1,20 +1,27 @@
-"""Files of verdicts: read back, and prepared to be continued by another run."""
+"""Files of verdicts: written by a run that is counted meanwhile, read back, and continued by another run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
 from groundjudge.case.case import Case
-from groundjudge.errors import CaseError, GroundjudgeError
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.rows import format_of, read_rows
-from groundjudge.verdict import Verdict
+from groundjudge.runs.rows import STDIO, FileRow, format_of, read_rows
+from groundjudge.runs.summary import Tally
+from groundjudge.verdict import Usage, Verdict
+
+MAX_UNREADABLE = 20
+"""How many messages of unreadable rows are kept."""
 
 
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
@@ -31,23 +38,24 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
         CaseError: `unreadable_file`: it should be Parquet with a column `verdict` and is not.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    if format_of(path) == "parquet":
-        from groundjudge.runs.arrow import verdict_texts  # noqa: PLC0415  PyArrow is an extra
+    is_table = format_of(path) == "parquet"
+    rows: Iterable[FileRow] = read_rows(path, "jsonl")
+    if is_table:
+        from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
 
-        texts = enumerate(verdict_texts(Path(path)), 1)
-        yield from (_verdict(Verdict.model_validate_json, text or "", number) for number, text in texts)
-        return
-    for number, row in enumerate(read_rows(path, "jsonl"), 1):
-        yield row if isinstance(row, CaseError) else _verdict(Verdict.model_validate, row, number)
-
-
-def _verdict(validate: Callable[[Any], Verdict], row: object, number: int) -> Verdict | CaseError:
-    try:
-        return validate(row)
-    except ValidationError as error:
-        first = error.errors()[0]
-        message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        return CaseError("unreadable_row", message, f"row {number}")
+        rows = parquet_rows(Path(path), "verdict")
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, CaseError):
+            yield row
+            continue
+        try:
+            yield (
+                Verdict.model_validate_json(row["verdict"] or "") if is_table else Verdict.model_validate(row)
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            message = f"row {number}: not a verdict ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+            yield CaseError("unreadable_row", message, f"row {number}")
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
@@ -80,9 +88,7 @@ class PreviousVerdicts:
     """
 
     def __init__(self, lines: BinaryIO, offsets: dict[str, int]) -> None:
-        self._lines = lines
-        self._offsets = offsets
-        self._used: set[str] = set()
+        self._lines, self._offsets, self._used = lines, offsets, set[str]()
 
     def __call__(self, judge: AnyJudge, case: Case) -> Verdict | None:
         """The verdict of the judge on the case, or None."""
@@ -168,9 +174,8 @@ def _parse(line: bytes, place: str) -> Verdict | None:
 
 def _is_judged_again(verdict: Verdict, judges: Iterable[str]) -> bool:
     """Whether it is an error that this run meets again: of one of its judges, or of a row itself."""
-    if verdict.error is None:
-        return False
-    return verdict.judge in judges or not verdict.judge or verdict.error.code == "unknown_judge"
+    error = verdict.error
+    return error is not None and (verdict.judge in {*judges, ""} or error.code == "unknown_judge")
 
 
 def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
@@ -178,12 +183,115 @@ def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
     if verdict.key and verdict.key.startswith(f"{judge.identity}-"):
         return
     prompt = judge.prompt_id
+    code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     if verdict.prompt == prompt:
         code, what = "other_model", "another model, other settings or another version of groundjudge"
-    else:
-        code, what = "other_prompt", f"the prompt {prompt.version}|sha:{prompt.sha256[:12]}"
     message = (
         f"{path} holds verdicts of {verdict.signature}, but this run uses {what}: "
         "choose another --out, or replace the file with --overwrite"
     )
     raise ResumeError(code, message, str(path))
+
+
+@dataclass
+class RunTotals:
+    """The totals of a run. Memory does not grow with the rows.
+
+    Attributes:
+        tally: the summaries, judge by judge.
+        kept_ids: the ids of the cases whose verdicts are kept.
+        previous: the verdicts of the run that this one continues; None for a run from the start.
+        kept: the verdicts of those cases, by the case's id.
+        first_errors: the first message, by judge and error code.
+        unreadable: messages of rows that could not be read: the first `MAX_UNREADABLE`.
+        n_unreadable: how many rows could not be read.
+        n_new: how many verdicts are not from the previous run.
+        usage: the tokens of the new verdicts; None when the model reported none.
+        stopped: why the run ended early; None when it did not.
+    """
+
+    tally: Tally
+    kept_ids: frozenset[str] = frozenset()
+    previous: PreviousVerdicts | None = None
+    kept: dict[str, list[Verdict]] = field(default_factory=dict[str, list[Verdict]])
+    first_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    unreadable: list[str] = field(default_factory=list[str])
+    n_unreadable: int = 0
+    n_new: int = 0
+    usage: Usage | None = None
+    stopped: GroundjudgeError | None = None
+
+    def add(self, verdict: Verdict) -> bool:
+        """Count one more verdict; returns whether it is not from the previous run."""
+        is_new = self.previous is None or verdict.key not in self.previous
+        if is_new:
+            self.n_new += 1
+            if verdict.usage:
+                self.usage = (self.usage or Usage()) + verdict.usage
+        if verdict.case_id in self.kept_ids:
+            self.kept.setdefault(verdict.case_id, []).append(verdict)
+        if verdict.judge:
+            self.tally.add(verdict)
+        if verdict.error and verdict.judge:
+            message = f"{verdict.case_id}: {verdict.error.message}"
+            self.first_errors.setdefault((verdict.judge, verdict.error.code), message)
+        elif verdict.error:
+            self.n_unreadable += 1
+            self.unreadable = [*self.unreadable, verdict.error.message][:MAX_UNREADABLE]
+        return is_new
+
+
+def write_verdicts(
+    judged: Generator[Verdict, None, None],
+    out: str | None,
+    totals: RunTotals,
+    progress: AbstractContextManager[Callable[[], object]] | None = None,
+) -> None:
+    """Write each new verdict as it comes, and count all of them.
+
+    Args:
+        judged: the verdicts, those of `totals.previous` among them; they are closed at the end.
+        out: the file to write to, "-" for stdout, or None to write nothing. A file is emptied first, unless
+            it holds the previous verdicts.
+        totals: counts the verdicts, and says why the run ended early if it did.
+        progress: shows how far the run is: entered when there is a first verdict; the function that it gives
+            is called after each verdict.
+
+    Raises:
+        ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
+            error ends the run and is in `totals.stopped`.
+        OSError: the rows cannot be read, or the verdicts cannot be written.
+    """
+    with closing(judged) as verdicts:
+        first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
+        with (
+            _lines(out, append=totals.previous is not None) as write,
+            progress or nullcontext(lambda: None) as advance,
+        ):
+            try:
+                for verdict in chain(first, verdicts):
+                    if totals.add(verdict):
+                        write(verdict)
+                    advance()
+            except (ModelError, KeyboardInterrupt) as error:
+                interrupted = GroundjudgeError("interrupted", "interrupted")
+                totals.stopped = error if isinstance(error, ModelError) else interrupted
+
+
+@contextmanager
+def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], object], None, None]:
+    """Open the output; yields what writes a verdict at once and as a whole line."""
+    if out is None:
+        yield lambda _: None
+        return
+
+    def write(verdict: Verdict) -> None:
+        file.write(verdict.model_dump_json().encode() + b"\n")
+        file.flush()
+
+    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab") as file:
+        if out != STDIO:
+            lock(file, Path(out))
+            if not append and Path(out).is_file():
+                file.truncate(0)
+        yield write

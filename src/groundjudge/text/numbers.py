@@ -59,7 +59,9 @@ _POWER = rf"(?:{_any(word for word in POWERS if word.isascii())})\b|[{_LARGE}]"
 _NUMBER = re.compile(
     rf"""
     (?: {_DIGITS}
-      | (?=[{_DIGIT}十百两兩])(?<![周週])(?<!星期)(?<!礼拜)(?:百分之)?(?P<chinese>
+      | (?=[{_DIGIT}十百两兩])(?<![周週])(?<!星期)(?<!礼拜)(?:百分之)?
+        (?!(?<!第)[一百〇零](?![{_DIGIT}十百两兩{_LARGE}]|点[{_DIGIT}]))  # alone part of other words
+        (?P<chinese>
             (?:[{_DIGIT}十百]|(?<![\d{_DIGIT}十百{_LARGE}])[两兩])
             (?:[{_DIGIT}十百{_LARGE}]|[两兩](?=[百{_LARGE}])){{0,30}}
             (?:点[{_DIGIT}]+(?![十百千]))?
@@ -76,7 +78,6 @@ _NUMBER = re.compile(
     re.VERBOSE,
 )
 _PART = re.compile(rf"{_POWER}|[十百]|\d+|[{_DIGIT}两兩]+|\b(?!and\b)[^\W\d_]+")
-_MARK = re.compile(r"\D")
 _IN_DIGITS = str.maketrans("〇零一二三四五六七八九两兩", "0012345678922")
 
 
@@ -102,13 +103,7 @@ def numbers_at(text: str) -> list[Number]:
     """The same with their places."""
     # in small letters, and as long as it was, so that places in it stay true
     folded = "".join(low if len(low := sign.casefold()) == 1 else sign for sign in text)
-    return [Number(_value(match), *match.span()) for match in _NUMBER.finditer(folded) if not _is_word(match)]
-
-
-def _is_word(match: re.Match[str]) -> bool:
-    """Whether it is a single sign that is part of too many other words, and no ordinal."""
-    is_ordinal = match.string[match.start() - 1 : match.start()] == "第"
-    return match["chinese"] in {"一", "百", "〇", "零"} and not is_ordinal
+    return [Number(_value(match), *match.span()) for match in _NUMBER.finditer(folded)]
 
 
 def _value(match: re.Match[str]) -> str:
@@ -120,9 +115,9 @@ def _value(match: re.Match[str]) -> str:
 def _written(digits: str) -> str:
     """A number in digits of any script."""
     digits = "".join(str(int(sign)) if sign.isdecimal() else sign for sign in digits)
-    *groups, last = _MARK.split(digits)
+    *groups, last = re.split(r"\D", digits)
     is_thousand = len(last) == 3 and groups and 0 < len(groups[0]) <= 3 and groups[0][0] != "0"  # noqa: PLR2004
-    if not groups or (is_thousand and len({*_MARK.findall(digits)}) == 1):
+    if not groups or (is_thousand and len({*re.findall(r"\D", digits)}) == 1):
         whole = "".join((*groups, last))
         return str(int(whole)) if len(whole) == 2 else whole  # noqa: PLR2004  the 03 of a date, not the id 0003
     return _decimal("".join(groups), last)

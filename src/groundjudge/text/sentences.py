@@ -9,7 +9,6 @@ _ABBREVIATIONS = """
 mr mrs ms dr prof rev hon gen col capt lt sgt sr jr st mt vs etc eg ie cf al vol no nos nr fig figs pp ed eds
 inc ltd co corp dept est approx ca circa min max tel jan feb mar apr jun jul aug sep sept oct nov dec
 """
-ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 
 _CLOSING = r"[\"'”’»›)\]）」』】》]"
 _BOUNDARY = re.compile(
@@ -21,10 +20,12 @@ _BOUNDARY = re.compile(
     re.VERBOSE,
 )
 _CITATION = re.compile(r"\[\^?\d{1,3}(?:\s?[,;–-]\s?\^?\d{1,3})*\]|【[^】\n]{1,30}】")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«„]*\Z")
-_LIST_ITEM = re.compile(r"(?:\A|\n)[^\S\n]*\d\d?\Z")
+# What a point behind it does not end: an abbreviation, an initial, e.g., U.S and the number of a list.
+_UNENDED = re.compile(
+    rf"(?:(?<![^\s(\[\"'“‘«„])(?:[a-z]|{'|'.join(_ABBREVIATIONS.split())})|\.[^\W\d_]+|(?:\A|\n)[^\S\n]*\d\d?)\Z",
+    re.IGNORECASE,
+)
 _FAR = 12
-_LONGEST_ABBREVIATION = 12
 
 
 class Span(NamedTuple):
@@ -55,21 +56,15 @@ def without_citations(text: str) -> str:
 
 
 def _is_boundary(text: str, boundary: re.Match[str]) -> bool:
-    following = text[boundary.end() : boundary.end() + 1]
+    begin, goes_on = boundary.start(), text[boundary.end() : boundary.end() + 1].islower()
     if boundary["line"]:
-        return not following.islower() or boundary[0].count("\n") > 1
+        return not goes_on or boundary[0].count("\n") > 1
     if not boundary["end"] or "\n" in boundary[0]:
         return True
-    begin = boundary.start()
-    word = _LAST_WORD.search(text[max(0, begin - _LONGEST_ABBREVIATION) : begin])
-    before = word[0].casefold() if word else ""
     if boundary["end"] != ".":
-        return not following.islower() or (boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?")
-    is_initial = len(before) == 1 and before.isascii() and before.isalpha()
-    if before in ABBREVIATIONS or "." in before or is_initial:
-        return False
-    is_item = before.isdecimal() and _LIST_ITEM.search(text, max(0, begin - _FAR), begin)
-    return not is_item and (not following.islower() or not before)
+        return not goes_on or (boundary["end"] in "!?" and boundary[0].rstrip()[-1] in "!?")
+    is_apart = text[begin - 1 : begin].isspace()  # as in texts that were cut into words
+    return not _UNENDED.search(text, max(0, begin - _FAR), begin) and (is_apart or not goes_on)
 
 
 def _span(text: str, start: int, end: int) -> Span:

@@ -1,18 +1,27 @@
-"""The words of a text as they are compared: without endings and in one spelling."""
+"""The words of a text as they are compared: without endings and in one spelling, and its negations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from groundjudge.text.negations import NEGATIONS
-from groundjudge.text.numbers import Number
-
 snowball: Any = import_module("Stemmer")  # which is not typed
+
+_NEGATIONS = """
+not no none nobody nothing nowhere never neither nor without unable hardly scarcely cannot cant doesnt didnt
+isnt arent wasnt werent wont wouldnt couldnt shouldnt hasnt havent hadnt aint nicht kein keine keinen keinem
+keiner keines keins nie niemals niemand niemandem niemanden nichts ohne weder nirgends nein niet geen nooit
+niets zonder nergens pas jamais aucun aucune sans rien guère non nessuno nessuna nessun niente senza neanche
+nunca jamás sin ningún ninguno ninguna nadie nada tampoco ni não nao sem nenhum nenhuma nem ninguém inte ikke
+ingen değil yok не нет ни без никогда никто ничего нельзя لا ولا ليس وليس ليست ليسوا لم ولم لن ولن غير بدون
+دون לא אין בלי نیست نه
+"""
+NEGATIONS = frozenset(_NEGATIONS.split())
+"""Negations that are words of their own; of the two parts of a French one, the second."""
 
 _FUNCTION_WORDS = """
 a about after again against ah also although an and any are as at be because been before being between but by
@@ -33,11 +42,11 @@ FUNCTION_SIGNS = frozenset(
 """The same in Chinese, where words stand side by side: who joins two words must not be one as well."""
 
 _SPELLINGS = """
-grey gray; programme program; councillor councilor; aluminium aluminum; km kilometer; cm centimeter;
-mm millimeter; kg kilogram; jan january; feb february; mar march; apr april; jun june; jul july; aug august;
-sep september; sept september; oct october; nov november; dec december
+grey gray; programme program; councillor councilor; aluminium aluminum; sept september;
+km kilometer; cm centimeter; mm millimeter; kg kilogram
 """
-SPELLINGS = dict(map(str.split, _SPELLINGS.split(";")))
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+SPELLINGS = dict(map(str.split, _SPELLINGS.split(";"))) | {name[:3].lower(): name.lower() for name in MONTHS}
 """Spellings and abbreviations that no rule leads to, and what each is compared as."""
 
 _AMERICAN = (
@@ -64,12 +73,23 @@ _UNSPACED_SIGN = re.compile(f"[{_UNSPACED}]")
 _RUN = re.compile(f"[没沒]有?|[无無]法?|[不未勿]|(?:(?![不没沒无無未勿])[{_UNSPACED}])+|[^{_UNSPACED}]+")
 _FUNCTION_SIGNS = re.compile(f"[{''.join(sorted(FUNCTION_SIGNS))}]|^[\u3041-\u309f]{{2}}$")
 
-MONTHS = (
-    "January February March April May June July August September October November December".split()  # noqa: SIM905
-)
 _PER_CENT = re.compile(r"\s?\bper ?cent\b", re.IGNORECASE)
 _HOUR = re.compile(r"(?:(?<=\d)\s?|\b(?=[ap]\.))([ap])\.?\s?m\b\.?", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:(\d{4})-(\d\d)-(\d\d)(?!\d)|(\d\d?)\.(\d\d?)\.(\d{4}))(?=\D|$)")
+
+# Negations in Chinese.
+_NEGATION_SIGN = re.compile(
+    r"""
+    未(?![来來]) | [不无無](?![仅僅但过過断斷论論]|同(?!意)) | [没沒勿禁]  # not in 不但, 未来, 无论
+  | (?<![南北东東西是])非(?![常洲])  # 非常 is "very", 非洲 is Africa, 是非 right and wrong
+  | 别(?=[再去说動动])
+    """,
+    re.VERBOSE,
+)
+# A word of letters that may deny: not the one of "not only", "no. 5" and "non-members".
+_DENIAL = re.compile(r"\b(?!not\s+only\b|no\b\.?\s?\d|non-)[^\W\d_]+(?:['’][^\W\d_]+)*", re.IGNORECASE)
+# Words of Portuguese; in small letters, as names are in any language.
+_PORTUGUESE = re.compile(r"\b(?:[a-zà-ü]*[ãõ][a-z]*|uma?|em|aos?|às?|é|há|pel[ao]s?)\b")
 
 
 class Word(NamedTuple):
@@ -90,14 +110,6 @@ def words(text: str) -> list[Word]:
 def is_unspaced(word: str) -> bool:
     """Whether a word comes from a script without spaces."""
     return bool(_UNSPACED_SIGN.match(word))
-
-
-def without_numbers(text: str, found: Iterable[Number]) -> str:
-    """A text with blanks where its numbers are, so that the words are what is left."""
-    signs = list(text)
-    for _, start, end in found:
-        signs[start:end] = " " * (end - start)
-    return "".join(signs)
 
 
 def spelled(text: str) -> str:
@@ -122,21 +134,29 @@ def _run(run: str, start: int) -> Iterator[Word]:
 
 @lru_cache(MOST_KEPT)
 def _looked_up(word: str) -> tuple[str, float]:
-    """What a word is compared by and how much it counts."""
-    low = word.casefold()
-    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
-    return _stemmed(low), FUNCTION_WEIGHT if is_function else 1.0
+    """What a word is compared by and how much it counts.
 
-
-def _stemmed(word: str) -> str:
-    """A word in small letters and American spelling without its ending (Snowball's for English), cut short.
-
+    It is compared in small letters, American spelling, without its ending (Snowball's for English), and cut.
     One language for all, and not the text's own: what is guessed from one sentence could differ from what is
     guessed from another, and a word would no longer be the same in the two.
     """
-    word = word.removesuffix("'s").removesuffix("’s")
-    word = SPELLINGS.get(word) or SPELLINGS.get(word.removesuffix("s"), word)
+    low = word.casefold()
+    is_function = low in FUNCTION_WORDS or len(low) == 1 or low.endswith(("n't", "n’t"))
+    stem = low.removesuffix("'s").removesuffix("’s")
+    stem = SPELLINGS.get(stem) or SPELLINGS.get(stem.removesuffix("s"), stem)
     for british, american in _AMERICAN:
-        word = re.sub(british, american, word)
+        stem = re.sub(british, american, stem)
     # a new stemmer for each word that is not kept: threads must not share one
-    return str(snowball.Stemmer("english").stemWord(word))[:LONGEST_STEM]
+    stem = snowball.Stemmer("english").stemWord(stem)[:LONGEST_STEM]
+    return stem, FUNCTION_WEIGHT if is_function else 1.0
+
+
+def negated_at(text: str) -> list[int]:
+    """Where the negations of a text begin, in no order: not, n't, kein, jamais, sin, não, 不 and the like."""
+    known = NEGATIONS - {"no"} if _PORTUGUESE.search(text) else NEGATIONS  # "no" is "in the" there
+    found = (
+        match.start()
+        for match in _DENIAL.finditer(text)
+        if (low := match[0].casefold()) in known or low.endswith(("n't", "n’t"))
+    )
+    return [*found, *(sign.start() for sign in _NEGATION_SIGN.finditer(text))]

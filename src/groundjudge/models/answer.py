@@ -1,0 +1,231 @@
+"""What a client answered: a reply, in any shape of a chat completion, or an error without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from groundjudge.case.shapes import is_mapping
+from groundjudge.errors import ModelError, code_of_status
+from groundjudge.replies.reply import Reply, reply_of, tokens_of
+from groundjudge.verdict import Usage
+
+MAX_MESSAGE_LENGTH = 500
+"""An endpoint's own error message is cut after this many characters."""
+
+NO_REASON = "the endpoint gives no reason"
+
+REDACTED = "[redacted]"
+
+SHORTEST_SECRET = 6
+"""Characters. What is shorter is no key: "k" stands for one in examples, and is a part of many words."""
+
+SECRETS = (
+    (r"(?<=://)[^/\s@]+@|[^/\s@:\"']+:[^/\s@\"']+@", f"{REDACTED}@"),
+    (r"(?i)\b(bearer|basic)\s+(?=\S{6})[\w.~+/=-]+", rf"\1 {REDACTED}"),
+    (
+        (
+            r"(?i)\b(authorization|(?:x-)?api[-_]?key|access[-_]?token|password|secret)(['\"]?(?::\s*|=)['\"]?)"
+            r"(?!bearer|basic)[^\s\"'&,;})\]]{6,}"
+        ),
+        rf"\1\2{REDACTED}",
+    ),
+    (r"(?i)([?&](?:key|token|sig)=)[^\s&\"']+", rf"\1{REDACTED}"),
+    (r"\bsk-[\w*-]{6,}", REDACTED),
+)
+"""What looks like a secret, and what is left of it."""
+
+KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection"}
+"""Error codes by substrings of the names of exception classes, Python's own and those of all clients."""
+
+QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""OpenAI's error codes and types for an account without money, which come with status 429."""
+
+FIRST_ERROR_STATUS = 400
+FORBIDDEN = 403
+MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
+"""The words of a 403 that rejects the content of the request, not the key."""
+
+
+def parsed(answer: object) -> object:
+    """What an endpoint sent or a client returned, as a mapping where that is possible.
+
+    A mock has every attribute: what its `model_dump` returns is not a mapping.
+    """
+    if isinstance(answer, bytes):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(answer)
+        return answer.decode(errors="replace")
+    dump: Callable[..., object] | None = getattr(answer, "model_dump", None)
+    if is_mapping(answer) or not callable(dump):
+        return answer
+    try:
+        dumped = dump(warnings=False)  # an endpoint's completion need not have the types of the schema
+    except TypeError:
+        dumped = dump()
+    return dumped if is_mapping(dumped) else answer
+
+
+def reply_in(completion: Any, *, is_foreign: bool = False) -> Reply | None:  # noqa: ANN401  of any client
+    """The reply in a chat completion, a mapping or an object with attributes; None if there is none.
+
+    Args:
+        completion: the completion.
+        is_foreign: whether it comes from a client that is not OpenAI's, which may return a reply in any shape
+            that `reply_of` reads.
+    """
+    choices = _get(completion, "choices")
+    with contextlib.suppress(TypeError, LookupError):
+        choice = choices[0]
+        message = _get(choice, "message")
+        content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
+        if is_mapping(message) or content is not None or refusal is not None:
+            usage = _get(completion, "usage")
+            prompt, written = (_get(usage, f"{kind}_tokens", int) for kind in ("prompt", "completion"))
+            return Reply(
+                reply_of({"content": content or ""}).text,
+                finish_reason=_get(choice, "finish_reason", str),
+                usage=None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=written or 0),
+                model=_get(completion, "model", str),
+                refusal=refusal,
+                tokens=tokens_of(_get(choice, "logprobs")),
+            )
+    is_failure = is_mapping(completion) and ("choices" in completion or "error" in completion)
+    with contextlib.suppress(TypeError):
+        return reply_of(completion) if is_foreign and not is_failure else None
+    return None
+
+
+def no_completion(body: object) -> str:
+    """What is wrong with a response in which there is no reply."""
+    return f"the response is not a chat completion: {message_of(body)}"
+
+
+def message_of(body: object) -> str:
+    """The message in an endpoint's error body, whichever of the usual shapes the body has."""
+    match body:
+        case {"error": object() as inner} | [{"error": object() as inner}] if inner:
+            return message_of(inner)
+        case {"message": str(message)} | str(message):
+            return message.strip()[:MAX_MESSAGE_LENGTH] or NO_REASON
+        case None:
+            return NO_REASON
+        case _:
+            return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
+
+
+def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
+    """A value by its key or attribute; None if there is none of this type, as a mock has every attribute."""
+    value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
+    return value if isinstance(value, kind) else None
+
+
+def model_error(code: str, message: str, model: str, *, secrets: Iterable[object] = ()) -> ModelError:
+    """The error of a model.
+
+    Args:
+        code: one of the codes of ModelError.
+        message: what went wrong; keys and passwords in it are replaced.
+        model: the model's name.
+        secrets: the keys and passwords that the model uses, if it knows them.
+    """
+    return ModelError(code, redacted(message, secrets), model)
+
+
+def redacted(text: str, secrets: Iterable[object] = ()) -> str:
+    """A text without these secrets, and without whatever looks like one."""
+    for secret in secrets:
+        if isinstance(secret, str) and len(secret) >= SHORTEST_SECRET:
+            text = text.replace(secret, REDACTED)
+    for pattern, replacement in SECRETS:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def error_of(
+    error: Exception,
+    model: str,
+    who: str,
+    *,
+    remedies: Mapping[str, str] | None = None,
+    secrets: Iterable[object] = (),
+) -> ModelError:
+    """What a function or any client raised, as a ModelError; a ModelError is returned unchanged.
+
+    Clients are known by what their exceptions have in common: `status_code`, `code`, `body`, `response`, and
+    the names of their classes. So no client needs to be imported.
+
+    Args:
+        error: the exception.
+        model: the model's name.
+        who: how the message begins.
+        remedies: what the user can do about it, by the error's code.
+        secrets: as for `model_error`.
+    """
+    if isinstance(error, ModelError):
+        return error
+    code = code_of(error)
+    remedy = f" ({remedies[code]})" if remedies and code in remedies else ""
+    found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
+    found.__cause__ = error
+    found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None) or {})
+    # The openai client counts in a header how often it sent the request again itself.
+    sent: Any = getattr(getattr(error, "request", None), "headers", {})
+    found.retries = int(sent.get("x-stainless-retry-count") or 0)
+    return found
+
+
+def code_of(error: Exception) -> str:
+    """The code of a ModelError for an exception: by its HTTP status, or else by the names of its classes."""
+    own = getattr(error, "code", None)
+    status = getattr(error, "status_code", own)
+    if own in QUOTA or getattr(error, "type", None) in QUOTA:
+        return "quota"
+    if status == FORBIDDEN and MODERATED.search(message_in(error)):
+        return "bad_request"  # this row is rejected, not the key
+    if isinstance(status, int) and status >= FIRST_ERROR_STATUS:
+        return code_of_status(status)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+        return "server"  # the client could not read what the endpoint sent
+    # The openai client calls every error of its transport a timeout; the first cause is what happened.
+    kinds = [kind for kind in map(_kind, _causes(error)) if kind]
+    return kinds[-1] if _kind(error) else "failed"
+
+
+def message_in(error: BaseException) -> str:
+    """What an exception says: the endpoint's own words, or else those of the first cause."""
+    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+    if isinstance(status, int) and hasattr(error, "body"):
+        return f"{status}: {message_of(body)}"
+    cause = _causes(error)[-1] if _kind(error) else error
+    return f"{type(cause).__name__}: {cause}".removesuffix(": ")
+
+
+def _kind(error: BaseException) -> str | None:
+    names = " ".join(kind.__name__ for kind in type(error).__mro__)
+    return next((code for part, code in KINDS.items() if part in names), None)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exception, and what it was raised from, down to the first."""
+    return [error, *(_causes(error.__cause__) if error.__cause__ else ())]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds that the endpoint asks to wait, which it gives as a number or as a date."""
+    readings: tuple[tuple[str, Callable[[str], float]], ...] = (
+        ("retry-after-ms", lambda said: float(said) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda said: email.utils.parsedate_to_datetime(said).timestamp() - time.time()),
+    )
+    for header, seconds_in in readings:
+        with contextlib.suppress(KeyError, ValueError, TypeError):
+            seconds = seconds_in(headers[header])
+            return max(seconds, 0.0) if math.isfinite(seconds) else None
+    return None

@@ -1,0 +1,144 @@
+"""Whether the rated sentences are the response: each word is looked for, and no sentence is split."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, groupby
+from unicodedata import normalize
+
+from groundjudge.errors import ReplyError
+from groundjudge.replies.reading import PartReading
+from groundjudge.replies.reply import Reply
+
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# In scripts without spaces each character is a word.
+WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
+# The number of a list ("2. ") may be left out, or added.
+LIST_NUMBER = re.compile(r"\s*[0-9]{1,2}[.):]\s+")
+NUMBER = re.compile(r"[0-9]+")
+# What ends a sentence or a line.
+ENDS = re.compile(r"[.!?…。！？\n]")
+# Percent of its letters that a sentence which was not copied exactly must have in common with the response.
+LEAST_ALIKE = 80
+# So many words in a row that no block has are left out, even if they are no whole sentence.
+SHORTEST_RUN = 3
+# Places that are tried for a sentence which does not continue where the last one ended.
+MOST_PLACES = 20
+# So many words are looked up at once.
+KEY_WORDS = 3
+# Pairs of characters that are compared, in all, for the sentences that were not copied exactly.
+MOST_PAIRS = 100_000_000
+
+
+class Words:
+    """The words of a text.
+
+    Attributes:
+        source: the text, folded.
+        spans: where each word stands in it.
+        words: the words.
+        taken: for each word, whether a sentence that is rated has it.
+        pairs: how many pairs of characters may still be compared.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.source = normalize("NFKC", text).casefold()
+        self.spans = [match.span() for match in WORD.finditer(self.source)]
+        self.words = [self.source[start:end] for start, end in self.spans]
+        self.taken = bytearray(len(self.words))
+        self.pairs = MOST_PAIRS
+
+    @cached_property
+    def places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
+        """Where each word stands, and each run of three."""
+        found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for at in range(len(self.words)):
+            for length in (1, KEY_WORDS):
+                found[tuple(self.words[at : at + length])].append(at)
+        return found
+
+    def take(self, words: list[str], reached: int) -> int:
+        """Take words that are free, at an index or behind it or else anywhere; their end, or -1 for none."""
+        for at in self._tried(words, reached):
+            end = at + len(words)
+            if self.words[at:end] == words and not any(self.taken[at:end]):
+                self.taken[at:end] = b"\x01" * len(words)
+                return end
+        return -1
+
+    def _tried(self, words: list[str], reached: int) -> Iterator[int]:
+        yield reached
+        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
+        behind = bisect_left(places, reached)
+        yield from places[behind : behind + MOST_PLACES]
+        yield from places[:MOST_PLACES]
+
+    def take_similar(self, said: Words) -> bool:
+        """Take the words among those left that are nearly the same; whether there are such words."""
+        from rapidfuzz.fuzz import partial_ratio_alignment  # noqa: PLC0415  needed for inexact copies only
+
+        sentence = " ".join(said.words)
+        self.pairs -= len(self.source) * len(sentence)
+        if self.pairs < 0 or {*NUMBER.findall(sentence)} - {*NUMBER.findall(self.source)}:
+            return False
+        left = [index for index, is_taken in enumerate(self.taken) if not is_taken]
+        texts = [self.words[index] for index in left]
+        found = partial_ratio_alignment(sentence, " ".join(texts), score_cutoff=LEAST_ALIKE)
+        starts = list(accumulate((len(each) + 1 for each in texts), initial=0))
+        first, last = (
+            (bisect_left(starts, at) for at in (found.dest_start, found.dest_end)) if found else (0, 0)
+        )
+        for index in left[first:last]:
+            self.taken[index] = 1
+        return first < last
+
+    def left_out(self) -> Iterator[str]:
+        """The runs of words that are not taken, if they are long enough or a whole sentence or line."""
+        for is_taken, run in groupby(range(len(self.taken)), key=self.taken.__getitem__):
+            first, *more = run
+            last = more[-1] if more else first
+            before = self.source[self.spans[first - 1][1] if first else 0 : self.spans[first][0]]
+            rest = self.spans[last + 1 : last + 2]
+            after = self.source[self.spans[last][1] : rest[0][0] if rest else None]
+            is_whole = (not first or ENDS.search(before)) and (not rest or ENDS.search(after))
+            text = self.source[self.spans[first][0] : self.spans[last][1]]
+            is_number = len(text) <= 2 and text.isdecimal()  # noqa: PLR2004  that of a list
+            if not is_taken and not is_number and (is_whole or len(more) + 1 >= SHORTEST_RUN):
+                yield text
+
+
+def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list[PartReading]:
+    """The parts, each of which is a sentence of the response, and which are all of it.
+
+    A sentence that is rated twice counts once, unless the response has it twice.
+
+    Raises:
+        ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
+            response.
+    """
+    said, reached = Words(response), 0
+    kept: list[PartReading] = []
+    inexact: list[tuple[PartReading, Words]] = []
+    known: set[tuple[str, ...]] = set()
+    for part in parts:
+        rated = Words(LIST_NUMBER.sub("", part.name, count=1) if LIST_NUMBER.match(part.name) else part.name)
+        end = said.take(rated.words, reached)
+        is_new = end >= 0 or tuple(rated.words) not in known
+        kept += [part] if is_new else []
+        known.add(tuple(rated.words))
+        if (is_new and end < 0) or (not rated.words and part.name not in response):
+            inexact.append((part, rated))
+        reached = end if end >= 0 else reached
+    foreign = [part.name for part, rated in inexact if not (rated.words and said.take_similar(rated))]
+    left_out = list(said.left_out())
+    if foreign or left_out:
+        message = (
+            "every sentence of the statement needs one block, in the words of the statement: "
+            f"{len(left_out)} pieces of it have none, and {len(foreign)} of the rated sentences are not in it"
+        )
+        raise ReplyError("unrated_sentences", reply.text, message, (*left_out, *foreign))
+    return kept

@@ -1,0 +1,39 @@
+"""The judges in examples/: prompt files without code, which render a case and read their replies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedModel
+
+from groundjudge import load
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CASE = {"query": "When?", "context": "The pool opens at 7.", "response": "At 8.", "reference": "At 7 sharp."}
+ROWS = [
+    ("final_verdict", "It says 7.\n\nFinal verdict: Inconsistent", ("Inconsistent", 0.0, False)),
+    ("final_verdict", "**Final Verdict: Consistent**", ("Consistent", 1.0, True)),
+    ("rubric_grader", "Feedback: nearly.\n[RESULT] 4", ("good", 0.75, True)),
+    ("rubric_grader", "Feedback: no.\n\n[RESULT] 3 (fair)", ("fair", 0.5, False)),
+    ("risk", "<why>It says 8.</why><risk>Yes</risk>", ("yes", 0.0, False)),
+    ("risk", "<why>All is there.</why><risk>no</risk>", ("no", 1.0, True)),
+    ("pass_fail", '{"REASONING": ["It says 8."], "SCORE": "FAIL"}', ("FAIL", 0.0, False)),
+    ("pass_fail", '```json\n{"REASONING": [], "SCORE": "pass"}\n```', ("PASS", 1.0, True)),
+    ("final_verdict", "Final verdict: Consistent or not", "unknown_label"),
+    ("rubric_grader", "[RESULT] 4/10", "ambiguous"),
+    ("risk", "<risk>yes</risk> Or rather no.", "ambiguous"),
+    ("pass_fail", '{"SCORE": "PASS", "REASONING": ["but it', "no_verdict"),
+]
+
+
+@pytest.mark.parametrize(("name", "reply", "expected"), ROWS)
+def test_example_judge_renders_a_case_and_reads_a_reply(name: str, reply: str, expected: Any) -> None:
+    model = ScriptedModel(reply)
+    verdict = load(EXAMPLES / f"{name}.prompty", model=model).evaluate(CASE)
+    shown = " ".join(message["content"] for message in model.asked[0].messages)
+    assert "At 8." in shown
+    assert ("The pool opens at 7." in shown) or name == "rubric_grader"
+    found = (verdict.label, verdict.score, verdict.passed)
+    assert (verdict.error.code if verdict.error else found) == expected

@@ -1,0 +1,87 @@
+"""How the tests of formats read replies, and the frames in which they put a verdict."""
+
+from __future__ import annotations
+
+from groundjudge import Choices, Reply, ReplyError, Scale
+from groundjudge.replies import Adjacent, Asked, Banded, Format, Json, Line, Plain, Scorecard, Tags
+from groundjudge.types import Rubric
+
+LEVELS: dict[float, str] = {
+    1: "ungrounded",
+    2: "incorrect",
+    3: "nothing_to_ground",
+    4: "incomplete",
+    5: "grounded",
+}
+SCALES = {
+    "tags": Scale(worst=1, best=5, integer=True),
+    "json": Scale(worst=0, best=1),
+    "scorecard": Scale(worst=0, best=10),
+    "adjacent": Scale(worst=1, best=5),
+    "banded": Scale(worst=0, best=100),
+    "plain": Scale(worst=1, best=5),
+    "line": Scale(worst=1, best=5, integer=True),
+}
+READERS: dict[str, Format] = {
+    "tags": Tags(),
+    "json": Json(),
+    "scorecard": Scorecard(),
+    "adjacent": Adjacent(),
+    "banded": Banded(),
+    "plain": Plain(),
+    "line": Line(("Final verdict", "Rating")),
+}
+YES = Choices({"yes": 1, "no": 0})
+FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
+SIGNED = Choices({"-1": 0, "0": 0.5, "1": 1})
+GRADES = Choices({"A": 1, "A-": 0.8, "B+": 0.6, "B": 0.4})
+
+
+def outcome(
+    kind: str | Format,
+    text: str,
+    scale: Scale | None = None,
+    finish_reason: str | None = "stop",
+    response: str | None = None,
+) -> object:
+    """The value or label of a reply, those of its parts, or the code of its error."""
+    format_, on = (READERS[kind], scale or SCALES[kind]) if isinstance(kind, str) else (kind, scale)
+    assert on
+    levels = LEVELS if on == SCALES["tags"] else {}
+    try:
+        reading = format_.read(Reply(text, finish_reason), on, Asked(levels, response))
+    except ReplyError as error:
+        return error.code
+    if reading.parts:
+        return [part.label or part.value for part in reading.parts]
+    return reading.label or reading.value
+
+
+def warnings_of(rubric: Rubric, text: str) -> tuple[str, ...]:
+    return rubric.read(text).warnings
+
+
+def block(score: str, evidence: str = "b", sentence: str = "A stands here.") -> str:
+    return f"Statement Sentence: {sentence}\nSupporting Evidence: {evidence}\nScore: {score}"
+
+
+def card(*scores: str) -> str:
+    return "\n\n".join(block(score, "q", f"Sentence {at}.") for at, score in enumerate(scores))
+
+
+def passage(recall: str, precision: str = "(5 * 1.0)", stated: str = "5.0") -> str:
+    return (
+        f"RECALL_Reasoning: r\n{recall}\n"
+        f"PRECISION_Reasoning: p\nPRECISION_Formula: {precision}\nPRECISION_Weighted_Summed_Score: {stated}"
+    )
+
+
+PLACED = {
+    "tags": "<S1>r</S1><S2>{}</S2>",
+    "json": '{{"reasoning": "r", "score": "{}"}}',
+    "scorecard": "Statement Sentence: A stands here.\nSupporting Evidence: b\nScore: {}",
+    "banded": "Analysis: a\nLevel: x\nScore: {}",
+    "plain": "{}",
+    "line": "Because.\nFinal verdict: {}",
+}
+"""For each format a reply with a place in it."""

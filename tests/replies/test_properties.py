@@ -1,0 +1,288 @@
+"""What holds for every reply: a value is read as written, and no character makes another value of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import unicodedata
+from time import perf_counter
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from read_replies import FOUR, GRADES, PLACED, READERS, SCALES, YES, block, outcome, passage
+
+from groundjudge import Reply, ReplyError, Scale
+from groundjudge.errors import WHAT_IS_WRONG
+from groundjudge.replies import FORMATS, Json, Line, Reading
+
+EXAMPLES = int(os.environ.get("GROUNDJUDGE_EXAMPLES", "60"))
+VALUES: dict[str, st.SearchStrategy[str]] = {
+    "tags": st.integers(1, 5).map(str),
+    "line": st.integers(1, 5).map(str),
+    "json": st.integers(0, 1000).map(lambda value: f"{value / 1000:g}"),
+    "scorecard": st.integers(0, 20).map(lambda half: f"{half / 2:g}"),
+    "banded": st.integers(0, 1000).map(lambda tenth: f"{tenth / 10:g}"),
+    "plain": st.integers(10, 50).map(lambda tenth: f"{tenth / 10:g}"),
+}
+WRITTEN = st.sampled_from(
+    [
+        "{}",
+        " {} ",
+        "**{}**",
+        "[{}]",
+        "({})",
+        "{}.",
+        "Score: {}",
+        "rating: {}.",
+        "“{}”",
+        "「{}」",
+        "`{}`",
+        "{} ({})",
+        "{}, {}",
+    ]
+)
+STRUCTURE = set('<>/{}[]"\\,:.%+-−‐–—－＋．，％')
+ODD = st.characters() | st.sampled_from([*"eExX_*`()|;~=^ \n\t\r\u200b\u00b2½٤４Ⅳ四五", "\ud800", "\u2028"])
+
+
+def is_free(character: str) -> bool:
+    """Whether the character is neither a digit of any script, nor a sign, nor a format's own structure."""
+    return unicodedata.numeric(character, None) is None and character not in STRUCTURE
+
+
+@pytest.mark.parametrize("kind", PLACED)
+@settings(max_examples=EXAMPLES)
+@given(data=st.data(), written=WRITTEN, character=ODD)
+def test_inserted_character_never_makes_another_number(
+    kind: str, data: st.DataObject, written: str, character: str
+) -> None:
+    value = data.draw(VALUES[kind])
+    place = written.format(value, value)
+    expected: Any = [float(value)] if kind == "scorecard" else float(value)
+    assert outcome(kind, PLACED[kind].format(place)) == expected
+    assume(is_free(character))
+    at = data.draw(st.integers(0, len(place)))
+    inserted = place[:at] + character + place[at:]
+    found = outcome(kind, PLACED[kind].format(json.dumps(inserted)[1:-1] if kind == "json" else inserted))
+    assert found == expected or isinstance(found, str)
+
+
+@settings(max_examples=EXAMPLES)
+@given(value=VALUES["json"], character=ODD, data=st.data())
+@example(value="10", character="e", data=None)
+def test_inserted_character_never_makes_another_number_of_a_bare_one(
+    value: str, character: str, data: Any
+) -> None:
+    assume(is_free(character))
+    scale = Scale(worst=0, best=100)
+    at = data.draw(st.integers(0, len(value))) if data else 1
+    found = outcome(Json(), f'{{"reasoning": "r", "score": {value[:at]}{character}{value[at:]}}}', scale)
+    assert found == float(value) or isinstance(found, str)
+
+
+@pytest.mark.parametrize("kind", PLACED)
+@pytest.mark.parametrize("scale", [YES, FOUR, GRADES], ids=["yes", "four", "grades"])
+@settings(max_examples=EXAMPLES)
+@given(data=st.data(), character=ODD)
+def test_inserted_character_never_makes_another_label(
+    kind: str, scale: Scale, data: st.DataObject, character: str
+) -> None:
+    label = data.draw(st.sampled_from([*scale.choices]))
+    place = data.draw(st.sampled_from(["{}", "**{}**", "[{}]", "{}.", "Score: {}"])).format(label)
+    at = data.draw(st.integers(0, len(place)))
+    inserted = place[:at] + character + place[at:]
+    assume(character not in STRUCTURE)
+    found = outcome(
+        kind, PLACED[kind].format(json.dumps(inserted)[1:-1] if kind == "json" else inserted), scale
+    )
+    labels = found if isinstance(found, list) else [found]
+    assert labels == [label] or found in WHAT_IS_WRONG
+
+
+def weighted(low: int, share: int) -> tuple[str, float]:
+    formula = f"({low} * {share / 100:g}) + ({low + 1} * {1 - share / 100:.2f})"
+    return formula, low * share / 100 + (low + 1) * (1 - share / 100)
+
+
+@settings(max_examples=EXAMPLES)
+@given(low=st.integers(1, 4), share=st.integers(0, 100), character=ODD, data=st.data())
+def test_inserted_character_never_makes_another_sum(low: int, share: int, character: str, data: Any) -> None:
+    formula, value = weighted(low, share)
+    assert outcome("adjacent", passage(f"RECALL_Formula: {formula}")) == pytest.approx([value, 5], abs=1e-8)
+    assume(is_free(character) and character not in "()*×·xX=")
+    at = data.draw(st.integers(0, len(formula)))
+    found = outcome("adjacent", passage(f"RECALL_Formula: {formula[:at]}{character}{formula[at:]}"))
+    assert isinstance(found, str) or found == pytest.approx([value, 5], abs=1e-8)
+
+
+NOISE = st.sampled_from(
+    [
+        *(
+            "{}",
+            "Score: {}",
+            "\nScore: {}\n",
+            "<S2>{}</S2>",
+            "<S0><S2>{}</S2></S0>",
+            "<S1>{}</S1>",
+            "-{}",
+            " ({})",
+        ),
+        *(
+            '{{"score": {}}}',
+            '"score": {}',
+            "\n> Score: {}\n",
+            "({} * 1.0)",
+            "I would say {}.",
+            " actually {}",
+        ),
+        *(
+            " or {}",
+            "/{}",
+            " out of {}",
+            "\n\nOverall\nScore: {}\n",
+            "\nFinal Score: {}\n",
+            "<think>{}</think>",
+        ),
+        *("\nFinal verdict: {}\n", "\nRating: {}\n", "，更正：{}", "\nCorrection: {}", " // {}", " /* {} */"),
+    ]
+)
+FRAMES = {
+    "tags": "{before}<S0>t{inside}</S0><S1>r{within}</S1><S2>{a}{behind}</S2>{after}",
+    "json": '{before}{{"reasoning": "r{within}", "score": {a}{behind}}}{after}',
+    "banded": "{before}\nAnalysis: r{within}\nLevel: x{inside}\nScore: {a}{behind}\n{after}",
+    "line": "{before}\nr{within}\nFinal verdict: {a}{behind}\n{after}",
+    "scorecard": (
+        "{before}\nStatement Sentence: S.{inside}\nSupporting Evidence: q{within}\n"
+        "Score: {a}{behind}\n{after}"
+    ),
+}
+PLACES = ("before", "inside", "within", "behind", "after")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@settings(max_examples=EXAMPLES)
+@given(data=st.data(), place=st.sampled_from(PLACES), noise=NOISE)
+def test_no_other_number_is_read_as_the_verdict(
+    kind: str, data: st.DataObject, place: str, noise: str
+) -> None:
+    a, b = data.draw(VALUES[kind]), data.draw(VALUES[kind])
+    assume(float(a) != float(b))
+    said = noise.format(b)
+    assume(not (place == "behind" and said[0].isdigit()))  # that makes another number of the first one
+    said = json.dumps(said)[1:-1] if kind == "json" and place == "within" else said
+    found = outcome(
+        kind, FRAMES[kind].format(a=a, **{name: said if name == place else "" for name in PLACES})
+    )
+    assert isinstance(found, str) or found in (float(a), [float(a)])
+
+
+PIECES = st.sampled_from(
+    [
+        *"<S0> <S1> </S1> <S2> </S2> <think> </think> { } [ ] , : \" ' \\ // /* ```json ``` ...".split(),
+        *"4 5 -3 0.5 1e9 10/10 3/5 80% 7-8 NaN Infinity null true ٤ ４ ² ½ 五 0x4 1_0".split(),
+        *"(0*1) (5*9) (3*0.7)+(4*0.3) Score: **Score:** Score： Level: Analysis: Rating: [[5]]".split(),
+        *"RECALL_Reasoning: RECALL_Formula: RECALL_Weighted_Summed_Score: PRECISION_Formula:".split(),
+        *"""PRECISION_Weighted_Summed_Score: {"score": "score": 'score':""".split(),
+        *("Statement Sentence:", "Supporting Evidence:", "NOTHING FOUND", "NO CLAIM", "your Score"),
+        *("\n", "\r", "\u200b", "\ud800", " "),
+    ]
+)
+GARBAGE = st.text() | st.lists(PIECES, max_size=30).map("".join) | st.lists(PIECES, max_size=30).map(" ".join)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@given(text=GARBAGE, finish_reason=st.sampled_from(["stop", "length", None, "content_filter"]))
+def test_any_reply_gives_a_value_on_the_scale_or_a_reply_error(
+    kind: str, text: str, finish_reason: str | None
+) -> None:
+    try:
+        reading = READERS[kind].read(Reply(text, finish_reason), SCALES[kind])
+    except ReplyError as error:
+        assert error.code in WHAT_IS_WRONG  # noqa: PT017  a reply may be read, too
+        return
+    found = [part.value for part in reading.parts] or [reading.value]
+    for value in found:
+        assert value is None or (math.isfinite(value) and 0 <= SCALES[kind].score(value) <= 1)
+    assert kind == "scorecard" or None not in found
+    reading.reason.encode()  # raises for unpaired surrogates, which cannot be written to a file
+
+
+@given(st.dictionaries(st.text(), st.text() | st.none() | st.floats(allow_nan=False) | st.lists(st.text())))
+def test_valid_json_is_never_altered(fields: dict[str, Any]) -> None:
+    others = {key: value for key, value in fields.items() if key.casefold() not in {"score", "reasoning"}}
+    reading = Json().read(Reply(json.dumps({**others, "reasoning": "a\nb", "score": 0.25})), SCALES["json"])
+    assert reading == Reading(0.25, "a\nb")
+
+
+PIECE = [
+    " ",
+    "\n",
+    "#",
+    "> ",
+    "*",
+    "**a ",
+    "- ",
+    "<",
+    "<S2>4 ",
+    "</think>",
+    "<think>",
+    '"',
+    '\\"',
+    "'",
+    "{",
+    "}",
+]
+MORE = [
+    "{'a':",
+    "[",
+    "```\n",
+    "your ",
+    "(x) ",
+    "4 or ",
+    "Score: 8\n",
+    "/*",
+    "//",
+    ".",
+    "_a",
+    "\u200b",
+    "4,",
+    ":",
+]
+FRAMED = [
+    *((kind, "%s") for kind in FORMATS),
+    ("tags", "<S2>4%sx</S2>"),
+    ("json", '{"score": 0.5, %s'),
+    ("json", '{"score": 0.5%s}'),
+    ("json", '```%s{"score": 0.5}'),
+    ("scorecard", block("8", "%s")),
+    ("banded", "Score: 4%sx"),
+    ("banded", "Score: 4\n%s"),
+    ("line", "%s\nRating: 4\n%s"),
+    ("adjacent", passage("RECALL_Formula: (4 * 0.8) +%sx")),
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("kind", "frame"), FRAMED)
+def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
+    for piece in (*PIECE, *MORE):
+        long = piece * (64_000 // len(piece))
+        started = perf_counter()
+        outcome(kind, frame.replace("%s", long))
+        assert perf_counter() - started < 5, piece  # 64,000 characters take 0.05 s; quadratic time is minutes
+
+
+@pytest.mark.parametrize("name", ["Verdict", "[RESULT]", ("Rating", "Verdict")])
+@pytest.mark.parametrize("brackets", [False, True])
+@given(value=st.integers(1, 5), reason=st.text() | st.just("Rating: 3\n[RESULT] 2\nVerdict: [[1]]"))
+def test_line_reads_what_it_writes(
+    name: str | tuple[str, ...], value: int, reason: str, *, brackets: bool
+) -> None:
+    format_ = Line(name, brackets)
+    assert outcome(format_, format_.write(Reading(value, reason), SCALES["line"]), SCALES["line"]) in (
+        value,
+        *(["ambiguous", "no_verdict"] if "think" in reason else []),
+    )

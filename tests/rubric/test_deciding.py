@@ -1,0 +1,155 @@
+"""Which score decides: the headline, or the lowest score of the parts; the same wherever a threshold is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedModel
+
+from groundjudge import Choices, PromptError, Verdict, load, load_rubric
+from groundjudge.analysis.agreement import agree
+from groundjudge.analysis.calibration import calibrate
+from groundjudge.analysis.comparison import compare
+from groundjudge.analysis.labels import Labels, join
+from groundjudge.replies import PartReading, Reading
+from groundjudge.types import Rubric
+
+SENTENCES = ("It rains.", "It snows.", "It hails.")
+CASE = {"context": " ".join(SENTENCES), "response": " ".join(SENTENCES)}
+SENTENCE_JUDGE = load_rubric("statement_groundedness")
+IN_WORDS = {"all": 1.0, "half": 0.5, "nothing": 0.0, "no claim": None}
+
+
+def read(rubric: Rubric, *values: float | str) -> Verdict:
+    """The verdict on sentences with these values or labels."""
+    choices = rubric.scale.choices
+    parts = tuple(
+        PartReading(sentence, choices[value], quotes=(sentence,), label=value)
+        if isinstance(value, str)
+        else PartReading(sentence, value, quotes=(sentence,))
+        for sentence, value in zip(SENTENCES, values, strict=True)
+    )
+    return rubric.read(rubric.format.write(Reading(None, parts=parts), rubric.scale), CASE)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "expected"),
+    [
+        ((10, 10, 10), {}, (1.0, 1.0, True)),
+        ((10, 9, 8), {}, (0.9, 0.8, True)),
+        ((10, 6, 8), {}, (0.8, 0.6, True)),
+        ((10, 10, 5.5), {}, (0.85, 0.55, False)),
+        ((10, 10, 0), {}, (2 / 3, 0.0, False)),
+        ((0, 0, 0), {"threshold": 0.0}, (0.0, 0.0, True)),
+        ((10, 10, 5), {"threshold": 0.5}, (5 / 6, 0.5, True)),
+        ((10, 10, 0), {"passes": "score"}, (2 / 3, None, True)),
+        ((6, 6, 5), {"passes": "score"}, (1.7 / 3, None, False)),
+        ((10, 10, 9), {"threshold": 1.0}, (2.9 / 3, 0.9, False)),
+    ],
+)
+def test_weakest_sentence_decides_beside_the_mean(values: Any, options: Any, expected: object) -> None:
+    verdict = read(SENTENCE_JUDGE.with_options(**options), *values)
+    assert verdict.score is not None
+    score = pytest.approx(verdict.score)
+    assert (score, verdict.weakest, verdict.passed) == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (("all", "no claim", "all"), ("ok", 1.0, 1.0, True)),
+        (("no claim", "half", "all"), ("ok", 0.75, 0.5, False)),
+        (("nothing", "no claim", "no claim"), ("ok", 0.0, 0.0, False)),
+        (("no claim", "no claim", "no claim"), ("not_applicable", None, None, True)),
+    ],
+)
+def test_sentence_without_a_claim_has_no_score(labels: Any, expected: object) -> None:
+    verdict = read(SENTENCE_JUDGE.with_options(scale=Choices(IN_WORDS)), *labels)
+    assert (verdict.status, verdict.score, verdict.weakest, verdict.passed) == expected
+    if verdict.score is None:
+        assert verdict.explanation == "Not applicable (no claim)."
+
+
+def test_weakest_is_a_named_score_that_quotes_its_sentence() -> None:
+    judge = load("statement_groundedness", model="offline")
+    verdict = read(judge.rubric, 10, 4, 10)
+    assert judge.score_names == ("statement_groundedness", "statement_groundedness_weakest")
+    headline, weakest = judge.scores(verdict, "mine")
+    assert headline.score == pytest.approx(0.8)
+    assert (headline.name, headline.part) == ("mine", "")
+    assert (weakest.name, weakest.score, weakest.value, weakest.part) == ("mine_weakest", 0.4, 4, "weakest")
+    assert weakest.explanation == "It snows. (4): It snows."
+    assert verdict.explanation.startswith(weakest.explanation)
+    left_out = load("statement_groundedness", model="offline", empty_response="not_applicable")
+    blank = left_out.judge({**CASE, "response": " "})
+    assert [one.score for one in left_out.scores(blank)] == [None, None]
+    assert (
+        load("statement_groundedness", model="offline", passes="score").score_names == judge.score_names[:1]
+    )
+
+
+def test_weakest_of_named_parts_decides_too() -> None:
+    reply = "RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (2 * 1.0)"
+    judge = load("passage_quality", model=ScriptedModel(reply), passes="weakest", threshold=0.3)
+    verdict = judge.judge({"query": "q", "reference": "r", "response": "r"})
+    assert verdict.score == pytest.approx(0.4)
+    assert (verdict.weakest, verdict.passed) == (0.25, False)
+    assert [one.name for one in judge.scores(verdict)][1:] == [f"passage_{name}" for name in judge.part_names]
+    assert [one.score for one in judge.scores(verdict)][1:] == [1.0, 0.25, 0.25]
+
+
+def test_blank_response_that_is_scored_0_is_its_own_weakest_part() -> None:
+    judge = load("statement_groundedness", model="offline", empty_response="worst")
+    verdict = judge.judge({**CASE, "response": " "})
+    assert (verdict.score, verdict.weakest, verdict.passed) == (0.0, 0.0, False)
+    assert [one.score for one in judge.scores(verdict)] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "passes", "message"),
+    [
+        ("groundedness", "weakest", "bad_passes: .*: passes: weakest needs a reply format with parts"),
+        ("statement_groundedness", "mean", "passes must be one of 'score', 'weakest', not 'mean'"),
+    ],
+)
+def test_what_cannot_decide_is_refused(name: str, passes: Any, message: str) -> None:
+    with pytest.raises(PromptError, match=message):
+        load_rubric(name, passes=passes)
+
+
+def test_what_decides_is_part_of_the_identity() -> None:
+    assert SENTENCE_JUDGE.with_options(passes="score").identity != SENTENCE_JUDGE.identity
+
+
+# What is measured. The headlines say nothing here, the weakest parts everything.
+
+GROUNDED = [0.9, 0.8, 0.7, 0.9, 0.8, 0.7, 0.9, 0.8]
+OTHERS = [0.2, 0.1, 0.3, 0.4, 0.2, 0.1, 0.3, 0.4]
+VERDICTS = [
+    Verdict(judge="j", status="ok", case_id=str(index), score=0.95, weakest=weakest, passed=weakest >= 0.85)
+    for index, weakest in enumerate([*GROUNDED, *OTHERS])
+]
+LABELS = Labels({str(index): index < len(GROUNDED) for index in range(len(VERDICTS))})
+
+
+def test_agreement_calibration_and_comparison_use_the_score_that_decides() -> None:
+    (found,) = agree(VERDICTS, LABELS, threshold=0.5)
+    assert {found.figures[name].value for name in ("accuracy", "roc_auc")} == {1.0}
+    (as_run,) = agree(VERDICTS, LABELS)
+    assert as_run.figures["recall"].value == 3 / 8
+    assert [one.score for one in as_run.worst] == [0.7, 0.7, 0.8, 0.8, 0.8]
+    (joined,) = join(VERDICTS, LABELS)
+    fitted = calibrate(joined, folds=2)
+    assert (0.4 < fitted.threshold <= 0.7, fitted.fitted["balanced_accuracy"].value) == (True, 1.0)
+    strict = compare(VERDICTS, VERDICTS, LABELS, thresholds=(0.5, 0.85))
+    assert strict.values["pass_rate"] == (8 / 16, 3 / 16)
+    assert strict.values["mean_score"] == pytest.approx((0.53125, 0.53125))
+
+
+def test_peoples_labels_of_sentences_count_by_the_weakest() -> None:
+    verdicts = [one.model_copy(update={"judge": "statement_groundedness"}) for one in VERDICTS[:2]]
+    labels = Labels({"0": {"statement_groundedness": [10, 9]}, "1": {"statement_groundedness": [10, 3]}})
+    (joined,) = join(verdicts, labels)
+    assert [row.people.number for row in joined.labelled] == [0.9, 0.3]
+    assert joined.default_label_threshold == 0.6
