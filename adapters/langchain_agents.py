@@ -89,12 +89,8 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         return ExtendedModelResponse(response, Command(update=update))
 
     def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
-        answer = _said(response)
-        return (
-            None
-            if getattr(answer, "tool_calls", None)
-            else self.guard.case(request.state, {"messages": [answer]})
-        )
+        answer: Any = _said(response)
+        return None if answer.tool_calls else self.guard.case(request.state, {"messages": [answer]})
 
 
 def guarded(
