@@ -17,18 +17,18 @@ from groundjudge.types import Request
 QUERY = "When does the library open?"
 SOURCE = "The library opens at 9:00 on weekdays."
 FALLBACK = "I do not know."
-SECRET = "judgeword"
+WORD = "judgeword"
 EARLIER = (("user", "Hello!"), ("assistant", "Hello, how can I help?"))
 """The turn before, in the row with several turns."""
 
 REPLIES: Mapping[str, Reply | Exception] = {
-    "good": Reply(f"<S1>{SECRET}</S1><S2>5</S2>"),
-    "bad": Reply(f"<S1>{SECRET} is wrong</S1><S2>1</S2>"),
-    "nothing": Reply(f"<S1>{SECRET}</S1><S2>3</S2>"),
-    "refused": Reply("", refusal=SECRET),
-    "cut": Reply(f"<S1>{SECRET}", finish_reason="length"),
-    "late": TimeoutError(SECRET),
-    "unread": Reply(f"{SECRET} looks good to me."),
+    "good": Reply(f"<S1>{WORD}</S1><S2>5</S2>"),
+    "bad": Reply(f"<S1>{WORD} is wrong</S1><S2>1</S2>"),
+    "nothing": Reply(f"<S1>{WORD}</S1><S2>3</S2>"),
+    "refused": Reply("", refusal=WORD),
+    "cut": Reply(f"<S1>{WORD}", finish_reason="length"),
+    "late": TimeoutError(WORD),
+    "unread": Reply(f"{WORD} looks good to me."),
 }
 
 
@@ -65,7 +65,7 @@ class Row:
     @property
     def rejected(self) -> list[str]:
         """What must not be seen anywhere."""
-        return [NOTE[:40], SECRET, *(draft for draft in self.drafts if draft != self.response)]
+        return [NOTE[:40], WORD, *(draft for draft in self.drafts if draft not in {" ", self.response})]
 
 
 ROWS: Mapping[str, Row] = {

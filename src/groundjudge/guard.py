@@ -103,15 +103,20 @@ class Outcome:
 class GuardError(GroundjudgeError):
     """An answer was blocked, and there is no fallback.
 
+    Its message has no word of the drafts and of the judge's replies: LangGraph keeps it in checkpoints.
+
     Attributes:
         outcome: what was decided, with all drafts; its response is None.
     """
 
     def __init__(self, code: str, message: str, outcome: Outcome) -> None:
         super().__init__(code, message)
-        self.args = (code, message, outcome)
         self.outcome = outcome
         self.verdict = outcome.verdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the outcome too."""
+        return type(self), (self.code, self.message, self.outcome)
 
 
 class _NoAnswerYet(Exception):  # noqa: N818  no error: whoever asked goes on
@@ -329,7 +334,8 @@ class Guard:
         if self.on_outcome:
             self.on_outcome(outcome)
         if outcome.replaced and self.fallback is None:
-            message = f"none of {len(drafts)} drafts may go out: {verdict.explanation}. Give a `fallback`"
+            said = f"{verdict.error.code}" if verdict.error else f"score {verdict.score}"
+            message = f"none of {len(drafts)} drafts may go out ({reason}, {said}), and there is no `fallback`"
             raise GuardError("blocked", message, outcome)
         return outcome
 
