@@ -29,7 +29,7 @@ GOLDEN: Mapping[str, str] = {
     "groundedness": "1.1.0 4a991044e3c96341c382aeac1888ddbd4d46a40488a90a959ad094a760491dbd",
     "knowledge_hallucination": "1.2.0 21fc6254ecdd73a08fbaaf62e5f76a9f9c5b28c77f378b8b89d73e8b2a4eb599",
     "passage_quality": "1.1.0 c5f27fe346363c830e7a47325f00159d70d614bade81590510d2272a15c96f6a",
-    "statement_groundedness": "1.2.0 0e5ec61e07c16d67e2fdb60f2c530296a127a2ac4cd6efa146d52da72a482b7c",
+    "statement_groundedness": "2.0.0 48feae6ced2f4d3d4801ec56c18dd428a6f37600d2ffe2c46f9b4bc98764b9f1",
 }
 
 # The inputs: "!" is required and not blank, "?" is required but may be blank, "-" is optional.

@@ -375,7 +375,9 @@ REPLIES: list[tuple[str, str, object]] = [
     ("adjacent", passage("RECALL_Formula: (5 * 1.0)\nNo: (4 * 1.0)"), "ambiguous"),
     ("adjacent", passage("RECALL_Weighted_Summed_Score: 3 or 4"), "ambiguous"),
     ("adjacent", passage("RECALL_Reasoning: it is (2 * 1.0)"), "missing_score"),
-    ("adjacent", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3"), [2, 5]),
+    ("adjacent", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\nCorrection: 3"), "ambiguous"),
+    ("adjacent", passage("RECALL_Formula: (2 * 1.0)\nRECALL_Weighted_Summed_Score: 2\nno, 3"), "ambiguous"),
+    ("adjacent", passage("RECALL_Formula: (2 * 1.0)", stated="5.0\n```\n"), [2, 5]),
     ("adjacent", "Recall is 3.3 and precision 4.", "no_verdict"),
     # Banded.
     ("banded", "Analysis: a\nLevel: Mild Hallucination\nScore: 72", 72),

@@ -86,7 +86,7 @@ class ExampleReply(Frozen):
     """A reply as the model should write it, and the value or values that must be read from it."""
 
     text: str
-    value: Finite | str | tuple[Finite | str, ...] | Mapping[str, Finite | str]
+    value: Finite | str | tuple[Finite | str | None, ...] | Mapping[str, Finite | str]
 
 
 class FrontMatter(BaseModel):

@@ -91,7 +91,7 @@ def _part(name: str, text: Folded, found: Sequence[Field], expected: Expected) -
     if not formulas:
         return PartReading(name, verdict(text, sums, expected, name)[1].value, reason), "formula_missing"
     values = {_weighted_sum(text, each, expected, name) for each in formulas}
-    if len(values) > 1:
+    if len(values) > 1 or any(text.says_something(each.stop, each.end) for each in sums):
         raise expected.error("ambiguous", of=name)
     (value,) = values
     return PartReading(name, value, reason), _disagreement(text, sums, value, expected)
