@@ -18,10 +18,11 @@ from typing import Any, NotRequired, TypeAlias, Unpack
 from groundjudge.case.case import Case
 from groundjudge.case.fields import field_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
+from groundjudge.errors import requires
 from groundjudge.guard import Guard, GuardedOptions, GuardLike, as_guard
 from groundjudge.models.loop_thread import called, shared_loop
 
-try:
+with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
@@ -29,9 +30,6 @@ try:
     from langchain_core.runnables import config as configs
     from langchain_core.runnables.base import coerce_to_runnable
     from langgraph.types import Command
-except ImportError as error:
-    needed = 'adapters.langchain_agents needs langchain: pip install "groundjudge[langchain-agents]"'
-    raise ImportError(needed) from error
 
 __all__ = ["GroundingMiddleware", "guarded"]
 

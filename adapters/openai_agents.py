@@ -16,10 +16,11 @@ from weakref import WeakKeyDictionary
 
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
+from groundjudge.errors import requires
 from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
-try:
+with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
     from agents import (
         Agent,
         GuardrailFunctionOutput,
@@ -31,10 +32,6 @@ try:
         RunResult,
         TResponseInputItem,
     )
-except ImportError as error:
-    extra = 'pip install "groundjudge[openai-agents]"'
-    needed = f"groundjudge.adapters.openai_agents needs openai-agents: {extra}"
-    raise ImportError(needed) from error
 
 __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 

@@ -4,7 +4,7 @@
     agent.output_validator(grounded("groundedness", model="openai:gpt-4o-mini", fallback="I do not know."))
 
 An answer that fails is written again by pydantic-ai's own retries, and else replaced by the fallback.
-Streamed text has gone out before the validator sees it: use `agent.run`, not `run_stream`, where that matters.
+Streamed text has gone out before the validator sees it: where that matters use `agent.run`, not `run_stream`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
 from groundjudge.case.shapes import content_text
+from groundjudge.errors import requires
 from groundjudge.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
 from groundjudge.verdict import Verdict
 
-try:
+with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai"):
     from pydantic_ai import ModelRetry, RunContext
     from pydantic_ai.messages import (
         ModelMessage,
@@ -27,9 +28,6 @@ try:
         ToolReturnPart,
         UserPromptPart,
     )
-except ImportError as error:
-    needed = 'groundjudge.adapters.pydantic_ai needs pydantic-ai: pip install "groundjudge[pydantic-ai]"'
-    raise ImportError(needed) from error
 
 __all__ = ["grounded"]
 

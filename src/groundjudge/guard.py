@@ -198,11 +198,11 @@ class Guard:
         if self.retries < 0 or (self.deadline is not None and not self.deadline > 0):
             message = f"`retries` must be 0 or more and `deadline` above 0: {self.retries}, {self.deadline}"
             raise ValueError(message)
-        self._found  # noqa: B018  checked at once
+        self._case_of  # noqa: B018  checked at once
 
     @cached_property
-    def _found(self) -> Fields:
-        return Fields.of(self.fields, [each.name for each in self.judge.inputs], ["inputs", "outputs"])
+    def _case_of(self) -> Callable[..., CaseLike]:
+        return self.judge.cases(self.fields, ["inputs", "outputs"], Fields.in_exchange)
 
     def case(self, inputs: object, outputs: object) -> Case:
         """The case of what an application was given and what it answered, as `Case.from_exchange` reads them.
@@ -214,7 +214,7 @@ class Guard:
         """
         if is_mapping(inputs):
             inputs = {name: value for name, value in inputs.items() if field_of(name) != "response"}
-        return Case.of((self._found.function or self._found.in_exchange)(inputs, outputs))
+        return Case.of(self._case_of(inputs, outputs))
 
     async def answer(
         self,
@@ -335,7 +335,9 @@ class Guard:
             self.on_outcome(outcome)
         if outcome.replaced and self.fallback is None:
             said = f"{verdict.error.code}" if verdict.error else f"score {verdict.score}"
-            message = f"none of {len(drafts)} drafts may go out ({reason}, {said}), and there is no `fallback`"
+            message = (
+                f"none of {len(drafts)} drafts may go out ({reason}, {said}), and there is no `fallback`"
+            )
             raise GuardError("blocked", message, outcome)
         return outcome
 

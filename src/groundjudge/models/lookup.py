@@ -189,21 +189,25 @@ class LibraryModel:
         return await negotiated(request, known, self.name, send, possible)
 
 
+UNSTREAMED = {"tags": ["nostream"]}
+"""The config of LangChain's calls: inside LangGraph, the judge's tokens are no part of the application's."""
+
+
 async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
-    given: Any = [dict(message) for message in request.messages]
+    given: tuple[Any, ...] = ([dict(message) for message in request.messages], UNSTREAMED)
     if _has_methods(llm, "ainvoke"):
         ask, ask_in_thread = llm.ainvoke, llm.invoke
     else:
         ask, ask_in_thread = llm.a_generate, llm.generate
-        given = "\n\n".join(message["content"] for message in request.messages)
+        given = ("\n\n".join(message["content"] for message in request.messages),)
     try:
-        return await ask(given)
+        return await ask(*given)
     except RuntimeError as error:  # NotImplementedError is one too
         # An async client may belong to an event loop that has ended. The sync client needs no loop.
         if not isinstance(error, NotImplementedError) and "loop" not in str(error):
             raise
-        return await called(ask_in_thread, given)
+        return await called(ask_in_thread, *given)
 
 
 def _reply_of(answer: object) -> Reply:
