@@ -25,6 +25,7 @@ from groundjudge import (
     PanelError,
     Reply,
     ReplyError,
+    Usage,
     Verdict,
     load,
     panel,
@@ -112,9 +113,11 @@ def test_guard_keeps_its_settings_but_for_those_given() -> None:
 
 def test_fields_are_found_where_they_are_said_to_be() -> None:
     by_path = as_guard(JUDGE, fields={"query": "inputs.q", "response": "outputs.final.text"})
-    by_function = as_guard(
-        JUDGE, fields=lambda inputs, outputs: {"query": inputs["q"], "response": outputs["final"]["text"]}
-    )
+
+    def found(inputs: Any, outputs: Any) -> dict[str, str]:
+        return {"query": inputs["q"], "response": outputs["final"]["text"]}
+
+    by_function = as_guard(JUDGE, fields=found)
     for guard in (by_path, by_function):
         case = guard.case({"q": "when?", "answer": "of the last turn"}, {"final": {"text": "now"}})
         assert (case.query, case.response) == ("when?", "now")
@@ -151,9 +154,9 @@ def test_errors_of_the_judge_are_raised_where_wanted(draft: str, error: type[Exc
 
 def test_what_regenerate_raises_is_raised() -> None:
     def fails(*_: object) -> str:
-        raise TimeoutError("of its own")
+        raise TimeoutError
 
-    with pytest.raises(TimeoutError, match="of its own"):
+    with pytest.raises(TimeoutError):
         Guard(JUDGE, fallback=FALLBACK, deadline=60).run(CASE, fails)
 
 
@@ -165,8 +168,8 @@ def test_new_case_has_new_sources() -> None:
 
 
 def test_tokens_and_calls_are_added_up() -> None:
-    usage = {"usage": {"prompt_tokens": 5, "completion_tokens": 2}}
-    model = ScriptedModel(*(Reply.model_validate({"text": f"<S2>{n}</S2>", **usage}) for n in (1, 5)))
+    usage = Usage(prompt_tokens=5, completion_tokens=2)
+    model = ScriptedModel(*(Reply(f"<S2>{score}</S2>", usage=usage) for score in (1, 5)))
     outcome = Guard(load("groundedness", model=model)).run(CASE, lambda *_: "good two")
     assert (outcome.calls, outcome.usage and outcome.usage.total_tokens) == (2, 14)
     assert Guard(JUDGE, fallback="").run(CASE).usage is None
@@ -181,7 +184,7 @@ def test_panel_and_repeats_guard_like_a_judge(repeats: int) -> None:
         assert guard.run(CASE, lambda *_: "good two").reason == "regenerated"
         assert guard.run(CASE, lambda *_: "bad two").reason == "fallback"
         assert guard.run({**CASE, "response": "refused"}).reason == "not_judged"
-        with pytest.raises(PanelError):
+        with pytest.raises((PanelError, ReplyError)):
             Guard(several, on_error="raise").run({**CASE, "response": "refused"})
 
 
@@ -300,7 +303,7 @@ def test_deadline_counts_from_the_first_draft_where_a_framework_writes_again() -
 
 LINES = st.text(st.characters(codec="ascii", categories=["L", "N", "Zs"]), min_size=1).filter(str.strip)
 QUOTES = st.builds(
-    Evidence, quote=LINES, document=st.just(0), start=st.just(0), end=st.just(1), exact=st.just(True)
+    Evidence, quote=LINES, document=st.just(0), start=st.just(0), end=st.just(1), exact=st.booleans()
 )
 PARTS = st.builds(
     Part,

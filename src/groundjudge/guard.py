@@ -17,6 +17,7 @@ from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import called, shared_loop
+from groundjudge.rubric.options import check_options
 from groundjudge.verdict import Part, Usage, Verdict, passes
 
 OnError: TypeAlias = Literal["block", "allow", "raise"]
@@ -358,6 +359,7 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Guard:
         GroundjudgeError, TypeError: as for `as_judge`.
         ValueError: as for `Guard`.
     """
+    check_options(options, GuardedOptions)
     given: Any = dict(options)
     own = {name: given.pop(name) for name in GuardOptions.__annotations__ if name in given}
     if isinstance(guard, Guard):
