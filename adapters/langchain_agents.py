@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import field_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
 from groundjudge.errors import requires
-from groundjudge.guard import Guard, GuardedOptions, GuardLike, as_guard
-from groundjudge.models.loop_thread import called, shared_loop
+from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -75,16 +73,13 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails."""
-        return shared_loop().run(self.awrap_model_call, request, handler)
+        with _held(self.guard):
+            return _response(*self.guard.answer(handler, request, self._case, _retried))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails, without blocking the event loop."""
         with _held(self.guard):
-            response, outcome = await self.guard.answer(handler, request, self._case, _retried)
-        if outcome and outcome.replaced:
-            response = ModelResponse[Any]([AIMessage(outcome.response)])
-        update = {"verdict": outcome.summary} if outcome else {}
-        return ExtendedModelResponse(response, Command(update=update))
+            return _response(*await self.guard.aanswer(handler, request, self._case, _retried))
 
     def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
         answer: Any = _said(response)
@@ -117,24 +112,23 @@ def guarded(
     Raises:
         GroundjudgeError, TypeError, ValueError: as for `as_guard`.
     """
-    own, step = as_guard(guard, **options), coerce_to_runnable(chain)
+    own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
 
     def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
         return None if getattr(_said(output), "tool_calls", None) else own.case(given, output)
 
-    async def answered(step: Call, given: Any) -> Any:  # noqa: ANN401
+    def invoke(given: Any) -> Any:  # noqa: ANN401
+        with _held(own):
+            return _sent(*own.answer(lambda each: _without_note(step.invoke(each)), given, case_of, retried))
+
+    async def ainvoke(given: Any) -> Any:  # noqa: ANN401
         async def ask(given: Any) -> Any:  # noqa: ANN401
-            return _without_note(await called(step, given))
+            return _without_note(await step.ainvoke(given))
 
         with _held(own):
-            output, outcome = await own.answer(ask, given, case_of, retry_input or _with_note)
-        return _in_form(output, outcome.response) if outcome and outcome.replaced else output
+            return _sent(*await own.aanswer(ask, given, case_of, retried))
 
-    return RunnableLambda(
-        lambda given: shared_loop().run(answered, step.invoke, given),
-        partial(answered, step.ainvoke),
-        name="guarded",
-    )
+    return RunnableLambda(invoke, ainvoke, name="guarded")
 
 
 @contextmanager
@@ -152,6 +146,17 @@ def _held(guard: Guard) -> Generator[None]:
         yield
     finally:
         configs.var_child_runnable_config.reset(token)
+
+
+def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
+    if outcome and outcome.replaced:
+        response = ModelResponse[Any]([AIMessage(outcome.response)])
+    update = {"verdict": outcome.summary} if outcome else {}
+    return ExtendedModelResponse(response, Command(update=update))
+
+
+def _sent(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
+    return _in_form(output, outcome.response) if outcome and outcome.replaced else output
 
 
 def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:

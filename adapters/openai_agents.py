@@ -131,7 +131,7 @@ async def guarded_run(
     def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
 
-    result, outcome = await own.answer(ask, asked, case_of, retried)
+    result, outcome = await own.aanswer(ask, asked, case_of, retried)
     output = outcome.response if outcome and outcome.replaced else result.final_output
     return GuardedRun(
         output, outcome, result, [*asked, {"role": "assistant", "content": content_text(output)}]
