@@ -153,6 +153,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "`--label-threshold`, and several judges or a panel need `--judge`.",
         "label_conflict": "One id has two different labels. Keep one, or give the rows ids of their own.",
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
+        "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
+        "Take another judge or prompt, label more rows, or ask for less.",
         "too_few_labels": "The split lacks positive or negative rows. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
         "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "
