@@ -170,7 +170,10 @@ def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the 
     if is_mapping(given):
         named = [name for name in given if field_of(name) == "query"]
         name = "messages" if "messages" in given or not named else named[0]
-        return {**given, name: _with_note(given.get(name, ()), output, note)}
+        said = output.get("messages", ()) if is_mapping(output) and name == "messages" else ()
+        # A graph returns what it was asked too, and what its tools returned.
+        thread = said[:-1] if any(isinstance(each, HumanMessage) for each in said) else given.get(name, ())
+        return {**given, name: _with_note(thread, output, note)}
     answer = _said(output).model_copy(update={"id": OWN[0]})
     return [*convert_to_messages(given), answer, HumanMessage(note, id=OWN[1])]
 

@@ -34,7 +34,7 @@ from groundjudge.guard import NOTE, NOTHING, Progress, as_guard, failed_parts, n
 from groundjudge.verdict import Evidence, Part
 
 T = TypeVar("T")
-CASE = {"query": QUERY, "context": [SOURCE], "response": "bad one"}
+CASE: Mapping[str, Any] = {"query": QUERY, "context": [SOURCE], "response": "bad one"}
 JUDGE = load("groundedness", model=judge, max_reasks=0)
 
 
@@ -296,7 +296,8 @@ def test_deadline_counts_from_the_first_draft_where_a_framework_writes_again() -
 
     outcome, taken = timed(run)
     assert [draft.response for draft in outcome.drafts] == ["bad one", "bad two"]
-    assert (outcome.reason, taken) == ("not_judged", pytest.approx(5))
+    assert outcome.reason == "not_judged"
+    assert taken == pytest.approx(5)
 
 
 # --- the note ---------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def function(drafts: tuple[str, ...]) -> Any:
 
 def lcel(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
     prompt = ChatPromptTemplate([("placeholder", "{messages}")])
-    as_state = RunnableLambda(lambda text: {"messages": [AIMessage(text)]}, name="parser")
+    as_state: Runnable[str, Any] = RunnableLambda(lambda text: {"messages": [AIMessage(text)]}, name="parser")
     return prompt.with_config(run_name="prompt") | chat(*drafts) | StrOutputParser() | as_state
 
 
@@ -93,10 +93,10 @@ def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
     return graph.compile(checkpointer=saver)
 
 
-def chunks(graph: Any, is_async: bool) -> list[Any]:
+def chunks(graph: Any, how: str) -> list[Any]:
     given, config = {"messages": [("user", QUERY)]}, {"configurable": {"thread_id": "1"}}
     options = {"stream_mode": MODES, "subgraphs": True}
-    if not is_async:
+    if how == "sync":
         return [*graph.stream(given, config, **options)]
 
     async def collected() -> list[Any]:
@@ -105,8 +105,8 @@ def chunks(graph: Any, is_async: bool) -> list[Any]:
     return asyncio.run(collected())
 
 
-def check(graph: Any, saver: InMemorySaver, drafts: tuple[str, ...], is_async: bool) -> None:
-    found = chunks(graph, is_async)
+def check(graph: Any, saver: InMemorySaver, drafts: tuple[str, ...], how: str) -> None:
+    found = chunks(graph, how)
     state = graph.get_state({"configurable": {"thread_id": "1"}})
     assert [each.type for each in state.values["messages"]] == ["human", "ai"]
     assert state.values["messages"][-1].content == ("good two" if drafts[-1] == "good two" else FALLBACK)
@@ -115,31 +115,31 @@ def check(graph: Any, saver: InMemorySaver, drafts: tuple[str, ...], is_async: b
         assert not REJECTED.findall(str(shown))
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("drafts", DRAFTS)
 @pytest.mark.parametrize("model", MODELS)
-def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], is_async: bool) -> None:
+def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], how: str) -> None:
     saver, guard = (
         InMemorySaver(),
         GroundingMiddleware("groundedness", model=MODELS[model](), fallback=FALLBACK),
     )
-    check(create_agent(chat(*drafts), middleware=[guard], checkpointer=saver), saver, drafts, is_async)
+    check(create_agent(chat(*drafts), middleware=[guard], checkpointer=saver), saver, drafts, how)
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("chain", CHAINS)
 @pytest.mark.parametrize("model", MODELS)
-def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, is_async: bool) -> None:
+def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
     for drafts in DRAFTS:
         saver = InMemorySaver()
         step = guarded(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
-        check(node(name, step, saver), saver, drafts, is_async)
+        check(node(name, step, saver), saver, drafts, how)
 
 
 def test_tokens_of_what_is_only_observed_are_streamed_and_those_of_the_judge_are_not() -> None:
     guard = GroundingMiddleware("groundedness", model=JudgesChat(), mode="observe")
-    found = chunks(create_agent(chat("bad one"), middleware=[guard], checkpointer=InMemorySaver()), False)
+    found = chunks(create_agent(chat("bad one"), middleware=[guard], checkpointer=InMemorySaver()), "sync")
     texts = [data[0].content for _, mode, data in found if mode == "messages"]
     assert texts[:3] == ["bad", " ", "one"]
     assert WORD not in str(found)
@@ -148,7 +148,7 @@ def test_tokens_of_what_is_only_observed_are_streamed_and_those_of_the_judge_are
 def test_blocked_answer_leaves_nothing_in_the_checkpoints() -> None:
     saver, guard = InMemorySaver(), GroundingMiddleware("groundedness", model=by_a_chat_model)
     with pytest.raises(GuardError) as raised:
-        chunks(create_agent(chat("bad one", "bad two"), middleware=[guard], checkpointer=saver), False)
+        chunks(create_agent(chat("bad one", "bad two"), middleware=[guard], checkpointer=saver), "sync")
     assert [draft.response for draft in raised.value.outcome.drafts] == ["bad one", "bad two"]
     assert not REJECTED.findall(str([saver.storage, saver.writes, saver.blobs]))
 
@@ -156,5 +156,5 @@ def test_blocked_answer_leaves_nothing_in_the_checkpoints() -> None:
 def test_what_a_stream_shows_without_a_guard_would_be_found() -> None:
     saver = InMemorySaver()
     with pytest.raises(AssertionError):
-        check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), False)
-    assert REJECTED.findall(str(chunks(create_agent(chat("bad one")), False)))
+        check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), "sync")
+    assert REJECTED.findall(str(chunks(create_agent(chat("bad one")), "sync")))
