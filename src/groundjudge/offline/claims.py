@@ -33,8 +33,9 @@ LONGEST_QUESTION = 6
 _ANNOUNCEMENTS = """
 according accordingly answer article available base below brief conclusion context detail document excerpt
 explain explanation find finding follow following follows give given here how information instruction key list
-main mention note one overview passage point procedure provide provided query question reply response result
-say section several source state step step-by-step summarise summarize summary take takeaway text tip way what
+main mention method note one overview passage point procedure provide provided query question reply response
+result say section several source state step step-by-step summarise summarize summary take takeaway text tip
+way what
 basierend dokument dokumenten folgende folgenden gemäß hier laut quelle quellen schritte zusammenfassung
 document documents étapes résumé selon voici aquí documentos ecco fuentes pasos respuesta resumen según
 """
@@ -55,6 +56,10 @@ _FULL_STOP = re.compile(r"[.!?。！？]\W*\Z")
 _CLAUSE = re.compile(r"[,，;；]")
 # "To clean it, follow these steps:" opens with its purpose, and "Here is how:" is no statement.
 _OPENING = re.compile(r"\W*(?:to|how|here|these|below|for)\b", re.IGNORECASE)
+# "The benefits are:" says nothing of them yet.
+_UNFINISHED = re.compile(
+    r"\b(?:as follows|the following|includes?|is|are|was|were)\W*[:：]\W*\Z", re.IGNORECASE
+)
 _STATING = re.compile(
     r"\W*(?:the|an?|der|die|das|it|he|she|they|we|you|this|there)\b|.*\b(?:is|are|was|were|has|have|had|can"
     r"|could|may|might|must|will|would|should|do|does|did|ist|sind|war|hat|kann|wird|wurde|est|sont|es|son|è)\b",
@@ -113,9 +118,9 @@ def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
     has_number = any(token.is_number for token in said.tokens)
     if has_number or not others:
         return bool(others) or (has_number and (most == 0 or not said.words))
-    if most and _OPENING.match(clause):
-        return bool(_REASONING.search(clause))
-    return len(others) > most or bool(_STATING.match(clause))
+    is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
+    states = len(others) > most or _STATING.match(clause)
+    return bool(_REASONING.search(clause) or (states and not is_announced))
 
 
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:
