@@ -73,6 +73,16 @@ def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         return result, runner.get_loop().time()
 
 
+def always(draft: str) -> Callable[[str, Verdict], str]:
+    """What writes the same draft each time."""
+    return lambda note, verdict: draft  # noqa: ARG005  as a guard calls it
+
+
+def never(note: str, verdict: Verdict) -> str:
+    """What must not be asked."""
+    pytest.fail(f"asked again: {note} {verdict}")
+
+
 def slow_judge(seconds: float, reply: str = "bad") -> Any:
     async def answer(_: object) -> Reply:
         await asyncio.sleep(seconds)
@@ -126,7 +136,7 @@ def test_fields_are_found_where_they_are_said_to_be() -> None:
 def test_without_a_fallback_an_error_has_the_outcome_and_no_word_of_the_drafts() -> None:
     guard = Guard(JUDGE)
     with pytest.raises(GuardError) as raised:
-        guard.run(CASE, lambda *_: "bad two")
+        guard.run(CASE, always("bad two"))
     error = pickle.loads(pickle.dumps(raised.value))  # noqa: S301  its own
     for found in (error, raised.value):
         assert found.code == "blocked"
@@ -147,7 +157,7 @@ def test_fallback_may_be_made_from_the_verdict() -> None:
 def test_errors_of_the_judge_are_raised_where_wanted(draft: str, error: type[Exception]) -> None:
     guard = Guard(JUDGE, on_error="raise", fallback=FALLBACK)
     with pytest.raises(error) as raised:
-        guard.run({**CASE, "response": draft}, lambda *_: pytest.fail("asked again"))
+        guard.run({**CASE, "response": draft}, never)
     verdict: Verdict = raised.value.verdict  # type: ignore[attr-defined]
     assert verdict.status == "error"
 
@@ -170,7 +180,7 @@ def test_new_case_has_new_sources() -> None:
 def test_tokens_and_calls_are_added_up() -> None:
     usage = Usage(prompt_tokens=5, completion_tokens=2)
     model = ScriptedModel(*(Reply(f"<S2>{score}</S2>", usage=usage) for score in (1, 5)))
-    outcome = Guard(load("groundedness", model=model)).run(CASE, lambda *_: "good two")
+    outcome = Guard(load("groundedness", model=model)).run(CASE, always("good two"))
     assert (outcome.calls, outcome.usage and outcome.usage.total_tokens) == (2, 14)
     assert Guard(JUDGE, fallback="").run(CASE).usage is None
 
@@ -181,8 +191,8 @@ def test_panel_and_repeats_guard_like_a_judge(repeats: int) -> None:
     judges = panel([JUDGE, load("groundedness", model=judge, threshold=0.9, max_reasks=0)])
     for several in (votes, judges):
         guard = Guard(several, fallback=FALLBACK)
-        assert guard.run(CASE, lambda *_: "good two").reason == "regenerated"
-        assert guard.run(CASE, lambda *_: "bad two").reason == "fallback"
+        assert guard.run(CASE, always("good two")).reason == "regenerated"
+        assert guard.run(CASE, always("bad two")).reason == "fallback"
         assert guard.run({**CASE, "response": "refused"}).reason == "not_judged"
         with pytest.raises((PanelError, ReplyError)):
             Guard(several, on_error="raise").run({**CASE, "response": "refused"})
@@ -219,7 +229,7 @@ def test_of_200_faults_none_passes_unless_allowed(on_error: Any, passing: int) -
     seen = Seen()
     judge = load("groundedness", model=answer, max_reasks=0)
     guard = Guard(judge, on_error=on_error, fallback=FALLBACK, on_outcome=seen.outcomes.append)
-    sent = [guard.run(CASE, lambda *_: pytest.fail("asked again")).response for _ in range(200)]
+    sent = [guard.run(CASE, never).response for _ in range(200)]
     assert (sent.count(CASE["response"]), sent.count(FALLBACK)) == (passing, 200 - passing)
     assert [outcome.reason for outcome in seen.outcomes] == ["not_judged"] * 200
 
@@ -227,7 +237,7 @@ def test_of_200_faults_none_passes_unless_allowed(on_error: Any, passing: int) -
 def test_observing_raises_nothing_and_asks_nothing_again() -> None:
     guard = Guard(JUDGE, mode="observe", on_error="raise")
     for draft, reason in (("bad", "observed"), ("late", "not_judged"), ("good", "passed")):
-        outcome = guard.run({**CASE, "response": draft}, lambda *_: pytest.fail("asked again"))
+        outcome = guard.run({**CASE, "response": draft}, never)
         assert (outcome.response, outcome.reason, outcome.replaced) == (draft, reason, False)
 
 
