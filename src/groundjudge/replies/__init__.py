@@ -12,11 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.banded import Banded
-from groundjudge.replies.format import Format
+from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.line import Line
 from groundjudge.replies.plain import Plain
-from groundjudge.replies.reading import Asked, PartReading, Reading
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 

@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from unicodedata import normalize
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.reading import PartReading
+from groundjudge.replies.format import PartReading
 from groundjudge.replies.reply import Reply
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+from typing import NamedTuple
 
-from groundjudge.replies.opening import Folded
-from groundjudge.replies.value import Expected, ParsedValue, written
+from groundjudge.replies.format import Reading
+from groundjudge.replies.opening import says_something
+from groundjudge.replies.value import Reader, written
 from groundjudge.scale import Scale
 
-# The rest of the labelled line or, if that is empty, the next line that is not.
-PLACE = re.compile(r"\s*+([^\n]*)")
 # A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
-GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][^\S\n]*(?:[0-9]|$))", re.MULTILINE)
+GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][.。]?[^\S\n]*(?:[0-9]|$))", re.MULTILINE)
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A labelled field; the positions are indexes into the folded text.
 
     Attributes:
         label: the label in small letters, with spaces for underscores.
-        start: where its place begins.
-        stop: where its place ends, exclusive.
-        end: where the field ends, exclusive: at the next label, or at the end of the reply.
-        begin: where its line begins.
         bracket: what stands in a bracket behind the label; "" if there is none.
+        begin: where its line begins.
+        start: where its place begins.
+        end: where the field ends, exclusive: at the next label, or at the end of the reply.
+        place: the rest of the labelled line or, if that is empty, the next line that is not.
+        below: what follows the place.
     """
 
     label: str
-    start: int
-    stop: int
-    end: int
-    begin: int
     bracket: str
+    begin: int
+    start: int
+    end: int
+    place: str
+    below: str
 
 
 def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
@@ -54,33 +54,32 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
 def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
     """The labelled fields of a text in order."""
     found: list[Field] = []
-    matches = list(labels.finditer(text))
+    matches = [*labels.finditer(text)]
     for match, after in zip_longest(matches, matches[1:]):
-        end = after.start() if after else len(text)
-        place = PLACE.match(text, match.end(), end)
-        start, stop = place.span(1) if place else (end, end)
-        label = match["label"].casefold().replace("_", " ")
-        found.append(Field(label, start, stop, end, match.start(), match["bracket"] or ""))
+        label, end = match["label"].casefold().replace("_", " "), after.start() if after else len(text)
+        rest = text[match.end() : end].lstrip()
+        place, newline, below = rest.partition("\n")
+        start = end - len(rest)
+        found.append(Field(label, match["bracket"] or "", match.start(), start, end, place, newline + below))
     return found
 
 
 def verdict(
-    text: Folded, given: Sequence[Field], expected: Expected, of: str = "", *, prose_may_follow: bool = False
-) -> tuple[Field, ParsedValue]:
+    reader: Reader, given: Sequence[Field], of: str = "", *, prose_may_follow: bool = False
+) -> tuple[Field, Reading]:
     """What the fields of a verdict say, all of them the same, and the first that is no echo of the prompt.
 
     Raises:
-        ReplyError: as for `Expected.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
+        ReplyError: as for `Reader.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
             more follows in a field than its verdict.
     """
-    first, value = expected.agreed([text.text[field.start : field.stop] for field in given], of)
-    for field in given[first:]:
-        if field.bracket and not _states(field.bracket, expected.scale):
-            raise expected.error("out_of_scale", field.bracket, of)
-        below = GOES_ON_BELOW.match(text.text, field.stop, field.end)
-        if below or (not prose_may_follow and text.says_something(field.stop, field.end)):
-            raise expected.error("ambiguous", text.text[field.stop : field.end].strip()[:80], of)
-    return given[first], value
+    index, found = reader.verdict([(each.start, each.start + len(each.place)) for each in given], of)
+    for field in given[index:]:
+        if field.bracket and not _states(field.bracket, reader.scale):
+            raise reader.error("out_of_scale", field.bracket, of)
+        if GOES_ON_BELOW.match(field.below) or (not prose_may_follow and says_something(field.below)):
+            raise reader.error("ambiguous", field.below.strip(), of)
+    return given[index], found
 
 
 def _states(bracket: str, scale: Scale) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.reply import Reply
@@ -42,6 +42,8 @@ EMPHASIS = re.compile("|".join(map(_pair, (r"\*", "_", "`"))))
 THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+# Matches nowhere.
+NOTHING = re.compile(r"(?!)")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
@@ -53,15 +55,13 @@ class Folded:
         raw: the whole reply.
         text: the folded text.
         origins: for each index of `text`, its end included, the index in `raw`.
+        start: where the reasoning ends.
     """
 
     raw: str
     text: str
     origins: Sequence[int]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """A span of the folded text in the reply."""
-        return self.origins[start], self.origins[end]
+    start: int = 0
 
     def slice(self, start: int, end: int) -> str:
         """The reply's own text at a span of the folded text, without white space around it.
@@ -71,21 +71,14 @@ class Folded:
         if start >= end:
             return ""
         first, last = self.origins[start], self.origins[end - 1] + 1
-        text = self.raw[first:last]
-        before, after = (
-            self.raw[self.origins[start - 1] + 1 if start else 0 : first],
-            self.raw[last : self.origins[end]],
-        )
+        text, after = self.raw[first:last], self.raw[last : self.origins[end]]
+        before = self.raw[self.origins[start - 1] + 1 if start else 0 : first]
         return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
 
-    @property
-    def start(self) -> int:
-        """Where its first sign stands."""
-        return len(self.text) - len(self.text.lstrip())
 
-    def says_something(self, start: int, end: int) -> bool:
-        """Whether a letter or a digit stands in a span of the folded text."""
-        return bool(LETTER_OR_DIGIT.search(self.text, start, end))
+def says_something(text: str) -> bool:
+    """Whether a letter or a digit stands in a text."""
+    return bool(LETTER_OR_DIGIT.search(text))
 
 
 def fold(raw: str) -> Folded:
@@ -98,7 +91,7 @@ def fold(raw: str) -> Folded:
     return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
 
 
-def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> Folded:
+def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> Folded:
     """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
 
     Args:
@@ -120,7 +113,7 @@ def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> 
     start = _behind_reasoning(whole.text, own)
     if start is None:
         raise ReplyError("no_verdict", reply.text)
-    rest = Folded(whole.raw, " " * start + whole.text[start:], whole.origins)
+    rest = replace(whole, text=" " * start + whole.text[start:], start=start)
     if not rest.text.strip():
         raise ReplyError("empty", reply.text)
     if not has_strings and ends_nothing(rest.text, own):

@@ -7,15 +7,16 @@ The mean of this distribution agrees with people a little better than the likeli
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from dataclasses import replace
+from itertools import accumulate
 
+from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
-from groundjudge.replies.reading import PartReading, Reading, Span
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.replies.value import ParsedValue
+from groundjudge.replies.value import said
 from groundjudge.scale import DASHES, SPACES, Scale, folded
 
 # Endpoints give the probabilities of at most 20 tokens.
@@ -37,25 +38,17 @@ def is_weighable(scale: Scale) -> bool:
     return bool(scale.choices) or (0 < len(values) <= MOST_VALUES and values[0] >= 0)
 
 
-@dataclass(frozen=True)
-class Weighed:
-    """A reading after its values were weighed.
-
-    Attributes:
-        reading: the reading with the mean in place of each value whose probabilities are known.
-        shares: the probabilities of the reading's own value, as `distribution` returns them.
-        warnings: `logprobs_unusable` if the probabilities of a value are not known.
-    """
-
-    reading: Reading
-    shares: Mapping[str, float] | None = None
-    warnings: tuple[str, ...] = ()
-
-
-def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()) -> Weighed:
+def weigh(
+    reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()
+) -> tuple[Reading, Mapping[str, float] | None]:
     """Weigh the value of a reading or, if it has parts, theirs.
 
     Values that mean "not applicable" have no part in a mean.
+
+    Returns:
+        The reading with the mean in place of each value whose probabilities are known, and the warning
+        `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
+        `distribution` returns them, None if it has parts.
     """
     verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
     # A sentence that claims nothing has no value to weigh.
@@ -68,11 +61,11 @@ def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collecti
         _mean(shares or {}, verdict.value, scale, not_applicable)
         for verdict, shares in zip(verdicts, found, strict=True)
     ]
-    warnings = ("logprobs_unusable",) if None in found else ()
+    warnings = (*reading.warnings, *(["logprobs_unusable"] if None in found else []))
     if not reading.parts:
-        return Weighed(replace(reading, value=means[0]), found[0], warnings)
+        return replace(reading, value=means[0], warnings=warnings), found[0]
     parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
-    return Weighed(replace(reading, parts=parts), None, warnings)
+    return replace(reading, parts=parts, warnings=warnings), None
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
@@ -94,7 +87,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = found
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != str(ParsedValue(verdict.value, verdict.label)):
+    if names[token.text] != said(verdict):
         return None
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:
@@ -123,17 +116,10 @@ def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:
     offset = _offset(reply)
     if span is None or offset is None:
         return None
-    position = offset + len(reply.text[: span[0]].encode())
-    tokens = reply.tokens or ()
-    spans = pairwise(accumulate((len(token.text) for token in tokens), initial=0))
-    return next(
-        (
-            (token, token.text[: position - start])
-            for token, (start, end) in zip(tokens, spans, strict=True)
-            if start <= position < end
-        ),
-        None,
-    )
+    position, tokens = offset + len(reply.text[: span[0]].encode()), reply.tokens or ()
+    starts = [*accumulate((len(token.text) for token in tokens), initial=0)]
+    at = bisect_right(starts, position) - 1
+    return (tokens[at], tokens[at].text[: position - starts[at]]) if at < len(tokens) else None
 
 
 def _offset(reply: Reply) -> int | None:
