@@ -12,7 +12,7 @@ from statistics import harmonic_mean
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import opened, says_something
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, decimal, written
 from groundjudge.scale import Scale
@@ -88,7 +88,7 @@ def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReadin
     if not formulas:
         return PartReading(name, verdict(reader, sums, name)[1].value, reason), "formula_missing"
     value, *others = {_weighted_sum(each, reader, name) for each in formulas}
-    if others or any(says_something(each.below) for each in sums):
+    if others or any(LETTER_OR_DIGIT.search(each.below) for each in sums):
         raise reader.error("ambiguous", of=name)
     try:
         stated = verdict(reader, sums)[1].value or 0.0 if sums else value
@@ -106,7 +106,7 @@ def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
     """
     place = formula.place.strip()
     match = FORMULA.fullmatch(place.removesuffix(".")) if len(place) <= LONGEST else None
-    if match is None or says_something(formula.below):
+    if match is None or LETTER_OR_DIGIT.search(formula.below):
         raise reader.error("ambiguous" if any(map(str.isdigit, place)) else "not_a_number", place, name)
     terms = TERM.findall(place[: match.start("sums")])
     scores = [decimal(score) for score, _, _ in terms]

@@ -21,7 +21,6 @@ from groundjudge.scale import DIGITS, Scale
 
 OBJECT = re.compile(r"\{")
 OUTSIDE = re.compile(r"[{\[\]]")
-BRACE = re.compile(r"[{}]")
 # Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
 # quotes a string begins behind a sign and ends before one: 'it's fine'.
 TOKEN = re.compile(
@@ -39,11 +38,10 @@ MOST_REPAIR_WORK = 6_000_000
 MOST_ENUMERATED = 20
 
 
+# A member of an object: its key in small letters, None if it has no colon, and the span of its value.
 Member: TypeAlias = tuple[str | None, int, int]
-"""A member of an object: its key in small letters, None if it has no colon, and the span of its value."""
-
+# The span of an outermost object, and its own members; none if it stands in a list or a string.
 Object: TypeAlias = tuple[int, int, Sequence[Member]]
-"""The span of an outermost object, and its own members; none if it stands in a list or a string."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class Json:
         edges = [0, *(edge for start, end, _ in objects for edge in (start, end)), len(text)]
         outside = " ".join(text[end:start] for end, start in zip(edges[::2], edges[1::2], strict=True))
         key = re.compile(rf"(?<!\w){re.escape(self.value)}[\"'`*_”]{{0,3}}\s*[:=：]", re.IGNORECASE)
-        return bool(BRACE.search(outside) or key.search(outside) or ends_nothing(outside, OBJECT))
+        return bool({*outside} & {*"{}"} or key.search(outside) or ends_nothing(outside, OBJECT))
 
     def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
         """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
@@ -130,7 +128,6 @@ def _by_key(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema(scale: Scale) -> dict[str, Any]:
-    """The schema of a verdict on the scale."""
     if scale.choices:
         return {"type": "string", "enum": [*scale.choices]}
     values = scale.whole_numbers

@@ -10,20 +10,17 @@ from groundjudge.errors import ReplyError
 from groundjudge.replies.reply import Reply
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
-FINISH: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("stop", "stop_sequence", "stop_token", "eos", "eos_token", "end", "end_turn", "done"), ""
+FINISH: Mapping[str, re.Pattern[str]] = {
+    "": re.compile(
+        "stop(_sequence|_token)?|eos(_token)?|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success"
     ),
-    **dict.fromkeys(
-        ("endoftext", "end_of_text", "complete", "completed", "finish", "finished", "success"), ""
+    "truncated": re.compile(
+        "(model_)?length|max_((output_|new_)?tokens|length)|model_context_window_exceeded|(token_)?limit"
     ),
-    **dict.fromkeys(
-        ("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_length"), "truncated"
+    "refused": re.compile(
+        "content_filter(ed)?|refus(al|ed)|(image_)?safety|block(list|ed)|prohibited_content|recitation|spii"
+        "|guardrail_intervened|error_toxic"
     ),
-    **dict.fromkeys(("model_length", "model_context_window_exceeded", "token_limit", "limit"), "truncated"),
-    **dict.fromkeys(("content_filter", "content_filtered", "refusal", "refused", "safety"), "refused"),
-    **dict.fromkeys(("blocklist", "blocked", "prohibited_content", "recitation", "spii"), "refused"),
-    **dict.fromkeys(("guardrail_intervened", "error_toxic", "image_safety"), "refused"),
 }
 # Full-width forms, the sign for minus, and the line end of old systems.
 WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
@@ -33,12 +30,13 @@ WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
 INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\r(?=\n)|\\\\(?=_)")
 
 
-def _pair(mark: str) -> str:
-    """A pattern for emphasis that no letter and no digit touches from outside: 3*1 is not 31."""
-    return rf"(?<![\w{mark}])({mark}{{1,3}})(?![\s{mark}])[^{mark}\n]++(?<!\s)({mark}{{1,3}})(?![\w{mark}])"
-
-
-EMPHASIS = re.compile("|".join(map(_pair, (r"\*", "_", "`"))))
+# Emphasis that no letter and no digit touches from outside: 3*1 is not 31.
+EMPHASIS = re.compile(
+    "|".join(
+        rf"(?<![\w{mark}])({mark}{{1,3}})(?![\s{mark}])[^{mark}\n]++(?<!\s)({mark}{{1,3}})(?![\w{mark}])"
+        for mark in (r"\*", "_", "`")
+    )
+)
 THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
@@ -76,11 +74,6 @@ class Folded:
         return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
 
 
-def says_something(text: str) -> bool:
-    """Whether a letter or a digit stands in a text."""
-    return bool(LETTER_OR_DIGIT.search(text))
-
-
 def fold(raw: str) -> Folded:
     """Fold a text: what differs only in appearance becomes equal, and emphasis is removed."""
     spans = [match.span() for match in INVISIBLE.finditer(raw)]
@@ -103,12 +96,11 @@ def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = 
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
             reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
     """
-    reason = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
-    unfinished = (
-        "refused" if reply.refusal else FINISH.get(reason.removeprefix("finish_reason_"), "interrupted")
-    )
-    if unfinished:
-        raise ReplyError(unfinished, reply.text)
+    word = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
+    word = word.removeprefix("finish_reason_")
+    unfinished = next((code for code, words in FINISH.items() if words.fullmatch(word)), "interrupted")
+    if reply.refusal or unfinished:
+        raise ReplyError("refused" if reply.refusal else unfinished, reply.text)
     whole = fold(reply.text)
     start = _behind_reasoning(whole.text, own)
     if start is None:

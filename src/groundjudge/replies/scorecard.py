@@ -12,7 +12,7 @@ from typing import TypeAlias
 from groundjudge.replies.completeness import completed
 from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import opened, says_something
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said, unwrapped
 from groundjudge.scale import Scale, folded
@@ -22,18 +22,17 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
+# The prompt's own wording may be followed by a remark.
 NOTHING = re.compile(
-    r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
+    r"\W*(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*\Z"
+    r"|(?-i:NOTHING FOUND\b))",
+    re.IGNORECASE,
 )
-# The prompt's own wording, which may be followed by a remark.
-NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
-
-
+# A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Field, Field, Field]
-"""A sentence, its evidence and its score."""
 
 
 @dataclass(frozen=True)
@@ -107,17 +106,18 @@ def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    is_known = reader.asked.response is not None or says_something(score.place)
-    return reader.is_echo(score.place) and (is_known or not says_something(sentence.place + sentence.below))
+    is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
+    return reader.is_echo(score.place) and (
+        is_known or not LETTER_OR_DIGIT.search(sentence.place + sentence.below)
+    )
 
 
 def _part(block: Block, reader: Reader) -> PartReading:
-    """The part of one block."""
     sentence, evidence, score = block
     name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
-    quotes = () if NOTHING.fullmatch(quote) or NOTHING_AS_ASKED.match(quote) else (quote,)
+    quotes = () if NOTHING.match(quote) else (quote,)
     claims_nothing = folded(unwrapped(score.place)) == folded(NO_CLAIM) and not reader.scale.named(NO_CLAIM)
-    if claims_nothing and not says_something(score.below):
+    if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
         return PartReading(name, None, quote, quotes)
     _, found = verdict(reader, [score], name)
     return PartReading(name, found.value, quote, quotes, found.label, found.span)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
-from groundjudge.replies.opening import opened, says_something
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said
 from groundjudge.scale import Scale
@@ -52,7 +52,7 @@ class Tags:
         verdicts = [each for each, name in zip(elements, names, strict=True) if name == self.value.lower()]
         index, found = reader.verdict([each.span("content") for each in verdicts])
         first = verdicts[index]
-        if says_something(element.sub("", text.text[first.end() :])):
+        if LETTER_OR_DIGIT.search(element.sub("", text.text[first.end() :])):
             raise reader.error("ambiguous")
         reasons = [each for each, name in zip(elements, names, strict=True) if name == self.reason.lower()]
         before = [each for each in reasons if each.start() < first.start()]
