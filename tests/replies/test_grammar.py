@@ -29,22 +29,8 @@ IN_A_PLACE: list[tuple[object, list[str]]] = [
     (
         4,
         [
-            *(
-                "4",
-                " 4\n",
-                "4.0",
-                "+4",
-                "４",
-                "**4**",
-                "*4*",
-                "`4`",
-                "[4]",
-                "(4)",
-                "{4}",
-                '"4"',
-                "'4'",
-                "“4”",
-            ),
+            *("4", " 4\n", "4.0", "+4", "４", "**4**", "*4*", "`4`", "[4]", "(4)", "{4}", '"4"'),
+            *("'4'", "“4”"),
             *(
                 "「4」",
                 "4.",
@@ -69,18 +55,8 @@ IN_A_PLACE: list[tuple[object, list[str]]] = [
             *("4 or 5", "4-5", "4 – 5", "3 to 4", "4 oder 5", "4 ou 5", "4 → 5", "4 ~ 5", "4 & 5", "4; 5"),
             *("3/10", "4/4", "4 out of 10", "4 (out of 5)", "4 of 5", "80%", "4%", "4th", "4e0", "4.1.2"),
             *("4,500", "1,000", "2 + 2 = 4", "3*4", "4\n5", "4, 5", "4 (5)", "~4", ">4", "4?"),
-            *(
-                "4!",
-                "4..",
-                "4 stars",
-                "about 4",
-                "four (4)",
-                "S3: 4",
-                "final score: 4",
-                "4/5/5",
-                "--4",
-                "4 4",
-            ),
+            *("4!", "4..", "4 stars", "about 4", "four (4)", "S3: 4", "final score: 4", "4/5/5"),
+            *("--4", "4 4"),
             *("٤", "3 - ٤", "４、５", "4²", "4½", "4 (x) (x) (x)", "[4", "4]", "4 [incomplete]", "4 //"),
         ],
     ),
@@ -416,49 +392,33 @@ def verdict_line(names: str | list[str], text: str, expected: object, scale: Sca
 
 CONSISTENT = Choices({"Consistent": 1, "Inconsistent": 0})
 DOUBLE = Line("Rating", brackets=True)
+
+
+def final(text: str, expected: str) -> Any:
+    return verdict_line("Final verdict", text, expected, CONSISTENT)
+
+
 LINES = [
-    verdict_line(
-        "Final verdict", "It adds a year.\n\nFinal verdict: Inconsistent", "Inconsistent", CONSISTENT
-    ),
-    verdict_line("Final verdict", "**Final Verdict:** Consistent.", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "### Final verdict: consistent", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "- final_verdict: [Consistent]", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict:\nInconsistent", "Inconsistent", CONSISTENT),
-    verdict_line(
-        "Final verdict", "Final verdict: Inconsistent\nThe year is wrong.", "Inconsistent", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nFinal verdict: Consistent", "Consistent", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nFinal verdict: Inconsistent", "ambiguous", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nNo.\nFinal verdict: unsure", "ambiguous", CONSISTENT
-    ),
-    verdict_line("Final verdict", "Final verdict: not Consistent", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict: Consistent, mostly", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict: Consistent or Inconsistent", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "My final verdict: Consistent", "no_verdict", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict is Consistent", "no_verdict", CONSISTENT),
-    verdict_line(
-        "Final verdict", "Final verdict: your verdict\n\nFinal verdict: Consistent", "Consistent", CONSISTENT
-    ),
-    verdict_line("Final verdict", "Final verdict: Consistent\nFinal verdict: ...", "ambiguous", CONSISTENT),
-    verdict_line(
-        "Final verdict",
-        "> Final verdict: Consistent\nFinal verdict: Inconsistent",
-        "Inconsistent",
-        CONSISTENT,
-    ),
-    verdict_line("Final verdict", "最终\nFinal verdict： Consistent。", "Consistent", CONSISTENT),
-    verdict_line(
-        "Final verdict",
-        "<think>Final verdict: Consistent</think>\nFinal verdict: Inconsistent",
-        "Inconsistent",
-        CONSISTENT,
-    ),
-    verdict_line("Final verdict", "Final verdict:", "unknown_label", CONSISTENT),
+    final("It adds a year.\n\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("**Final Verdict:** Consistent.", "Consistent"),
+    final("### Final verdict: consistent", "Consistent"),
+    final("- final_verdict: [Consistent]", "Consistent"),
+    final("Final verdict:\nInconsistent", "Inconsistent"),
+    final("Final verdict: Inconsistent\nThe year is wrong.", "Inconsistent"),
+    final("Final verdict: Consistent\nFinal verdict: Consistent", "Consistent"),
+    final("Final verdict: Consistent\nFinal verdict: Inconsistent", "ambiguous"),
+    final("Final verdict: Consistent\nNo.\nFinal verdict: unsure", "ambiguous"),
+    final("Final verdict: not Consistent", "unknown_label"),
+    final("Final verdict: Consistent, mostly", "unknown_label"),
+    final("Final verdict: Consistent or Inconsistent", "unknown_label"),
+    final("My final verdict: Consistent", "no_verdict"),
+    final("Final verdict is Consistent", "no_verdict"),
+    final("Final verdict: your verdict\n\nFinal verdict: Consistent", "Consistent"),
+    final("Final verdict: Consistent\nFinal verdict: ...", "ambiguous"),
+    final("> Final verdict: Consistent\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("最终\nFinal verdict： Consistent。", "Consistent"),
+    final("<think>Final verdict: Consistent</think>\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("Final verdict:", "unknown_label"),
     verdict_line("[RESULT]", "Feedback: clear and right.\n[RESULT] 4", 4),
     verdict_line("[RESULT]", "Feedback: clear.\n[result]: 4", "ambiguous"),
     verdict_line("[RESULT]", "Feedback: clear and right. [RESULT] 4", "no_verdict"),
