@@ -18,8 +18,16 @@ from groundjudge.replies.plain import Plain
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
-FORMATS = MappingProxyType(
-    {each.__name__.lower(): each for each in (Adjacent, Banded, Json, Line, Plain, Scorecard, Tags)}
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = MappingProxyType(
+    {
+        "adjacent": Adjacent,
+        "banded": Banded,
+        "json": Json,
+        "line": Line,
+        "plain": Plain,
+        "scorecard": Scorecard,
+        "tags": Tags,
+    }
 )
 """The formats by the names that prompt files use."""
 

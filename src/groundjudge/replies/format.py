@@ -85,10 +85,12 @@ class Format(Protocol):
     @property
     def part_names(self) -> tuple[str, ...]:
         """The names of the scores that each reply has besides the headline score; () if there are none."""
+        ...
 
     @property
     def parts_are_sentences(self) -> bool:
         """Whether the parts of a reading are the sentences of the response, and should cover all of it."""
+        ...
 
     def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
         """Read a reply to what was asked.
@@ -96,15 +98,19 @@ class Format(Protocol):
         Raises:
             ReplyError: the reply holds no verdict on the scale.
         """
+        ...
 
     def write(self, reading: Reading, scale: Scale) -> str:
         """Write a reply that `read` reads as this reading, except for what the format does not express."""
+        ...
 
     def score(self, reading: Reading, scale: Scale) -> float | None:
         """The headline score of a reading, 0..1; None if there is nothing to judge."""
+        ...
 
     def schema(self, scale: Scale) -> dict[str, Any] | None:
         """A JSON schema of the reply; None if replies are not JSON."""
+        ...
 
 
 def score_of_value(_: object, reading: Reading, scale: Scale) -> float | None:

@@ -106,10 +106,9 @@ def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
 def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
+    has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
     is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
-    return reader.is_echo(score.place) and (
-        is_known or not LETTER_OR_DIGIT.search(sentence.place + sentence.below)
-    )
+    return reader.is_echo(score.place) and bool(is_known or not has_sentence)
 
 
 def _part(block: Block, reader: Reader) -> PartReading:
