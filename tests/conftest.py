@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
@@ -21,6 +22,9 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 # Otherwise every process that a test starts compiles the whole package, and every run all of the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Otherwise pytest-asyncio makes an event loop that nobody closes.
+asyncio.set_event_loop(None)
 
 settings.register_profile("patient", deadline=None, max_examples=30)  # a busy machine is no failing test
 settings.load_profile("patient")
