@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 from command_line import GOOD, ROW
@@ -10,6 +11,7 @@ from standin_openai import StandIn
 
 from groundjudge import ModelError, load
 from groundjudge.judging.load import as_model
+from groundjudge.models.loop_thread import shared_loop
 
 
 @pytest.mark.parametrize(
