@@ -58,6 +58,8 @@ from groundjudge.adapters.deepeval import (
 )
 from groundjudge.types import Request
 
+pytestmark = pytest.mark.usefixtures("current_event_loop")
+
 DEEPEVAL: Any = deepeval
 """DeepEval's public functions, whose types are incomplete."""
 

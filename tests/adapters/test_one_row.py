@@ -32,6 +32,8 @@ from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 
+pytestmark = pytest.mark.usefixtures("current_event_loop")
+
 GOOD = "<S1>w</S1><S2>5</S2>"
 
 

@@ -298,8 +298,8 @@ class PerLoop:
 
 def _close_in_their_loops(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
     for loop, client in kept.items():
-        with suppress(RuntimeError):  # the loop is closed, and so are its clients
-            loop.call_soon_threadsafe(lambda loop=loop, client=client: loop.create_task(client.aclose()))
+        if not loop.is_closed():  # which has closed its clients
+            asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
