@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Before any framework is imported: several of them read the environment once and keep it.
@@ -23,6 +26,9 @@ os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Otherwise pytest-asyncio makes an event loop that nobody closes.
+asyncio.set_event_loop(None)
+
 settings.register_profile("patient", deadline=None, max_examples=30)  # a busy machine is no failing test
 settings.load_profile("patient")
 
@@ -32,6 +38,17 @@ collect_ignore = (
 )
 
 pytest_plugins = ["command_line"]  # its fixtures: invoke and file_of
+
+
+@pytest.fixture
+def current_event_loop() -> Iterator[None]:
+    """DeepEval takes the current event loop or makes one, which nobody closes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
 
 gc.disable()  # until everything is imported
 

@@ -52,6 +52,8 @@ def outcome(
         reading = format_.read(Reply(text, finish_reason), on, Asked(levels, response))
     except ReplyError as error:
         return error.code
+    for each in reading.parts or (reading,):
+        assert not each.label or on.choices[each.label] == each.value
     if reading.parts:
         return [part.label or part.value for part in reading.parts]
     return reading.label or reading.value

@@ -108,6 +108,7 @@ class StandIn:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # which would hold each body back for 40 ms
 
             def _respond(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))

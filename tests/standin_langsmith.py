@@ -147,6 +147,7 @@ class StandIn:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # which would hold each body back for 40 ms
 
             def handle_any(self) -> None:
                 sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -193,7 +193,7 @@ class StandIn:
         up = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(up)), daemon=True)
         self._thread.start()
-        if not up.wait(10):
+        if not up.wait(60):
             raise TimeoutError
         return self
 

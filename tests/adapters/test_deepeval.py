@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,8 @@ from groundjudge.adapters.deepeval import (
 )
 from groundjudge.types import Request
 
+pytestmark = pytest.mark.usefixtures("current_event_loop")
+
 DEEPEVAL: Any = deepeval
 """DeepEval's public functions, whose types are incomplete."""
 
@@ -103,13 +105,9 @@ ROLE: Mapping[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _clean_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """DeepEval writes into the working directory, and does not close the event loop that it creates."""
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DeepEval writes into the working directory."""
     monkeypatch.chdir(tmp_path)
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    loop.close()
 
 
 def row(**fields: Any) -> LLMTestCase:

@@ -46,6 +46,8 @@ from groundjudge.adapters.langsmith import evaluator
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.types import AnyJudge
 
+pytestmark = pytest.mark.usefixtures("current_event_loop")
+
 
 def by_ajudge(name: str) -> list[Fields]:
     judge = judge_of(name)

@@ -181,7 +181,13 @@ def test_huge_values_are_read() -> None:
     assert len(SHOWS_ALL.render(case)[0]["content"]) > 11 * len(text)
 
 
-@pytest.mark.parametrize("field", ALIASES)
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param(name, marks=() if name in {"query", "context", "metadata"} else pytest.mark.soak)
+        for name in ALIASES
+    ],
+)
 def test_deeply_nested_value_is_an_unreadable_field(field: str) -> None:
     deep: Any = "x"
     for _ in range(100_000):

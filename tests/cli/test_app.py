@@ -39,17 +39,6 @@ def test_help_loads_neither_rich_nor_a_client() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_package_is_a_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "groundjudge", "run", "-h"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.split()[:3]) == (0, ["Usage:", "groundjudge", "run"])
-
-
 @pytest.mark.parametrize(
     ("typed", "completed"),
     [

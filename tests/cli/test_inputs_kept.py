@@ -86,10 +86,10 @@ def test_an_output_that_is_an_input_is_refused(
     ("arguments", "redirected"),
     [
         ("run - --model offline --judge groundedness --overwrite --out c.jsonl", "< c.jsonl"),
-        ("report - -o v.jsonl", "< v.jsonl"),
         *(
             pytest.param(*row, marks=pytest.mark.soak)
             for row in [
+                ("report - -o v.jsonl", "< v.jsonl"),
                 (
                     "run /dev/stdin --model offline --judge groundedness --overwrite --out hard-c.jsonl",
                     "< c.jsonl",

@@ -73,6 +73,7 @@ def test_messages_that_a_user_can_meet_name_no_argument(
 def test_messages_about_an_endpoint_name_no_argument(
     invoke: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
+    monkeypatch.setattr("groundjudge.models.pacing.FIRST_WAIT", 0.01)
     with StandIn([Status(status)]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         result = invoke("run", file_of(ROW), "--judge", "groundedness", "--model", "m", "--deadline", "20")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 from command_line import GOOD, ROW
@@ -10,6 +11,7 @@ from standin_openai import StandIn
 
 from groundjudge import ModelError, load
 from groundjudge.judging.load import as_model
+from groundjudge.models.loop_thread import shared_loop
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,10 @@ def test_langchain_makes_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     with StandIn([GOOD]) as server:
         monkeypatch.setenv("GROQ_API_BASE", server.root)
         monkeypatch.setenv("GROQ_API_KEY", "k")
-        verdict = load("groundedness", model="langchain:groq:llama-x").judge(ROW)
+        judge = load("groundedness", model="langchain:groq:llama-x")
+        verdict = judge.judge(ROW)
+        groq: Any = judge.model
+        shared_loop().run(groq.llm.async_client._client.close)  # noqa: SLF001  LangChain does not close it
     assert (verdict.score, verdict.model) == (1.0, "llama-x")
     (request,) = server.requests
     assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "llama-x")

@@ -166,9 +166,9 @@ def test_closing_a_loop_thread_cancels_what_runs_in_it() -> None:
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    assert started.wait(10)
+    assert started.wait(60)
     thread.close()
-    waiting.join(10)
+    waiting.join(60)
     assert cancelled.is_set()
 
 

@@ -165,7 +165,11 @@ SHOWN: dict[str, Callable[[str], Block]] = {
 
 
 @pytest.mark.parametrize("shown", SHOWN.values(), ids=SHOWN)
-@pytest.mark.parametrize("digits", [DIGITS, DIGITS.upper()], ids=["small letters", "capitals"])
+@pytest.mark.parametrize(
+    "digits",
+    [DIGITS, pytest.param(DIGITS.upper(), marks=pytest.mark.soak)],
+    ids=["small letters", "capitals"],
+)
 def test_code_that_a_value_contains_is_not_used(digits: str, shown: Callable[[str], Block]) -> None:
     codes = {digits.lower()[at : at + 8] for at in range(len(digits))}
     before, after = f"0\n{fenced(shown(f'{digits} |'), '')}".encode().split(b"|")

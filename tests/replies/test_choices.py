@@ -9,58 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from read_replies import FOUR, READERS, YES, card, outcome
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, Choices, PromptError, Reply, ReplyError, Scale, load_rubric
-from groundjudge.replies import Adjacent, Banded, Format, Json, Plain, Scorecard, Tags
+from groundjudge import Case, Choices, PromptError, Scale, load_rubric
+from groundjudge.replies import Adjacent, Banded, Format, Tags
 from groundjudge.types import Judge, Rubric
 
-FOUR = Choices({"supported": 1, "partially supported": 0.5, "not supported": 0, "cannot tell": None})
-YES = Choices({"yes": 1, "no": 0})
 TRUE = Choices({"true": 1, "false": 0})
 GRADES = Choices({"1": 0, "2": 0.5, "3": 1})
 CHINESE = Choices({"有依据": 1, "无依据": 0})
 
-FORMATS: dict[str, Format] = {
-    "tags": Tags(),
-    "json": Json(),
-    "banded": Banded(),
-    "scorecard": Scorecard(),
-    "plain": Plain(),
-}
-
-
-def outcome(kind: str, text: str, scale: Scale, finish_reason: str | None = "stop") -> object:
-    """The label that a reply gives, the labels of its parts, or the code of the error."""
-    try:
-        reading = FORMATS[kind].read(Reply(text, finish_reason), scale)
-    except ReplyError as error:
-        return error.code
-    for each in reading.parts or (reading,):
-        assert scale.choices[each.label] == each.value
-    return [part.label for part in reading.parts] or reading.label
-
-
-def card(*scores: str) -> str:
-    return "\n\n".join(
-        f"Statement Sentence: Sentence {number}.\nSupporting Evidence: NOTHING FOUND\nScore: {score}"
-        for number, score in enumerate(scores)
-    )
-
-
 REPLIES: list[tuple[str, str, Scale, object]] = [
     # The place as a whole, folded.
     ("tags", "<S1>r</S1><S2>supported</S2>", FOUR, "supported"),
-    ("tags", "<S2>Supported</S2>", FOUR, "supported"),
     ("tags", "<S2> SUPPORTED.\n</S2>", FOUR, "supported"),
-    ("tags", "<S2>**supported**</S2>", FOUR, "supported"),
-    ("tags", "<S2>[supported]</S2>", FOUR, "supported"),
     ("tags", '<S2>"supported".</S2>', FOUR, "supported"),
     ("tags", "<S2>“supported.”</S2>", FOUR, "supported"),
     ("tags", "<S2>not supported</S2>", FOUR, "not supported"),
-    ("tags", "<S2>not_supported</S2>", FOUR, "not supported"),
     ("tags", "<S2>not\\_supported</S2>", FOUR, "not supported"),
-    ("tags", "<S2>Not-Supported</S2>", FOUR, "not supported"),
     ("tags", "<S2>not\u00a0supported</S2>", FOUR, "not supported"),
     ("tags", "<S2>Partially  supported</S2>", FOUR, "partially supported"),
     ("tags", "<S2>CANNOT_TELL</S2>", FOUR, "cannot tell"),
@@ -68,17 +35,11 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("tags", "<S2>「无依据」</S2>", CHINESE, "无依据"),
     # Anything else is no label.
     ("tags", "<S2>supported by the context</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>unsupported</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>mostly supported</S2>", FOUR, "unknown_label"),
     ("tags", "<S2>not partially supported</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>supported?</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>supported (1.0)</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>1</S2>", FOUR, "unknown_label"),
     ("tags", "<S2>no 依据</S2>", CHINESE, "unknown_label"),
     ("tags", "<S2></S2>", FOUR, "unknown_label"),
     # Several labels.
     ("tags", "<S2>supported or not supported</S2>", FOUR, "unknown_label"),
-    ("tags", "<S2>supported / partially supported</S2>", FOUR, "unknown_label"),
     ("tags", "<S2>supported\n\nnot supported</S2>", FOUR, "unknown_label"),
     ("tags", "<S2>supported</S2><S2>not supported</S2>", FOUR, "ambiguous"),
     ("tags", "<S2>supported</S2><S2>Supported.</S2>", FOUR, "supported"),
@@ -86,44 +47,29 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("tags", "<S0>maybe <S2>not supported</S2></S0><S2>supported</S2>", FOUR, "supported"),
     # The prompt's own words are an echo; its list of labels is not.
     ("tags", "<S2>yes|no</S2><S2>no</S2>", YES, "ambiguous"),
-    ("tags", "<S2>yes or no</S2>", YES, "unknown_label"),
     ("tags", "<S2>your label</S2><S2>yes</S2>", YES, "yes"),
     # JSON.
     ("json", '{"reasoning": "r", "score": "supported"}', FOUR, "supported"),
-    ("json", '{"score": "Not Supported."}', FOUR, "not supported"),
     ("json", '{"score": "cannot_tell"}', FOUR, "cannot tell"),
     ("json", '{"score": true}', TRUE, "true"),
-    ("json", '{"score": false}', TRUE, "false"),
     ("json", '{"score": "False"}', TRUE, "false"),
     ("json", '{"score": true}', YES, "unknown_label"),
     ("json", '{"score": 1}', YES, "unknown_label"),
     ("json", '{"score": 2}', GRADES, "2"),
     ("json", '{"score": null}', FOUR, "unknown_label"),
     ("json", '{"score": ["supported"]}', FOUR, "unknown_label"),
-    ("json", '{"score": "supported", "score": "not supported"}', FOUR, "ambiguous"),
     ("json", '{"score": "supported"} {"score": "not supported"}', FOUR, "ambiguous"),
-    (
-        "json",
-        '{"score": "supported | partially supported | not supported | cannot tell"}',
-        FOUR,
-        "unknown_label",
-    ),
     ("json", "{'score': 'supported',}", FOUR, "supported"),
     ("json", "{score: not supported}", FOUR, "not supported"),
     ("json", '{"reasoning": "it says \\"score\\": \\"no\\"", "score": "yes"}', YES, "yes"),
     # Labelled lines.
     ("banded", "Analysis: a\nScore: supported", FOUR, "supported"),
     ("banded", "**Score:** Not supported.", FOUR, "not supported"),
-    ("banded", "Score:\nYes", YES, "yes"),
-    ("banded", "Score: yes, mostly", YES, "unknown_label"),
     ("banded", "Score: yes\nScore: no", YES, "ambiguous"),
     ("banded", "Score: yes\n> Score: no", YES, "ambiguous"),
-    ("banded", "Score: nothing", YES, "unknown_label"),
     ("banded", "The answer is yes", YES, "no_verdict"),
-    ("banded", "I'm sorry, I cannot judge this.", YES, "no_verdict"),
     # One label for each sentence.
     ("scorecard", card("supported", "not supported"), FOUR, ["supported", "not supported"]),
-    ("scorecard", card("Supported.", "cannot tell"), FOUR, ["supported", "cannot tell"]),
     ("scorecard", card("supported", "5"), FOUR, "unknown_label"),
     ("scorecard", card("supported, not supported"), FOUR, "unknown_label"),
     ("scorecard", card("yes").replace("Score: yes", "Score: yes\nScore: no"), YES, "ambiguous"),
@@ -131,15 +77,9 @@ REPLIES: list[tuple[str, str, Scale, object]] = [
     ("plain", "Yes", YES, "yes"),
     ("plain", " No.\n", YES, "no"),
     ("plain", "<think>Yes? no ...</think>\nYes", YES, "yes"),
-    ("plain", "**No**", YES, "no"),
     ("plain", "```\nyes\n```", YES, "yes"),
-    ("plain", "Yes, it is supported", YES, "unknown_label"),
     ("plain", "Yes\nNo", YES, "unknown_label"),
-    ("plain", "supported\nnot supported", FOUR, "unknown_label"),
-    ("plain", "", YES, "empty"),
-    ("plain", "<think>Yes", YES, "no_verdict"),
     ("plain", "I cannot help with that.", YES, "unknown_label"),
-    ("plain", "not supported", FOUR, "not supported"),
 ]
 
 
@@ -167,10 +107,10 @@ def test_label_with_other_words_beside_it_is_never_that_label(
     assert outcome(kind, PLACES[kind] % f"{place} {more}", FOUR) == "unknown_label"
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", [*PLACES, "scorecard", "line"])
 @pytest.mark.parametrize("scale", [FOUR, YES, TRUE, GRADES, CHINESE], ids=str)
 def test_every_format_expresses_labels(kind: str, scale: Scale) -> None:
-    rubric = load_rubric("groundedness", reply=FORMATS[kind], scale=scale, levels={}, not_applicable=())
+    rubric = load_rubric("groundedness", reply=READERS[kind], scale=scale, levels={}, not_applicable=())
     assert rubric.scale is scale  # making the rubric tries to write and read every label
 
 

@@ -29,22 +29,8 @@ IN_A_PLACE: list[tuple[object, list[str]]] = [
     (
         4,
         [
-            *(
-                "4",
-                " 4\n",
-                "4.0",
-                "+4",
-                "４",
-                "**4**",
-                "*4*",
-                "`4`",
-                "[4]",
-                "(4)",
-                "{4}",
-                '"4"',
-                "'4'",
-                "“4”",
-            ),
+            *("4", " 4\n", "4.0", "+4", "４", "**4**", "*4*", "`4`", "[4]", "(4)", "{4}", '"4"'),
+            *("'4'", "“4”"),
             *(
                 "「4」",
                 "4.",
@@ -69,18 +55,8 @@ IN_A_PLACE: list[tuple[object, list[str]]] = [
             *("4 or 5", "4-5", "4 – 5", "3 to 4", "4 oder 5", "4 ou 5", "4 → 5", "4 ~ 5", "4 & 5", "4; 5"),
             *("3/10", "4/4", "4 out of 10", "4 (out of 5)", "4 of 5", "80%", "4%", "4th", "4e0", "4.1.2"),
             *("4,500", "1,000", "2 + 2 = 4", "3*4", "4\n5", "4, 5", "4 (5)", "~4", ">4", "4?"),
-            *(
-                "4!",
-                "4..",
-                "4 stars",
-                "about 4",
-                "four (4)",
-                "S3: 4",
-                "final score: 4",
-                "4/5/5",
-                "--4",
-                "4 4",
-            ),
+            *("4!", "4..", "4 stars", "about 4", "four (4)", "S3: 4", "final score: 4", "4/5/5"),
+            *("--4", "4 4"),
             *("٤", "3 - ٤", "４、５", "4²", "4½", "4 (x) (x) (x)", "[4", "4]", "4 [incomplete]", "4 //"),
         ],
     ),
@@ -185,7 +161,6 @@ def test_label_begins_its_line(label: str, expected: object) -> None:
 REPLIES: list[tuple[str, str, object]] = [
     # Tags: outermost elements, and behind the verdict no more text.
     ("tags", "<S0>..</S0><S1>r</S1><S2>4</S2>", 4),
-    ("tags", "<s2>4</s2>", 4),
     ("tags", "< S2 > 4 < /S2 >", 4),
     ("tags", "<S\u200b2>4</S2>", 4),
     ("tags", "```xml\r\n<S1>r</S1>\r\n<S2>4</S2>\r\n```", 4),
@@ -197,11 +172,9 @@ REPLIES: list[tuple[str, str, object]] = [
     ("tags", "<S2>4</S2> <S2>...</S2>", "ambiguous"),
     ("tags", "<S2>4</S2><S1>r</S1><S2>4/5</S2>", 4),
     ("tags", "<S2>4</S2> again <S2>4</S2>", "ambiguous"),
-    ("tags", "<S2>4</S2> ... <S2>unsure</S2>", "ambiguous"),
     ("tags", "<S2>9</S2> ... <S2>4</S2>", "ambiguous"),
     ("tags", "<S2>4</S2> ... <S2>2</S2>", "ambiguous"),
     ("tags", "<S2>5</S2>\nCorrection: it should be 2.", "ambiguous"),
-    ("tags", "<S2>5</S2>\n更正：三", "ambiguous"),
     ("tags", "<S2>5</S2> </answer>", "ambiguous"),
     ("tags", "<S2>5</S2> ✓ !", 5),
     ("tags", "<S0>first <S2>2</S2> came to mind</S0><S1>r</S1><S2>4</S2>", 4),
@@ -218,7 +191,6 @@ REPLIES: list[tuple[str, str, object]] = [
     ("tags", "<S2>4<S2>", "ambiguous"),
     ("tags", "...<S2>4", 4),
     ("tags", "<S2>4 and then", "ambiguous"),
-    ("tags", "<S2>4\nbecause it fits</S2>", "ambiguous"),
     ("tags", "I would give it a 4.", "no_verdict"),
     ("tags", "<S2>your Score</S2>", "no_verdict"),
     # Reasoning.
@@ -249,10 +221,8 @@ REPLIES: list[tuple[str, str, object]] = [
     ("json", 'Sure!\n```json\n{"reasoning": "r", "score": 0.5}\n```\nAnything else?', 0.5),
     ("json", json.dumps({"reasoning": 'it ends with {"score": 1.0}', "score": 0.1}), 0.1),
     ("json", '{"score": "0.8"}', 0.8),
-    ("json", '{"score": "0.8/1"}', 0.8),
     ("json", '{"Score": 0.8}', 0.8),
     ("json", '{"score": 0.5, "details": {"score": 0.9}}', 0.5),
-    ("json", '{"score": 0.5, "all": [{"score": 0.9}]}', 0.5),
     ("json", '{"tool_result": {"score": 0.9}, "my_score": 0.1}', "no_verdict"),
     ("json", '{"result": {"reasoning": "r", "score": 0.5}}', "no_verdict"),
     ("json", '{"claims": [{"score": 1.0}], "reasoning": "but it', "no_verdict"),
@@ -294,15 +264,11 @@ REPLIES: list[tuple[str, str, object]] = [
     ("json", '{"score": 0.8 // not 0.3\n}', "ambiguous"),
     ("json", '{"score": 0.8 /* 0.3 before */}', "ambiguous"),
     ("json", '{"score": 0,8}', "ambiguous"),
-    ("json", '{"score": 0.5 or 0.6}', "ambiguous"),
     ("json", '{"reasoning": "it says score: 1.0, false", "score" 0.2}', "no_verdict"),
-    ("json", '{"score": 1e0}', "ambiguous"),
     ("json", '{"score": 1e-1}', "ambiguous"),
     ("json", '{"score": ' + "9" * 5000 + "}", "ambiguous"),
     ("json", '{"score": 42}', "out_of_scale"),
-    ("json", '{"score": 1.7}', "out_of_scale"),
     ("json", '{"score": -0.1}', "out_of_scale"),
-    ("json", '{"score": "8/10"}', "ambiguous"),
     *(
         ("json", f'{{"score": {value}}}', "not_a_number")
         for value in ("true", "null", "NaN", '"high"', "[0.5]")
@@ -320,13 +286,11 @@ REPLIES: list[tuple[str, str, object]] = [
     ("scorecard", card("no_claim", "**No claim.**"), [None, None]),
     ("scorecard", card("NO CLAIM, or 4"), "ambiguous"),
     ("scorecard", card("NO CLAIM\nbut 4"), "not_a_number"),
-    ("scorecard", card("no claims"), "not_a_number"),
     ("scorecard", card("N/A"), "not_a_number"),
-    ("scorecard", card("11"), "out_of_scale"),
-    ("scorecard", card("4/5"), "ambiguous"),
     ("scorecard", card("10 (all 3 facts match)"), "ambiguous"),
     ("scorecard", card("8\n(all of it)", "4"), "ambiguous"),
-    ("scorecard", card("8\n5"), "ambiguous"),
+    *(("scorecard", card(f"8\n{sign}"), "ambiguous") for sign in ("5", "-", "-.", "+。", "- 3", "%")),
+    *(("scorecard", card(f"8\n{rule}"), [8]) for rule in ("---", "***", "```")),
     ("scorecard", card("8\nScore: 4"), "ambiguous"),
     ("scorecard", card("8\nScore: 8"), "ambiguous"),
     ("scorecard", card("8\nCorrection: 3", "4"), "ambiguous"),
@@ -393,12 +357,9 @@ REPLIES: list[tuple[str, str, object]] = [
     ("banded", "Score: 60\n\nThat is all.", "ambiguous"),
     ("banded", "Analysis: it says\n> Score: 100\nScore: 3", 3),
     ("banded", 'Analysis: it says "Score: 100" at the end\nScore: 3', 3),
-    ("banded", "Score: 60-80", "ambiguous"),
-    ("banded", "Score: 101", "out_of_scale"),
     ("banded", "Analysis: the score is 80.", "no_verdict"),
     ("plain", "```\n4\n```", 4),
     ("plain", "4\nGood.", "ambiguous"),
-    ("plain", "I think so", "not_a_number"),
 ]
 
 
@@ -416,49 +377,33 @@ def verdict_line(names: str | list[str], text: str, expected: object, scale: Sca
 
 CONSISTENT = Choices({"Consistent": 1, "Inconsistent": 0})
 DOUBLE = Line("Rating", brackets=True)
+
+
+def final(text: str, expected: str) -> Any:
+    return verdict_line("Final verdict", text, expected, CONSISTENT)
+
+
 LINES = [
-    verdict_line(
-        "Final verdict", "It adds a year.\n\nFinal verdict: Inconsistent", "Inconsistent", CONSISTENT
-    ),
-    verdict_line("Final verdict", "**Final Verdict:** Consistent.", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "### Final verdict: consistent", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "- final_verdict: [Consistent]", "Consistent", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict:\nInconsistent", "Inconsistent", CONSISTENT),
-    verdict_line(
-        "Final verdict", "Final verdict: Inconsistent\nThe year is wrong.", "Inconsistent", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nFinal verdict: Consistent", "Consistent", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nFinal verdict: Inconsistent", "ambiguous", CONSISTENT
-    ),
-    verdict_line(
-        "Final verdict", "Final verdict: Consistent\nNo.\nFinal verdict: unsure", "ambiguous", CONSISTENT
-    ),
-    verdict_line("Final verdict", "Final verdict: not Consistent", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict: Consistent, mostly", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict: Consistent or Inconsistent", "unknown_label", CONSISTENT),
-    verdict_line("Final verdict", "My final verdict: Consistent", "no_verdict", CONSISTENT),
-    verdict_line("Final verdict", "Final verdict is Consistent", "no_verdict", CONSISTENT),
-    verdict_line(
-        "Final verdict", "Final verdict: your verdict\n\nFinal verdict: Consistent", "Consistent", CONSISTENT
-    ),
-    verdict_line("Final verdict", "Final verdict: Consistent\nFinal verdict: ...", "ambiguous", CONSISTENT),
-    verdict_line(
-        "Final verdict",
-        "> Final verdict: Consistent\nFinal verdict: Inconsistent",
-        "Inconsistent",
-        CONSISTENT,
-    ),
-    verdict_line("Final verdict", "最终\nFinal verdict： Consistent。", "Consistent", CONSISTENT),
-    verdict_line(
-        "Final verdict",
-        "<think>Final verdict: Consistent</think>\nFinal verdict: Inconsistent",
-        "Inconsistent",
-        CONSISTENT,
-    ),
-    verdict_line("Final verdict", "Final verdict:", "unknown_label", CONSISTENT),
+    final("It adds a year.\n\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("**Final Verdict:** Consistent.", "Consistent"),
+    final("### Final verdict: consistent", "Consistent"),
+    final("- final_verdict: [Consistent]", "Consistent"),
+    final("Final verdict:\nInconsistent", "Inconsistent"),
+    final("Final verdict: Inconsistent\nThe year is wrong.", "Inconsistent"),
+    final("Final verdict: Consistent\nFinal verdict: Consistent", "Consistent"),
+    final("Final verdict: Consistent\nFinal verdict: Inconsistent", "ambiguous"),
+    final("Final verdict: Consistent\nNo.\nFinal verdict: unsure", "ambiguous"),
+    final("Final verdict: not Consistent", "unknown_label"),
+    final("Final verdict: Consistent, mostly", "unknown_label"),
+    final("Final verdict: Consistent or Inconsistent", "unknown_label"),
+    final("My final verdict: Consistent", "no_verdict"),
+    final("Final verdict is Consistent", "no_verdict"),
+    final("Final verdict: your verdict\n\nFinal verdict: Consistent", "Consistent"),
+    final("Final verdict: Consistent\nFinal verdict: ...", "ambiguous"),
+    final("> Final verdict: Consistent\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("最终\nFinal verdict： Consistent。", "Consistent"),
+    final("<think>Final verdict: Consistent</think>\nFinal verdict: Inconsistent", "Inconsistent"),
+    final("Final verdict:", "unknown_label"),
     verdict_line("[RESULT]", "Feedback: clear and right.\n[RESULT] 4", 4),
     verdict_line("[RESULT]", "Feedback: clear.\n[result]: 4", "ambiguous"),
     verdict_line("[RESULT]", "Feedback: clear and right. [RESULT] 4", "no_verdict"),

@@ -29,19 +29,8 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
 }
 WRITTEN = st.sampled_from(
     [
-        "{}",
-        " {} ",
-        "**{}**",
-        "[{}]",
-        "({})",
-        "{}.",
-        "Score: {}",
-        "rating: {}.",
-        "“{}”",
-        "「{}」",
-        "`{}`",
-        "{} ({})",
-        "{}, {}",
+        *("{}", " {} ", "**{}**", "[{}]", "({})", "{}.", "Score: {}", "rating: {}.", "“{}”", "「{}」"),
+        *("`{}`", "{} ({})", "{}, {}"),
     ]
 )
 STRUCTURE = set('<>/{}[]"\\,:.%+-−‐–—－＋．，％')
@@ -120,32 +109,12 @@ def test_inserted_character_never_makes_another_sum(low: int, share: int, charac
 
 NOISE = st.sampled_from(
     [
-        *(
-            "{}",
-            "Score: {}",
-            "\nScore: {}\n",
-            "<S2>{}</S2>",
-            "<S0><S2>{}</S2></S0>",
-            "<S1>{}</S1>",
-            "-{}",
-            " ({})",
-        ),
-        *(
-            '{{"score": {}}}',
-            '"score": {}',
-            "\n> Score: {}\n",
-            "({} * 1.0)",
-            "I would say {}.",
-            " actually {}",
-        ),
-        *(
-            " or {}",
-            "/{}",
-            " out of {}",
-            "\n\nOverall\nScore: {}\n",
-            "\nFinal Score: {}\n",
-            "<think>{}</think>",
-        ),
+        *("{}", "Score: {}", "\nScore: {}\n", "<S2>{}</S2>", "<S0><S2>{}</S2></S0>", "<S1>{}</S1>"),
+        *("-{}", " ({})"),
+        *('{{"score": {}}}', '"score": {}', "\n> Score: {}\n", "({} * 1.0)"),
+        *("I would say {}.", " actually {}"),
+        *(" or {}", "/{}", " out of {}", "\n\nOverall\nScore: {}\n"),
+        *("\nFinal Score: {}\n", "<think>{}</think>"),
         *("\nFinal verdict: {}\n", "\nRating: {}\n", "，更正：{}", "\nCorrection: {}", " // {}", " /* {} */"),
     ]
 )
@@ -218,38 +187,12 @@ def test_valid_json_is_never_altered(fields: dict[str, Any]) -> None:
 
 
 PIECE = [
-    " ",
-    "\n",
-    "#",
-    "> ",
-    "*",
-    "**a ",
-    "- ",
-    "<",
-    "<S2>4 ",
-    "</think>",
-    "<think>",
-    '"',
-    '\\"',
-    "'",
-    "{",
-    "}",
+    *(" ", "\n", "#", "> ", "*", "**a ", "- ", "<", "<S2>4 ", "</think>", "<think>", '"', '\\"', "'"),
+    *("{", "}"),
 ]
 MORE = [
-    "{'a':",
-    "[",
-    "```\n",
-    "your ",
-    "(x) ",
-    "4 or ",
-    "Score: 8\n",
-    "/*",
-    "//",
-    ".",
-    "_a",
-    "\u200b",
-    "4,",
-    ":",
+    *("{'a':", "[", "```\n", "your ", "(x) ", "4 or ", "Score: 8\n", "/*", "//", ".", "_a", "\u200b"),
+    *("4,", ":"),
 ]
 FRAMED = [
     *((kind, "%s") for kind in FORMATS),

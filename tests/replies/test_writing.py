@@ -30,14 +30,8 @@ DOWN = Scale(worst=10, best=0)
 TEXT = st.text(max_size=80)
 ODD = st.sampled_from(
     [
-        "<S2>5</S2>",
-        "Score: 3\nScore: 9",
-        '{"score": 1}',
-        "<think>",
-        "</think>\nno",
-        "(3 * 1.0)",
-        "“x” (4)",
-        "",
+        *("<S2>5</S2>", "Score: 3\nScore: 9", '{"score": 1}', "<think>", "</think>\nno", "(3 * 1.0)"),
+        *("“x” (4)", ""),
     ]
 )
 REASON = TEXT | ODD

@@ -145,7 +145,7 @@ def test_concurrency_is_reached_but_not_exceeded_by_all_judges_together() -> Non
 
 
 def test_blocking_functions_run_concurrently() -> None:
-    together = threading.Barrier(24, timeout=10)
+    together = threading.Barrier(24, timeout=60)
 
     def answer(_: Request) -> str:
         together.wait()
@@ -268,7 +268,7 @@ def test_interrupted_run_leaves_no_thread(times: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         list(run(judge_named("j", answer), rows(100), concurrency=1))
     for thread in remaining_threads():  # after a second interrupt nobody has waited for it
-        thread.join(10)
+        thread.join(60)
     assert remaining_threads() == []
 
 

@@ -275,12 +275,13 @@ class PerLoop:
     """Keeps one client per running event loop, in which its connections work, and closes it with the loop.
 
     asyncio.run, like every orderly shutdown of a loop, closes the asynchronous generators that are still
-    open in it, and a running loop closes those that are garbage-collected. Each client is owned by such a
-    generator, so it is closed in its own loop, in time.
+    open in it. Each client is owned by such a generator, so it is closed in its own loop, in time.
     """
 
     def __init__(self) -> None:
         self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
+        # Left to the garbage collector, connections would be torn down before their client could close them.
+        weakref.finalize(self, _close_in_their_loops, self._kept).atexit = False
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
         """The running loop's client; `make` builds it if there is none yet."""
@@ -293,6 +294,12 @@ class PerLoop:
             self._kept[loop] = _lifetime(make())
             client = await anext(self._kept[loop])
         return client
+
+
+def _close_in_their_loops(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
+    for loop, client in kept.items():
+        if not loop.is_closed():  # which has closed its clients
+            asyncio.run_coroutine_threadsafe(client.aclose(), loop)
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Reply formats: one file each, all read by the same grammar (see `value` and `opening`)."""
+"""Reply formats, all read by the same grammar (see `opening`, `value` and `labelled`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
-from groundjudge.replies.banded import Banded
-from groundjudge.replies.format import Format
+from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
-from groundjudge.replies.line import Line
+from groundjudge.replies.labelled import Banded, Line
 from groundjudge.replies.plain import Plain
-from groundjudge.replies.reading import Asked, PartReading, Reading
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
@@ -31,7 +29,7 @@ FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard |
         "tags": Tags,
     }
 )
-"""The formats by the names that prompt files use. To add a format, add its file and a line here."""
+"""The formats by the names that prompt files use."""
 
 
 def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:

@@ -6,16 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor
+from math import floor, inf
 from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.format import no_schema
+from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import Folded, opened
-from groundjudge.replies.reading import NOTHING_ELSE, Asked, PartReading, Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import LONGEST, Expected, decimal, written
+from groundjudge.replies.value import LONGEST, Reader, decimal, written
 from groundjudge.scale import Scale
 
 STEPS = ("Reasoning", "Formula", "Weighted_Summed_Score")
@@ -62,14 +61,12 @@ class Adjacent:
                 number cannot be read.
         """
         labels = label_pattern(f"{name}_{step}" for name in self.names for step in STEPS)
-        text = opened(reply, labels)
-        found = fields(text.text, labels)
-        expected = Expected(reply, scale, asked)
+        reader = Reader(opened(reply, labels), scale, asked)
+        found = fields(reader.text.text, labels)
         if not found:
-            raise expected.error("no_verdict")
-        parts = [_part(name, text, found, expected) for name in self.names]
-        warnings = dict.fromkeys(warning for _, warning in parts if warning)
-        return Reading(None, parts=tuple(part for part, _ in parts), warnings=tuple(warnings))
+            raise reader.error("no_verdict")
+        parts, warnings = zip(*(_part(name, found, reader) for name in self.names), strict=True)
+        return Reading(None, parts=parts, warnings=tuple(dict.fromkeys(filter(None, warnings))))
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write three lines for each part: the reasoning, the formula and its sum."""
@@ -80,67 +77,54 @@ class Adjacent:
         return harmonic_mean([scale.score(part.value or 0.0) for part in reading.parts])
 
 
-def _part(name: str, text: Folded, found: Sequence[Field], expected: Expected) -> tuple[PartReading, str]:
+def _part(name: str, found: Sequence[Field], reader: Reader) -> tuple[PartReading, str]:
     """A part of that name, and the warning about its sum, if there is one."""
     labels = [f"{name}_{step}".casefold().replace("_", " ") for step in STEPS]
     reasons, formulas, sums = ([each for each in found if each.label == label] for label in labels)
-    reason = text.slice(reasons[-1].start, reasons[-1].end) if reasons else ""
-    formulas = [each for each in formulas if text.text[each.start : each.end].strip()]
+    reason = reader.text.slice(reasons[-1].start, reasons[-1].end) if reasons else ""
+    formulas = [each for each in formulas if each.place.strip()]
     if not formulas and not sums:
-        raise expected.error("missing_score", of=name)
+        raise reader.error("missing_score", of=name)
     if not formulas:
-        return PartReading(name, verdict(text, sums, expected, name)[1].value, reason), "formula_missing"
-    values = {_weighted_sum(text, each, expected, name) for each in formulas}
-    if len(values) > 1 or any(text.says_something(each.stop, each.end) for each in sums):
-        raise expected.error("ambiguous", of=name)
-    (value,) = values
-    return PartReading(name, value, reason), _disagreement(text, sums, value, expected)
-
-
-def _disagreement(text: Folded, sums: Sequence[Field], value: float, expected: Expected) -> str:
+        return PartReading(name, verdict(reader, sums, name)[1].value, reason), "formula_missing"
+    value, *others = {_weighted_sum(each, reader, name) for each in formulas}
+    if others or any(LETTER_OR_DIGIT.search(each.below) for each in sums):
+        raise reader.error("ambiguous", of=name)
     try:
-        stated = verdict(text, sums, expected)[1].value or 0.0 if sums else value
+        stated = verdict(reader, sums)[1].value or 0.0 if sums else value
     except ReplyError:
-        return "weighted_sum_mismatch"
-    return "" if abs(stated - value) <= SUM_TOLERANCE else "weighted_sum_mismatch"
+        stated = inf
+    warning = "" if abs(stated - value) <= SUM_TOLERANCE else "weighted_sum_mismatch"
+    return PartReading(name, value, reason), warning
 
 
-def _weighted_sum(text: Folded, formula: Field, expected: Expected, name: str) -> float:
+def _weighted_sum(formula: Field, reader: Reader, name: str) -> float:
     """Compute the value of a formula, such as 3.3 for `(3 * 0.7) + (4 * 0.3)`.
 
     Raises:
         ReplyError: `ambiguous`, `not_a_number`, `out_of_scale`, `not_adjacent` or `bad_distribution`.
     """
-    place = text.text[formula.start : formula.stop].strip()
+    place = formula.place.strip()
     match = FORMULA.fullmatch(place.removesuffix(".")) if len(place) <= LONGEST else None
-    if match is None or text.says_something(formula.stop, formula.end):
-        code = "ambiguous" if any(map(str.isdigit, place)) else "not_a_number"
-        raise expected.error(code, place[:LONGEST], name)
+    if match is None or LETTER_OR_DIGIT.search(formula.below):
+        raise reader.error("ambiguous" if any(map(str.isdigit, place)) else "not_a_number", place, name)
     terms = TERM.findall(place[: match.start("sums")])
     scores = [decimal(score) for score, _, _ in terms]
     shares = [decimal(share) / (100 if percent else 1) for _, share, percent in terms]
-    if not all(map(expected.scale.holds, scores)):
-        raise expected.error("out_of_scale", place, name)
+    if not all(map(reader.scale.holds, scores)):
+        raise reader.error("out_of_scale", place, name)
     if any(score % 1 for score in scores) or [abs(b - a) for a, b in pairwise(scores)] not in ([], [1]):
-        raise ReplyError("not_adjacent", expected.reply.text, quotes=(place,))
+        raise ReplyError("not_adjacent", reader.text.raw, quotes=(place,))
     if abs(sum(shares) - 1) > SHARE_TOLERANCE:
-        raise ReplyError("bad_distribution", expected.reply.text, quotes=(place,))
+        raise ReplyError("bad_distribution", reader.text.raw, quotes=(place,))
     return round(sum(score * share for score, share in zip(scores, shares, strict=True)) / sum(shares), 9)
 
 
 def _lines(part: PartReading) -> str:
-    reasoning, formula, total = (f"{part.name.upper()}_{step}" for step in STEPS)
-    return (
-        f"{reasoning}: {one_line(part.reason)}\n"
-        f"{formula}: {_formula(part.value or 0.0)}\n"
-        f"{total}: {written(part.value or 0.0)}"
-    )
-
-
-def _formula(value: float) -> str:
-    """A value as one whole score, or as two adjacent scores with their shares."""
+    """Three lines; the formula has the whole score, or the two adjacent scores with their shares."""
+    value = part.value or 0.0
     low = floor(value)
     share = round(value - low, 9)
-    if not share:
-        return f"({low} * 1.0)"
-    return f"({low} * {written(round(1 - share, 9))}) + ({low + 1} * {written(share)})"
+    two = f"({low} * {written(round(1 - share, 9))}) + ({low + 1} * {written(share)})"
+    texts = (one_line(part.reason), two if share else f"({low} * 1.0)", written(value))
+    return "\n".join(f"{part.name.upper()}_{step}: {text}" for step, text in zip(STEPS, texts, strict=True))

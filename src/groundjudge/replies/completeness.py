@@ -7,11 +7,11 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from unicodedata import normalize
 
 from groundjudge.errors import ReplyError
-from groundjudge.replies.reading import PartReading
+from groundjudge.replies.format import PartReading
 from groundjudge.replies.reply import Reply
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -63,19 +63,14 @@ class Words:
 
     def take(self, words: list[str], reached: int) -> int:
         """Take words that are free, at an index or behind it or else anywhere; their end, or -1 for none."""
-        for at in self._tried(words, reached):
+        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
+        behind = bisect_left(places, reached)
+        for at in chain((reached,), places[behind : behind + MOST_PLACES], places[:MOST_PLACES]):
             end = at + len(words)
             if self.words[at:end] == words and not any(self.taken[at:end]):
                 self.taken[at:end] = b"\x01" * len(words)
                 return end
         return -1
-
-    def _tried(self, words: list[str], reached: int) -> Iterator[int]:
-        yield reached
-        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
-        behind = bisect_left(places, reached)
-        yield from places[behind : behind + MOST_PLACES]
-        yield from places[:MOST_PLACES]
 
     def take_similar(self, said: Words) -> bool:
         """Take the words among those left that are nearly the same; whether there are such words."""
@@ -98,16 +93,16 @@ class Words:
 
     def left_out(self) -> Iterator[str]:
         """The runs of words that are not taken, if they are long enough or a whole sentence or line."""
-        for is_taken, run in groupby(range(len(self.taken)), key=self.taken.__getitem__):
-            first, *more = run
-            last = more[-1] if more else first
-            before = self.source[self.spans[first - 1][1] if first else 0 : self.spans[first][0]]
-            rest = self.spans[last + 1 : last + 2]
-            after = self.source[self.spans[last][1] : rest[0][0] if rest else None]
-            is_whole = (not first or ENDS.search(before)) and (not rest or ENDS.search(after))
-            text = self.source[self.spans[first][0] : self.spans[last][1]]
+        for is_taken, each in groupby(range(len(self.taken)), key=self.taken.__getitem__):
+            run = [*each]
+            (start, _), (_, end) = self.spans[run[0]], self.spans[run[-1]]
+            text = self.source[start:end]
+            before = self.source[self.spans[run[0] - 1][1] if run[0] else 0 : start]
+            rest = self.spans[run[-1] + 1 : run[-1] + 2]
+            after = self.source[end : rest[0][0] if rest else None]
+            is_whole = (not run[0] or ENDS.search(before)) and (not rest or ENDS.search(after))
             is_number = len(text) <= 2 and text.isdecimal()  # noqa: PLR2004  that of a list
-            if not is_taken and not is_number and (is_whole or len(more) + 1 >= SHORTEST_RUN):
+            if not is_taken and not is_number and (is_whole or len(run) >= SHORTEST_RUN):
                 yield text
 
 

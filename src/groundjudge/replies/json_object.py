@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from groundjudge.case.shapes import is_mapping, well_formed
-from groundjudge.replies.format import score_of_value
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, score_of_value
 from groundjudge.replies.opening import ends_nothing, fold, opened
-from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Expected, ParsedValue, written
+from groundjudge.replies.value import Reader, written
 from groundjudge.scale import DIGITS, Scale
 
 OBJECT = re.compile(r"\{")
 OUTSIDE = re.compile(r"[{\[\]]")
-BRACE = re.compile(r"[{}]")
 # Strings, comments, and signs of structure. A string that does not end holds all that follows. In single
 # quotes a string begins behind a sign and ends before one: 'it's fine'.
 TOKEN = re.compile(
@@ -40,26 +38,10 @@ MOST_REPAIR_WORK = 6_000_000
 MOST_ENUMERATED = 20
 
 
-class Member(NamedTuple):
-    """A member of an object; positions are indexes into the text.
-
-    Attributes:
-        key: the key in small letters; None if there is no colon.
-        start: where the value begins.
-        end: where it ends, exclusive.
-    """
-
-    key: str | None
-    start: int
-    end: int
-
-
-class Object(NamedTuple):
-    """An outermost object that is closed, with its own members; none if it stands in a list or a string."""
-
-    start: int
-    end: int
-    members: Sequence[Member]
+# A member of an object: its key in small letters, None if it has no colon, and the span of its value.
+Member: TypeAlias = tuple[str | None, int, int]
+# The span of an outermost object, and its own members; none if it stands in a list or a string.
+Object: TypeAlias = tuple[int, int, Sequence[Member]]
 
 
 @dataclass(frozen=True)
@@ -85,23 +67,23 @@ class Json:
             ReplyError: there is no object with a score, the score cannot be read, or there are scores that
                 differ, or more of them outside of the objects (`ambiguous`).
         """
-        expected = Expected(reply, scale, asked, (self.value,))
         opening = opened(reply, OBJECT, has_strings=True)
-        offset = opening.origins[opening.start]
-        text, key = reply.text[offset:], self.value.casefold()
+        reader = Reader(opening, scale, asked, (self.value,))
+        offset, own = opening.origins[opening.start], self.value.casefold()
+        text = reply.text[offset:]
         objects = list(_objects(text))
-        verdicts = [(each, member) for each in objects for member in each.members if member.key == key]
-        index, found = expected.agreed([_place(text, member, expected) for _, member in verdicts])
-        first, member = verdicts[index]
-        if self._is_said_outside(text, objects) or any(each.key is None for each in first.members):
-            raise expected.error("ambiguous")
-        reason = self._reason(text[first.start : first.end], found, expected)
+        verdicts = [
+            (each, text[start:end], start) for each in objects for key, start, end in each[2] if key == own
+        ]
+        index, found = reader.agreed([_place(value, reader) for _, value, _ in verdicts])
+        (begin, close, members), value, start = verdicts[index]
+        if self._is_said_outside(text, objects) or any(key is None for key, _, _ in members):
+            raise reader.error("ambiguous")
+        reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        at = text.find(expected.bare(_place(text, member, expected)), member.start, member.end)
-        span = (
-            None if at < 0 or "\\" in text[member.start : member.end] else (offset + at, offset + member.end)
-        )
-        return Reading(found.value, reason, label=found.label, span=span)
+        at = -1 if "\\" in value else value.find(reader.bare(_place(value, reader)))
+        span = None if at < 0 else (offset + start + at, offset + start + len(value))
+        return replace(found, reason=reason, span=span)
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the object, the explanation first; a number without an exponent."""
@@ -121,33 +103,31 @@ class Json:
 
     def _is_said_outside(self, text: str, objects: Sequence[Object]) -> bool:
         """Whether a brace, the score's key or the end of a reasoning stands outside of all objects."""
-        begins, ends = [each.start for each in objects], [each.end for each in objects]
-        outside = " ".join(
-            text[end:begin] for end, begin in zip([0, *ends], [*begins, len(text)], strict=True)
-        )
+        edges = [0, *(edge for start, end, _ in objects for edge in (start, end)), len(text)]
+        outside = " ".join(text[end:start] for end, start in zip(edges[::2], edges[1::2], strict=True))
         key = re.compile(rf"(?<!\w){re.escape(self.value)}[\"'`*_”]{{0,3}}\s*[:=：]", re.IGNORECASE)
-        return bool(BRACE.search(outside) or key.search(outside) or ends_nothing(outside, OBJECT))
+        return bool({*outside} & {*"{}"} or key.search(outside) or ends_nothing(outside, OBJECT))
 
-    def _reason(self, raw: str, found: ParsedValue, expected: Expected) -> str:
+    def _reason(self, raw: str, found: Reading, reader: Reader) -> str:
         """The explanation; an object that is not valid JSON must have the same score when it is repaired."""
         try:
-            members = cast("dict[str, Any]", json.loads(raw, strict=False))
+            members = _by_key(json.loads(raw, strict=False))
         except (ValueError, RecursionError):
-            members = _repaired(raw)
-            repaired = [
-                str(value) for key, value in members.items() if key.casefold() == self.value.casefold()
-            ]
-            if not repaired or expected.agreed(repaired)[1] != found:
-                raise expected.error("ambiguous") from None
-        reasons = ["", *(value for key, value in members.items() if key.casefold() == self.reason.casefold())]
-        is_text = isinstance(reasons[-1], str)
-        return well_formed(
-            reasons[-1] if is_text else json.dumps(reasons[-1], ensure_ascii=False, default=str)
-        )
+            members = _by_key(_repaired(raw))
+            own = self.value.casefold()
+            if own not in members or reader.agreed([str(members[own])])[1] != found:
+                raise reader.error("ambiguous") from None
+        reason = members.get(self.reason.casefold(), "")
+        is_text = isinstance(reason, str)
+        return well_formed(reason if is_text else json.dumps(reason, ensure_ascii=False, default=str))
+
+
+def _by_key(members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of an object by their keys in small letters."""
+    return {key.casefold(): value for key, value in members.items()}
 
 
 def _schema(scale: Scale) -> dict[str, Any]:
-    """The schema of a verdict on the scale."""
     if scale.choices:
         return {"type": "string", "enum": [*scale.choices]}
     values = scale.whole_numbers
@@ -161,14 +141,13 @@ def _objects(text: str) -> Iterator[Object]:
     """The outermost objects of a text, up to one that does not close."""
     lists, position = 0, 0
     while match := OUTSIDE.search(text, position):
-        position = match.end()
+        start, position = match.span()
         lists = max(0, lists + {"[": 1, "]": -1, "{": 0}[match[0]])
         if match[0] == "{":
-            members, position = _members(text, match.start())
+            members, position = _members(text, start)
             if position < 0:
                 return
-            is_inside = lists or text[match.start() - 1 : match.start()] in ("'", '"')
-            yield Object(match.start(), position, [] if is_inside else members)
+            yield start, position, [] if lists or text[start - 1 : start] in ("'", '"') else members
 
 
 def _members(text: str, start: int) -> tuple[list[Member], int]:
@@ -177,31 +156,29 @@ def _members(text: str, start: int) -> tuple[list[Member], int]:
     members: list[Member] = []
     for token in TOKEN.finditer(text, start):
         sign, at = token["sign"] or token["end"], token.start()
-        depth += 1 if sign in ("{", "[") else -1 if sign in ("}", "]") else 0
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign, 0)
         if sign == ":" and depth == 1 and colon < 0:
             colon = at
         elif (sign == "," and depth == 1) or depth == 0:
             if colon >= 0:
-                key = _text(text[begin:colon]).strip(QUOTES).casefold()
-                members.append(Member(key, colon + 1, at))
+                members.append((_text(text[begin:colon]).strip(QUOTES).casefold(), colon + 1, at))
             elif _text(text[begin:at]):
-                members.append(Member(None, begin, at))
+                members.append((None, begin, at))
             begin, colon = at + 1, -1
         if depth == 0:
             return members, token.end()
     return members, -1
 
 
-def _place(text: str, member: Member, expected: Expected) -> str:
+def _place(value: str, reader: Reader) -> str:
     """The place of a value: the text of a string, or what stands behind the colon.
 
     Raises:
         ReplyError: `not_a_number` or `unknown_label` for a list and for an object.
     """
-    place = _text(text[member.start : member.end])
-    if text[member.start : member.end].strip()[:1] in ("[", "{"):
-        raise expected.error("unknown_label" if expected.scale.choices else "not_a_number", place[:80])
-    return fold(place).text
+    if value.strip()[:1] in ("[", "{"):
+        raise reader.error("unknown_label" if reader.scale.choices else "not_a_number", _text(value))
+    return fold(_text(value)).text
 
 
 def _text(written: str) -> str:
@@ -213,14 +190,14 @@ def _text(written: str) -> str:
         return bare
 
 
-def _repaired(text: str) -> dict[str, Any]:
+def _repaired(text: str) -> Mapping[str, Any]:
     """The object as json_repair understands it; {} if it does not, or if that could take long."""
-    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) > MOST_REPAIR_WORK:
-        return {}
     from json_repair import repair_json  # noqa: PLC0415  needed for invalid JSON only
 
+    if (len(text) + 1000) * (sum(map(text.count, "\"'“”")) + 20) > MOST_REPAIR_WORK:
+        return {}
     try:
         repaired = repair_json(text, return_objects=True, skip_json_loads=True)
     except Exception:  # noqa: BLE001  if the repair fails for any reason, the reply is unreadable
         return {}
-    return cast("dict[str, Any]", repaired) if is_mapping(repaired) else {}
+    return repaired if is_mapping(repaired) else {}

@@ -1,43 +1,45 @@
-"""Labels at the beginning of a line, such as `Score: 8`, and the places behind them."""
+"""Labels at the beginning of a line, such as `Score: 8`, the places behind them, and two formats."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import NamedTuple
 
-from groundjudge.replies.opening import Folded
-from groundjudge.replies.value import Expected, ParsedValue, written
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.reply import Reply
+from groundjudge.replies.value import Reader, said, written
 from groundjudge.scale import Scale
 
-# The rest of the labelled line or, if that is empty, the next line that is not.
-PLACE = re.compile(r"\s*+([^\n]*)")
 # A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
 GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][.。]?[^\S\n]*(?:[0-9]|$))", re.MULTILINE)
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A labelled field; the positions are indexes into the folded text.
 
     Attributes:
         label: the label in small letters, with spaces for underscores.
-        start: where its place begins.
-        stop: where its place ends, exclusive.
-        end: where the field ends, exclusive: at the next label, or at the end of the reply.
-        begin: where its line begins.
         bracket: what stands in a bracket behind the label; "" if there is none.
+        begin: where its line begins.
+        start: where its place begins.
+        end: where the field ends, exclusive: at the next label, or at the end of the reply.
+        place: the rest of the labelled line or, if that is empty, the next line that is not.
+        below: what follows the place.
     """
 
     label: str
-    start: int
-    stop: int
-    end: int
-    begin: int
     bracket: str
+    begin: int
+    start: int
+    end: int
+    place: str
+    below: str
 
 
 def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
@@ -54,33 +56,32 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
 def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
     """The labelled fields of a text in order."""
     found: list[Field] = []
-    matches = list(labels.finditer(text))
+    matches = [*labels.finditer(text)]
     for match, after in zip_longest(matches, matches[1:]):
-        end = after.start() if after else len(text)
-        place = PLACE.match(text, match.end(), end)
-        start, stop = place.span(1) if place else (end, end)
-        label = match["label"].casefold().replace("_", " ")
-        found.append(Field(label, start, stop, end, match.start(), match["bracket"] or ""))
+        label, end = match["label"].casefold().replace("_", " "), after.start() if after else len(text)
+        rest = text[match.end() : end].lstrip()
+        place, newline, below = rest.partition("\n")
+        start = end - len(rest)
+        found.append(Field(label, match["bracket"] or "", match.start(), start, end, place, newline + below))
     return found
 
 
 def verdict(
-    text: Folded, given: Sequence[Field], expected: Expected, of: str = "", *, prose_may_follow: bool = False
-) -> tuple[Field, ParsedValue]:
+    reader: Reader, given: Sequence[Field], of: str = "", *, prose_may_follow: bool = False
+) -> tuple[Field, Reading]:
     """What the fields of a verdict say, all of them the same, and the first that is no echo of the prompt.
 
     Raises:
-        ReplyError: as for `Expected.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
+        ReplyError: as for `Reader.agreed`; `out_of_scale` for a label with another scale, `ambiguous` if
             more follows in a field than its verdict.
     """
-    first, value = expected.agreed([text.text[field.start : field.stop] for field in given], of)
-    for field in given[first:]:
-        if field.bracket and not _states(field.bracket, expected.scale):
-            raise expected.error("out_of_scale", field.bracket, of)
-        below = GOES_ON_BELOW.match(text.text, field.stop, field.end)
-        if below or (not prose_may_follow and text.says_something(field.stop, field.end)):
-            raise expected.error("ambiguous", text.text[field.stop : field.end].strip()[:80], of)
-    return given[first], value
+    index, found = reader.verdict([(each.start, each.start + len(each.place)) for each in given], of)
+    for field in given[index:]:
+        if field.bracket and not _states(field.bracket, reader.scale):
+            raise reader.error("out_of_scale", field.bracket, of)
+        if GOES_ON_BELOW.match(field.below) or (not prose_may_follow and LETTER_OR_DIGIT.search(field.below)):
+            raise reader.error("ambiguous", field.below.strip(), of)
+    return given[index], found
 
 
 def _states(bracket: str, scale: Scale) -> bool:
@@ -93,3 +94,77 @@ def _states(bracket: str, scale: Scale) -> bool:
 def one_line(text: str) -> str:
     """The text on one line, so that none of its words can be read as a label."""
     return " ".join(text.split())
+
+
+BANDED = label_pattern(("Analysis", "Level", "Score"))
+
+
+@dataclass(frozen=True)
+class Banded:
+    """Reads the number or the label after `Score:`, and the level that the reply names after `Level:`."""
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply.
+
+        Raises:
+            ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
+                it cannot be read.
+        """
+        text = opened(reply, BANDED)
+        found = fields(text.text, BANDED)
+        _, score = verdict(Reader(text, scale, asked), [each for each in found if each.label == "score"])
+        texts = {each.label: text.slice(each.start, each.end) for each in found}
+        return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the three labelled parts, one line each."""
+        analysis, level = one_line(reading.reason), one_line(reading.level)
+        return f"Analysis: {analysis}\nLevel: {level}\nScore: {said(reading)}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Reads the number or the label on a labelled line; the explanation is the prose before it.
+
+    Attributes:
+        name: the label of the line, or several of which any may be used. It begins the line, and a colon
+            follows unless it ends in a bracket, as `[RESULT]` does.
+        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
+    """
+
+    name: str | tuple[str, ...] = "Verdict"
+    brackets: bool = False
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply. Prose may follow the verdict.
+
+        Raises:
+            ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
+                read.
+        """
+        labels = label_pattern(self._names)
+        text = opened(reply, labels)
+        lines = [each for each in fields(text.text, labels) if not self.brackets or "[[" in each.place]
+        line, found = verdict(Reader(text, scale, asked, self._names), lines, prose_may_follow=True)
+        return replace(found, reason=text.slice(text.start, line.begin))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the explanation, with its labels made harmless, and the labelled line below it."""
+        name = self._names[0]
+        place = f"[[{said(reading)}]]" if self.brackets else said(reading)
+        reason = label_pattern(self._names).sub(lambda match: f"> {match[0]}", reading.reason)
+        return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.name,) if isinstance(self.name, str) else self.name

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.reply import Reply
 
 # What finish reasons mean: "" for a natural end. Any word that is not here is `interrupted`.
-FINISH: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("stop", "stop_sequence", "stop_token", "eos", "eos_token", "end", "end_turn", "done"), ""
+FINISH: Mapping[str, re.Pattern[str]] = {
+    "": re.compile(
+        "stop(_sequence|_token)?|eos(_token)?|end(_turn|oftext|_of_text)?|done|completed?|finish(ed)?|success"
     ),
-    **dict.fromkeys(
-        ("endoftext", "end_of_text", "complete", "completed", "finish", "finished", "success"), ""
+    "truncated": re.compile(
+        "(model_)?length|max_((output_|new_)?tokens|length)|model_context_window_exceeded|(token_)?limit"
     ),
-    **dict.fromkeys(
-        ("length", "max_tokens", "max_output_tokens", "max_new_tokens", "max_length"), "truncated"
+    "refused": re.compile(
+        "content_filter(ed)?|refus(al|ed)|(image_)?safety|block(list|ed)|prohibited_content|recitation|spii"
+        "|guardrail_intervened|error_toxic"
     ),
-    **dict.fromkeys(("model_length", "model_context_window_exceeded", "token_limit", "limit"), "truncated"),
-    **dict.fromkeys(("content_filter", "content_filtered", "refusal", "refused", "safety"), "refused"),
-    **dict.fromkeys(("blocklist", "blocked", "prohibited_content", "recitation", "spii"), "refused"),
-    **dict.fromkeys(("guardrail_intervened", "error_toxic", "image_safety"), "refused"),
 }
 # Full-width forms, the sign for minus, and the line end of old systems.
 WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
@@ -33,15 +30,18 @@ WIDTHS = {0x3000: " ", 0x2212: "-", 0x000D: "\n"} | {
 INVISIBLE = re.compile("[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]|\r(?=\n)|\\\\(?=_)")
 
 
-def _pair(mark: str) -> str:
-    """A pattern for emphasis that no letter and no digit touches from outside: 3*1 is not 31."""
-    return rf"(?<![\w{mark}])({mark}{{1,3}})(?![\s{mark}])[^{mark}\n]++(?<!\s)({mark}{{1,3}})(?![\w{mark}])"
-
-
-EMPHASIS = re.compile("|".join(map(_pair, (r"\*", "_", "`"))))
+# Emphasis that no letter and no digit touches from outside: 3*1 is not 31.
+EMPHASIS = re.compile(
+    "|".join(
+        rf"(?<![\w{mark}])({mark}{{1,3}})(?![\s{mark}])[^{mark}\n]++(?<!\s)({mark}{{1,3}})(?![\w{mark}])"
+        for mark in (r"\*", "_", "`")
+    )
+)
 THINKING = re.compile(r"(?P<line>^[^\S\n]*+)?<(?P<end>/)?think(?:ing)?>", re.IGNORECASE | re.MULTILINE)
 BEGIN = re.compile(r"\s*<(think(?:ing)?)>", re.IGNORECASE)
 END_ALONE = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+# Matches nowhere.
+NOTHING = re.compile(r"(?!)")
 LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
@@ -53,15 +53,13 @@ class Folded:
         raw: the whole reply.
         text: the folded text.
         origins: for each index of `text`, its end included, the index in `raw`.
+        start: where the reasoning ends.
     """
 
     raw: str
     text: str
     origins: Sequence[int]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """A span of the folded text in the reply."""
-        return self.origins[start], self.origins[end]
+    start: int = 0
 
     def slice(self, start: int, end: int) -> str:
         """The reply's own text at a span of the folded text, without white space around it.
@@ -71,21 +69,9 @@ class Folded:
         if start >= end:
             return ""
         first, last = self.origins[start], self.origins[end - 1] + 1
-        text = self.raw[first:last]
-        before, after = (
-            self.raw[self.origins[start - 1] + 1 if start else 0 : first],
-            self.raw[last : self.origins[end]],
-        )
+        text, after = self.raw[first:last], self.raw[last : self.origins[end]]
+        before = self.raw[self.origins[start - 1] + 1 if start else 0 : first]
         return f"{before if before in text else ''}{text}{after if after in text else ''}".strip()
-
-    @property
-    def start(self) -> int:
-        """Where its first sign stands."""
-        return len(self.text) - len(self.text.lstrip())
-
-    def says_something(self, start: int, end: int) -> bool:
-        """Whether a letter or a digit stands in a span of the folded text."""
-        return bool(LETTER_OR_DIGIT.search(self.text, start, end))
 
 
 def fold(raw: str) -> Folded:
@@ -98,7 +84,7 @@ def fold(raw: str) -> Folded:
     return Folded(raw, "".join(map(raw.__getitem__, kept)).translate(WIDTHS), [*kept, len(raw)])
 
 
-def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> Folded:
+def opened(reply: Reply, own: re.Pattern[str] = NOTHING, *, has_strings: bool = False) -> Folded:
     """A finished reply, folded, with blanks in the place of the reasoning, which can hold no verdict.
 
     Args:
@@ -110,17 +96,16 @@ def opened(reply: Reply, own: re.Pattern[str], *, has_strings: bool = False) -> 
         ReplyError: `refused`, `truncated` or `interrupted` by its finish reason, `empty`, `no_verdict` for
             reasoning that is not closed, or `ambiguous` for the end of a reasoning that never began.
     """
-    reason = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
-    unfinished = (
-        "refused" if reply.refusal else FINISH.get(reason.removeprefix("finish_reason_"), "interrupted")
-    )
-    if unfinished:
-        raise ReplyError(unfinished, reply.text)
+    word = str(reply.finish_reason or "stop").rpartition(".")[2].casefold().replace("-", "_")
+    word = word.removeprefix("finish_reason_")
+    unfinished = next((code for code, words in FINISH.items() if words.fullmatch(word)), "interrupted")
+    if reply.refusal or unfinished:
+        raise ReplyError("refused" if reply.refusal else unfinished, reply.text)
     whole = fold(reply.text)
     start = _behind_reasoning(whole.text, own)
     if start is None:
         raise ReplyError("no_verdict", reply.text)
-    rest = Folded(whole.raw, " " * start + whole.text[start:], whole.origins)
+    rest = replace(whole, text=" " * start + whole.text[start:], start=start)
     if not rest.text.strip():
         raise ReplyError("empty", reply.text)
     if not has_strings and ends_nothing(rest.text, own):

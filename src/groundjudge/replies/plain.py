@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from groundjudge.replies.format import no_schema, score_of_value
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
 from groundjudge.replies.opening import opened
-from groundjudge.replies.reading import NOTHING_ELSE, Asked, Reading
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Expected, ParsedValue
+from groundjudge.replies.value import Reader, said
 from groundjudge.scale import Scale
 
-# Matches nowhere: the format has no tags and no labels of its own.
-NOTHING = re.compile(r"(?!)")
-
-FENCED = re.compile(r"\s*```\w*\n(?P<inside>[^`]*)```\s*|(?P<whole>.*)", re.DOTALL)
+FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
 
 
 @dataclass(frozen=True)
@@ -36,13 +32,10 @@ class Plain:
         Raises:
             ReplyError: the reply is not a number or a label of the scale, or it says more than that.
         """
-        expected = Expected(reply, scale, asked)
-        text = opened(reply, NOTHING)
-        match = FENCED.fullmatch(text.text)
-        start, stop = match.span(match.lastgroup or 0) if match else (0, 0)
-        _, found = expected.agreed([text.text[start:stop]])
-        return Reading(found.value, label=found.label, span=expected.found(text, start, stop))
+        text = opened(reply)
+        fenced = FENCED.fullmatch(text.text)
+        return Reader(text, scale, asked).verdict([fenced.span(1) if fenced else (0, len(text.text))])[1]
 
     def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
         """Write the number or the label."""
-        return str(ParsedValue(reading.value, reading.label))
+        return said(reading)

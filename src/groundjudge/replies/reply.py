@@ -6,15 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import exp, isnan
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from groundjudge.case.shapes import is_list, is_mapping, well_formed
 from groundjudge.verdict import Usage
 
 # The keys of the finish reason: OpenAI and Gemini, Anthropic, Bedrock, Ollama.
 FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-
-
 # Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
 # "1" is not its beginning.
 LEAST_PROBABILITY = 1e-4
@@ -121,12 +119,9 @@ def tokens_of(logprobs: object) -> tuple[Token, ...] | None:
     return tuple(map(_token, listed)) if listed and is_list(listed) and all(map(_is_token, listed)) else None
 
 
-def _is_token(entry: object) -> bool:
-    match entry:
-        case {"token": str(), "logprob": int() | float()}:
-            return True
-        case _:
-            return False
+def _is_token(entry: object) -> TypeGuard[Mapping[str, Any]]:
+    logprob = entry.get("logprob") if is_mapping(entry) and isinstance(entry.get("token"), str) else None
+    return isinstance(logprob, int | float)
 
 
 def _token(entry: Mapping[str, Any]) -> Token:
@@ -135,26 +130,16 @@ def _token(entry: Mapping[str, Any]) -> Token:
     entries = [entry, *filter(_is_token, likeliest if is_list(likeliest) else ())]
     if isnan(entry["logprob"]):  # then nobody knows what the others are worth
         return Token(_bytes(entry), ())
-    probabilities = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
-    kept = [
-        (text, share)
-        for text, share in probabilities.items()
-        if share >= LEAST_PROBABILITY or (text.strip().isdigit() and share > 0)
-    ]
-    return Token(_bytes(entry), tuple(kept))
+    shares = {_bytes(each): exp(min(each["logprob"], 0.0)) for each in entries}
+    least = {text: 0 if text.strip().isdigit() else LEAST_PROBABILITY for text in shares}
+    return Token(_bytes(entry), tuple((text, share) for text, share in shares.items() if share > least[text]))
 
 
 def _bytes(entry: Mapping[str, Any]) -> bytes:
     """The token's bytes, or those of its text where the endpoint gives no bytes."""
-    match entry:
-        case {"bytes": [*listed]} if listed and all(map(_is_byte, listed)):
-            return bytes(listed)
-        case _:
-            return well_formed(entry["token"]).encode()
-
-
-def _is_byte(number: object) -> bool:
-    return isinstance(number, int) and number in range(256)
+    listed = entry.get("bytes")
+    is_usable = is_list(listed) and all(isinstance(each, int) and each in range(256) for each in listed)
+    return bytes(listed) if listed and is_usable else well_formed(entry["token"]).encode()
 
 
 def _text(content: object) -> str:

@@ -10,12 +10,11 @@ from statistics import fmean
 from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
-from groundjudge.replies.format import no_schema
+from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
 from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import Folded, opened
-from groundjudge.replies.reading import NOTHING_ELSE, Asked, PartReading, Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
 from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Expected, ParsedValue, unwrapped
+from groundjudge.replies.value import Reader, said, unwrapped
 from groundjudge.scale import Scale, folded
 
 # `Statement` and `Criteria` are what later versions of the format call the sentence.
@@ -23,18 +22,17 @@ SENTENCE = ("statement sentence", "statement", "criteria")
 
 EVIDENCE, SCORE = "supporting evidence", "score"
 LABELS = label_pattern((*SENTENCE, EVIDENCE, SCORE))
+# The prompt's own wording may be followed by a remark.
 NOTHING = re.compile(
-    r"\W*(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*", re.IGNORECASE
+    r"\W*(?:(?:nothing\s+found|none|n/?a|no\s+(?:supporting\s+)?evidence(?:\s+found)?)?\W*\Z"
+    r"|(?-i:NOTHING FOUND\b))",
+    re.IGNORECASE,
 )
-# The prompt's own wording, which may be followed by a remark.
-NOTHING_AS_ASKED = re.compile(r"\W*NOTHING FOUND\b")
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
-
-
+# A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Field, Field, Field]
-"""A sentence, its evidence and its score."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,15 @@ class Scorecard:
                 in another order or a sentence with two scores, `unrated_sentences` if the blocks are not the
                 sentences of the response, or the code of a score that cannot be read.
         """
-        expected = Expected(reply, scale, asked)
-        text = opened(reply, LABELS)
-        blocks = _blocks(fields(text.text, LABELS), text, expected)
-        parts = [_part(block, text, expected) for block in blocks]
+        reader = Reader(opened(reply, LABELS), scale, asked)
+        parts = [_part(block, reader) for block in _blocks(fields(reader.text.text, LABELS), reader)]
         if not parts:
-            raise expected.error("no_verdict")
+            raise reader.error("no_verdict")
         scores: dict[str, object] = {}
         for part in parts:
             score = part.value, part.label
-            if scores.setdefault(" ".join(part.name.casefold().split()), score) != score:
-                raise expected.error("ambiguous", part.name)
+            if scores.setdefault(one_line(part.name.casefold()), score) != score:
+                raise reader.error("ambiguous", part.name)
         if asked.response is not None:
             parts = completed(parts, asked.response, reply)
         return Reading(_mean(part.value for part in parts), parts=tuple(parts))
@@ -84,47 +80,43 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _block(part: PartReading) -> str:
-    claims_nothing = part.value is None and not part.label
     return (
         f"Statement Sentence: {one_line(part.name)}\n"
         f"Supporting Evidence: {one_line(' ... '.join(part.quotes)) or 'NOTHING FOUND'}\n"
-        f"Score: {NO_CLAIM if claims_nothing else ParsedValue(part.value, part.label)}"
+        f"Score: {NO_CLAIM if part.value is None and not part.label else said(part)}"
     )
 
 
-def _blocks(found: Sequence[Field], text: Folded, expected: Expected) -> list[Block]:
+def _blocks(found: Sequence[Field], reader: Reader) -> Iterable[Block]:
     """The fields in blocks of a sentence, its evidence and its score, without those of the prompt's template.
 
     Raises:
         ReplyError: `missing_evidence`, `missing_score`, or `ambiguous` for another order.
     """
     order = "".join({EVIDENCE: "e", SCORE: "c"}.get(each.label, "s") for each in found)
-    odd = order[len(order) - len(BLOCKS.sub("", order)) :]
+    odd = BLOCKS.sub("", order)
     if odd:
         beginnings = (("sc", "missing_evidence"), ("ss", "missing_score"), ("ses", "missing_score"))
         codes = (code for start, code in beginnings if f"{odd}s".startswith(start))
-        raise expected.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
-    blocks = [(found[at], found[at + 1], found[at + 2]) for at in range(0, len(found), 3)]
-    return [*dropwhile(lambda block: _is_template(block, text, expected), blocks)]
+        raise reader.error(next(codes, "ambiguous" if "s" in order else "no_verdict"))
+    blocks = zip(found[::3], found[1::3], found[2::3], strict=True)
+    return dropwhile(lambda block: _is_template(block, reader), blocks)
 
 
-def _is_template(block: Block, text: Folded, expected: Expected) -> bool:
+def _is_template(block: Block, reader: Reader) -> bool:
     """Whether a block only repeats the prompt. If it has a sentence, that sentence is left unrated."""
     sentence, _, score = block
-    place = text.text[score.start : score.stop]
-    is_known = expected.asked.response is not None or text.says_something(score.start, score.stop)
-    return expected.is_echo(place) and (is_known or not text.says_something(sentence.start, sentence.end))
+    has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
+    is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
+    return reader.is_echo(score.place) and bool(is_known or not has_sentence)
 
 
-def _part(block: Block, text: Folded, expected: Expected) -> PartReading:
-    """The part of one block."""
+def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
-    name, quote = (text.slice(each.start, each.end) for each in (sentence, evidence))
-    quotes = () if NOTHING.fullmatch(quote) or NOTHING_AS_ASKED.match(quote) else (quote,)
-    place = text.text[score.start : score.stop]
-    claims_nothing = folded(unwrapped(place)) == folded(NO_CLAIM) and not expected.scale.named(NO_CLAIM)
-    if claims_nothing and not text.says_something(score.stop, score.end):
+    name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
+    quotes = () if NOTHING.match(quote) else (quote,)
+    claims_nothing = folded(unwrapped(score.place)) == folded(NO_CLAIM) and not reader.scale.named(NO_CLAIM)
+    if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
         return PartReading(name, None, quote, quotes)
-    found = verdict(text, [score], expected, name)[1]
-    span = expected.found(text, score.start, score.stop)
-    return PartReading(name, found.value, quote, quotes, found.label, span)
+    _, found = verdict(reader, [score], name)
+    return PartReading(name, found.value, quote, quotes, found.label, found.span)

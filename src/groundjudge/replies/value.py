@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import NamedTuple
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
+from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, Span
 from groundjudge.replies.opening import Folded
-from groundjudge.replies.reading import NOTHING_ELSE, Asked
-from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
@@ -37,33 +35,18 @@ VALUE = re.compile(
 ECHO = re.compile(r"\W*?(?:your(?: [a-z]+){1,3}|\.{3}|…)\W*", re.IGNORECASE)
 
 
-class ParsedValue(NamedTuple):
-    """What a place says.
-
-    Attributes:
-        value: the number, or the label's score; None for a label that means "not applicable".
-        label: the label; "" on a scale of numbers.
-    """
-
-    value: float | None
-    label: str = ""
-
-    def __str__(self) -> str:
-        return self.label or written(self.value or 0.0)
-
-
 @dataclass(frozen=True)
-class Expected:
-    """What is expected in the places of a reply.
+class Reader:
+    """Reads the places of a reply.
 
     Attributes:
-        reply: the reply, for errors.
-        scale: the numbers or labels.
+        text: the opened reply.
+        scale: the numbers or labels that are expected.
         asked: what the labels of numbers are.
         names: what the format calls the value, beside "score", "rating" and "grade".
     """
 
-    reply: Reply
+    text: Folded
     scale: Scale
     asked: Asked = NOTHING_ELSE
     names: tuple[str, ...] = ()
@@ -74,46 +57,52 @@ class Expected:
             f"one of {', '.join(self.scale.choices)}" if self.scale.choices else f"one number on {self.scale}"
         )
         said = f"{WHAT_IS_WRONG[code]}: each verdict must be {what}, with nothing behind it"
-        return ReplyError(code, self.reply.text, said, tuple(filter(None, (of, quote.strip()))))
+        return ReplyError(code, self.text.raw, said, tuple(filter(None, (of, quote[:LONGEST].strip()))))
 
-    def agreed(self, places: Sequence[str], of: str = "") -> tuple[int, ParsedValue]:
+    def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
+        """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""
+        index, found = self.agreed([self.text.text[start:stop] for start, stop in places], of)
+        start, stop = places[index]
+        place = self.text.text[start:stop]
+        bare = self.bare(place)
+        at = start + place.rfind(bare)
+        return index, replace(found, span=(self.text.origins[at], self.text.origins[at + len(bare)]))
+
+    def agreed(self, places: Sequence[str], of: str = "") -> tuple[int, Reading]:
         """What all places say: verdicts that agree are one. Echoes of the prompt ahead of them are none.
 
         Returns:
             The index of the first verdict's place, and what it says.
 
         Raises:
-            ReplyError: as for `value`; `no_verdict`, or `ambiguous` if two verdicts differ.
+            ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `value`.
         """
         first = next((index for index, place in enumerate(places) if not self.is_echo(place)), None)
         if first is None:
             raise self.error("no_verdict", of=of)
-        if len({self._value_or_none(place) for place in places[first:]}) > 1:
-            raise self.error("ambiguous", " ... ".join(places[first:])[:LONGEST], of)
-        return first, self.value(places[first], of)
+        said = [self.value(place) for place in places[first:]]
+        if len({each if isinstance(each, Reading) else None for each in said}) > 1:
+            raise self.error("ambiguous", " ... ".join(places[first:]), of)
+        if isinstance(said[0], str):
+            raise self.error(said[0], places[first], of)
+        return first, said[0]
 
-    def value(self, place: str, of: str = "") -> ParsedValue:
-        """Read a place.
+    def value(self, place: str) -> Reading | str:
+        """What a place says, or the code of what is wrong with it.
 
-        Raises:
-            ReplyError: `unknown_label`; `not_a_number`, `ambiguous`, `out_of_scale` or `not_integer`.
+        The codes: `unknown_label`; `not_a_number`, `ambiguous`, `out_of_scale` or `not_integer`.
         """
         text = self.bare(place)
         if self.scale.choices:
-            label = self.scale.named(text)
-            if label is None or len(text) > LONGEST:
-                raise self.error("unknown_label", place[:LONGEST], of)
-            return ParsedValue(self.scale.choices[label], label)
+            label = self.scale.named(text) if len(text) <= LONGEST else None
+            return "unknown_label" if label is None else Reading(self.scale.choices[label], label=label)
         match = VALUE.fullmatch(text) if len(text) <= LONGEST else None
         if match is None or not self._is_consistent(match):
-            code = "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
-            raise self.error(code, place[:LONGEST], of)
+            return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
         number = decimal(match["number"])
         if not self.scale.holds(number):
-            raise self.error("out_of_scale", place, of)
-        if self.scale.integer and number % 1:
-            raise self.error("not_integer", place, of)
-        return ParsedValue(number)
+            return "out_of_scale"
+        return "not_integer" if self.scale.integer and number % 1 else Reading(number)
 
     def bare(self, place: str) -> str:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
@@ -126,34 +115,23 @@ class Expected:
         """Whether a place only repeats the prompt."""
         return len(place) <= LONGEST and bool(ECHO.fullmatch(place)) and not self.scale.named(place)
 
-    def found(self, text: Folded, start: int, end: int) -> tuple[int, int]:
-        """The span of the value itself, in the reply, for a place at a span of the folded text."""
-        place = text.text[start:end]
-        bare = self.bare(place)
-        at = start + place.rfind(bare)
-        return text.span(at, at + len(bare))
-
-    def _value_or_none(self, place: str) -> ParsedValue | None:
-        try:
-            return self.value(place)
-        except ReplyError:
-            return None
-
     def _is_consistent(self, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again."""
-        number, beside = decimal(match["number"]), match["after"] or match["within"]
+        number, more = decimal(match["number"]), match["after"] or match["within"] or ""
+        beside, label = unwrapped(more), label_of(number, self.asked.levels) or " "
+        is_same = bool(re.fullmatch(NUMBER, beside)) and decimal(beside) == number
         ends = {self.scale.worst, self.scale.best}
         return (
-            not THOUSANDS.fullmatch(match["number"])
+            not any(map(THOUSANDS.fullmatch, (match["number"], beside)))
             and (not match["percent"] or ends == {0, 100})
             and (not match["best"] or decimal(match["best"]) == max(ends))
-            and (not beside or self._is_same(unwrapped(beside), number))
+            and (not more or is_same or folded(beside) == folded(label))
         )
 
-    def _is_same(self, text: str, number: float) -> bool:
-        if re.fullmatch(NUMBER, text):
-            return decimal(text) == number and not THOUSANDS.fullmatch(text)
-        return folded(text) == folded(label_of(number, self.asked.levels) or " ")
+
+def said(verdict: Reading | PartReading) -> str:
+    """The label of a verdict, or its number in digits."""
+    return verdict.label or written(verdict.value or 0.0)
 
 
 def label_of(value: float | None, levels: Mapping[float, str]) -> str | None:

@@ -7,15 +7,16 @@ The mean of this distribution agrees with people a little better than the likeli
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from itertools import accumulate
 
+from groundjudge.replies.format import PartReading, Reading, Span
 from groundjudge.replies.opening import fold
-from groundjudge.replies.reading import PartReading, Reading, Span
 from groundjudge.replies.reply import Reply, Token
-from groundjudge.replies.value import ParsedValue
+from groundjudge.replies.value import said
 from groundjudge.scale import DASHES, SPACES, Scale, folded
 
 # Endpoints give the probabilities of at most 20 tokens.
@@ -37,42 +38,45 @@ def is_weighable(scale: Scale) -> bool:
     return bool(scale.choices) or (0 < len(values) <= MOST_VALUES and values[0] >= 0)
 
 
-@dataclass(frozen=True)
-class Weighed:
-    """A reading after its values were weighed.
-
-    Attributes:
-        reading: the reading with the mean in place of each value whose probabilities are known.
-        shares: the probabilities of the reading's own value, as `distribution` returns them.
-        warnings: `logprobs_unusable` if the probabilities of a value are not known.
-    """
-
-    reading: Reading
-    shares: Mapping[str, float] | None = None
-    warnings: tuple[str, ...] = ()
-
-
-def weigh(reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()) -> Weighed:
+def weigh(
+    reply: Reply, reading: Reading, scale: Scale, not_applicable: Collection[float] = ()
+) -> tuple[Reading, Mapping[str, float] | None]:
     """Weigh the value of a reading or, if it has parts, theirs.
 
     Values that mean "not applicable" have no part in a mean.
+
+    Returns:
+        The reading with the mean in place of each value whose probabilities are known, and the warning
+        `logprobs_unusable` if those of a value are not; and the probabilities of the reading's own value, as
+        `distribution` returns them, None if it has parts.
     """
-    verdicts: Sequence[Reading | PartReading] = reading.parts or (reading,)
-    # A sentence that claims nothing has no value to weigh.
-    nothing: Mapping[str, float] = {}
-    found = [
-        nothing if each.value is None and not each.label else distribution(reply, each, scale)
-        for each in verdicts
-    ]
-    means = [
-        _mean(shares or {}, verdict.value, scale, not_applicable)
-        for verdict, shares in zip(verdicts, found, strict=True)
-    ]
-    warnings = ("logprobs_unusable",) if None in found else ()
+    weighed = [_weighed(reply, each, scale, not_applicable) for each in reading.parts or (reading,)]
+    is_unusable = any(shares is None for _, shares in weighed)
+    warnings = (*reading.warnings, *(["logprobs_unusable"] if is_unusable else []))
     if not reading.parts:
-        return Weighed(replace(reading, value=means[0]), found[0], warnings)
+        ((mean, own),) = weighed
+        return replace(reading, value=mean, warnings=warnings), own
+    means = (mean for mean, _ in weighed)
     parts = tuple(replace(part, value=mean) for part, mean in zip(reading.parts, means, strict=True))
-    return Weighed(replace(reading, parts=parts), None, warnings)
+    return replace(reading, parts=parts, warnings=warnings), None
+
+
+def _weighed(
+    reply: Reply, verdict: Reading | PartReading, scale: Scale, not_applicable: Collection[float]
+) -> tuple[float | None, Mapping[str, float] | None]:
+    """The mean of the values, or the verdict's own where there is none; and the distribution."""
+    if verdict.value is None and not verdict.label:  # a sentence that claims nothing
+        return None, {}
+    shares = distribution(reply, verdict, scale)
+    each = [
+        (scale.choices[name] if scale.choices else float(name), share)
+        for name, share in (shares or {}).items()
+    ]
+    counted = [(value, share) for value, share in each if value is not None and value not in not_applicable]
+    total = sum(share for _, share in counted)
+    if verdict.value is None or not total:
+        return verdict.value, shares
+    return sum(own * share for own, share in counted) / total, shares
 
 
 def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> Mapping[str, float] | None:
@@ -94,7 +98,7 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     token, before = found
     texts = {each: _begun_text(each, before, scale) for each in (token.text, *dict(token.candidates))}
     names = {each: _name(text, texts.values(), scale) for each, text in texts.items()}
-    if names[token.text] != str(ParsedValue(verdict.value, verdict.label)):
+    if names[token.text] != said(verdict):
         return None
     shares: defaultdict[str | None, float] = defaultdict(float)
     for candidate, probability in token.candidates:
@@ -104,47 +108,21 @@ def distribution(reply: Reply, verdict: Reading | PartReading, scale: Scale) -> 
     return {name: share / mass for name, share in known.items()} if mass >= LEAST_MASS else None
 
 
-def _mean(
-    shares: Mapping[str, float], value: float | None, scale: Scale, not_applicable: Collection[float]
-) -> float | None:
-    """The mean of the values by their probabilities; the value itself where there are none, or it is None."""
-    values = scale.choices or {name: float(name) for name in shares}
-    weights = [
-        (own, share)
-        for name, share in shares.items()
-        if (own := values[name]) is not None and own not in not_applicable
-    ]
-    total = sum(share for _, share in weights)
-    return value if value is None or not total else sum(own * share for own, share in weights) / total
-
-
 def _deciding(reply: Reply, span: Span | None) -> tuple[Token, bytes] | None:
-    """The token in which the verdict begins, and what that token has before it."""
-    offset = _offset(reply)
+    """The token in which the verdict begins, and what it has before it; None if the tokens do not spell it.
+
+    Ahead of the text may be reasoning that the endpoint took out of it, behind it a token that ends it.
+    """
+    text, tokens = reply.text.encode().rstrip(), reply.tokens or ()
+    starts = [*accumulate((len(token.text) for token in tokens), initial=0)]
+    spelt = b"".join(token.text for token in tokens)
+    wholes = (spelt[:end].rstrip() for end in (starts[-1], starts[-2:][0]))
+    offset = next((len(whole) - len(text) for whole in wholes if whole.endswith(text)), None)
     if span is None or offset is None:
         return None
     position = offset + len(reply.text[: span[0]].encode())
-    tokens = reply.tokens or ()
-    spans = pairwise(accumulate((len(token.text) for token in tokens), initial=0))
-    return next(
-        (
-            (token, token.text[: position - start])
-            for token, (start, end) in zip(tokens, spans, strict=True)
-            if start <= position < end
-        ),
-        None,
-    )
-
-
-def _offset(reply: Reply) -> int | None:
-    """Where the text begins in the bytes of the tokens; None if they do not spell it.
-
-    Ahead of it may be reasoning that the endpoint took out of the text, behind it a token that ends it.
-    """
-    text = reply.text.encode().rstrip()
-    spelt = [token.text for token in reply.tokens or ()]
-    wholes = (b"".join(texts).rstrip() for texts in (spelt, spelt[:-1]))
-    return next((len(whole) - len(text) for whole in wholes if whole.endswith(text)), None)
+    at = bisect_right(starts, position) - 1
+    return (tokens[at], tokens[at].text[: position - starts[at]]) if at < len(tokens) else None
 
 
 def _begun_text(candidate: bytes, before: bytes, scale: Scale) -> str:
@@ -167,18 +145,18 @@ def _name(text: str, texts: Iterable[str], scale: Scale) -> str | None:
     beginning of "10" where "10" is a token of its own.
     """
     wholes = {name: folded(name) for name in _names(scale)}
-    ended = [name for name, whole in wholes.items() if _has_ended(whole, text)]
+    # It may go on with what does not belong to the value: "4</".
+    ended = [
+        name
+        for name, whole in wholes.items()
+        if text != whole and text.startswith(whole) and not GOES_ON.match(text, len(whole))
+    ]
     begun = [name for name, whole in wholes.items() if text and _begins(text, whole)]
     if len(begun) > 1:
         longer = [other for other in texts if other != text and _begins(text, other)]
         begun = [name for name in begun if not any(_begins(other, wholes[name]) for other in longer)]
     found = ended or begun
     return found[0] if len(found) == 1 else None
-
-
-def _has_ended(whole: str, text: str) -> bool:
-    """Whether a text has all of a value, and more after it that does not belong to it: "4</"."""
-    return text != whole and text.startswith(whole) and not GOES_ON.match(text, len(whole))
 
 
 def _begins(text: str, whole: str) -> bool:

@@ -23,7 +23,7 @@ from groundjudge.replies import FORMATS, Asked, Format, PartReading, Reading, fo
 from groundjudge.replies.format import missing_members
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import label_of
-from groundjudge.replies.weighted import MOST_VALUES, Weighed, is_weighable, weigh
+from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, folded
 from groundjudge.verdict import Part, Passes, Verdict, decided
@@ -201,15 +201,15 @@ class Rubric:
         case = None if case is None else Case.of(case)
         asked = Asked(self.levels, None if case is None else case.response_text)
         reading = self.format.read(reply, self.scale, asked)
-        weighed = Weighed(reading)
+        weighed, shares = reading, None
         if self.weighted:
-            weighed = weigh(reply, reading, self.scale, self.not_applicable)
-        parts, about_quotes = _parts(weighed.reading, reading, self.scale, case)
+            weighed, shares = weigh(reply, reading, self.scale, self.not_applicable)
+        parts, about_quotes = _parts(weighed, reading, self.scale, case)
         label = reading.label or label_of(reading.value, self.levels)
         inconsistencies = self._consistency_warnings(reading, label, case)
-        warnings = (*reading.warnings, *weighed.warnings, *about_quotes, *inconsistencies)
+        warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
         is_applicable = reading.value not in self.not_applicable
-        score = self.format.score(weighed.reading, self.scale) if is_applicable else None
+        score = self.format.score(weighed, self.scale) if is_applicable else None
         verdict = Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
@@ -225,8 +225,8 @@ class Rubric:
             prompt=self.prompt.id,
             reply=reply.text,
             case_id=case.id if case else None,
-            expected=weighed.reading.value if weighed.shares and score is not None else None,
-            distribution=weighed.shares,
+            expected=weighed.value if shares and score is not None else None,
+            distribution=shares,
         )
         return decided(verdict, self.passes, self.threshold)
 
