@@ -30,6 +30,7 @@ from groundjudge.types import Request
 
 JUDGE = "groundedness"
 agents.set_tracing_disabled(disabled=True)
+pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai would leave open
 
 
 def core(row: Row, seen: Seen, how: str) -> object:
