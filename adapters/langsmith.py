@@ -30,7 +30,7 @@ from groundjudge.models.lookup import ModelLike
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
-from groundjudge.runs.summary import MISSING, summarise
+from groundjudge.runs.summary import summarise
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, Verdict, score_names
 
@@ -340,7 +340,9 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    code = "no_response" if _has_crashed(run) and error.code in {MISSING, "unexpected"} else error.code
+    code = (
+        "no_response" if _has_crashed(run) and error.code in {"missing_field", "unexpected"} else error.code
+    )
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 

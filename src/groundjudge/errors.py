@@ -27,7 +27,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), or pass `optional=[...]` if it is not needed.",
+        "Add it, name its place with `fields=` (`--fields`), pass `optional=[...]` if it is not needed, or "
+        "leave the judge out of the row's `judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
