@@ -144,16 +144,14 @@ def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:
     """A score as feedback. Its label is in the metadata, since MLflow averages numbers only."""
-    error = verdict.error
+    error, said = verdict.error, _metadata(score, verdict).items()
     return Feedback(
         name=score.name,
         value=score.score,
         error=AssessmentError(error.code, error.message) if error else None,
         rationale=score.explanation,
         source=AssessmentSource("LLM_JUDGE", verdict.model),
-        metadata={
-            key: str(value) for key, value in _metadata(score, verdict).items() if value not in {None, ""}
-        },
+        metadata={key: str(value) for key, value in said if value not in {None, ""}},
     )
 
 

@@ -141,6 +141,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
         "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
+        "metric_in_use": "A DeepEval metric measured another test case at the same time, as in two spans. "
+        "Give each span or task its own metric object; DeepEval would mix up the results of one.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
         "unexpected": "An exception of other code, mostly of a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",

@@ -489,6 +489,23 @@ def test_row_without_a_reference_is_an_error_of_the_row(run: Any) -> None:
     assert "1 errors (missing_field 1)" in comment(summarised("passage_quality", rows)["mean"])
 
 
+@pytest.mark.parametrize(
+    ("code", "n_logged"), [("auth", 1), ("quota", 1), ("not_found", 1), ("no_endpoint", 1), ("timeout", 0)]
+)
+def test_error_that_every_row_meets_is_logged_once(
+    run: Any, caplog: pytest.LogCaptureFixture, code: str, n_logged: int
+) -> None:
+    failing = ScriptedModel(*[ModelError(code, "set a key") for _ in range(3)])
+    rows = run(
+        returning(ANSWERED), *[(ASKED, None)] * 3, evaluators=[evaluator("groundedness", model=failing)]
+    )
+    assert all(comment(results(row)[0]).startswith(f"{code}: ") for row in rows)
+    logged = [
+        one.getMessage() for one in caplog.records if one.name == "groundjudge" and one.levelname == "ERROR"
+    ]
+    assert logged == [f"groundedness: {code}: set a key"] * n_logged
+
+
 # Feedback keys
 
 
