@@ -196,8 +196,10 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
         )
         manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})
         (call_run,) = manager.on_chat_model_start({}, [given.to_messages()], name=step.name)
-        child, failed = config, call_run.on_llm_error
-        end = lambda reply: call_run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))  # noqa: E731
+        child, failed = config, cast("Callable[..., object]", call_run.on_llm_error)
+        end: Callable[..., object] = lambda reply: call_run.on_llm_end(
+            LLMResult(generations=[[ChatGeneration(message=reply)]])
+        )  # noqa: E731
     else:
         run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
         child = configs.patch_config(config, callbacks=run.get_child())
