@@ -190,20 +190,18 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
     """Trace a step as a child run, inside which the runs of its model nest; or as an llm run without any."""
     config, given, results = configs.ensure_config(), cast("Any", _traceable(step.given)), list[Any]()
     if step.model and not may_trace_itself(step.model):
-        tags, metadata = (
-            [*config["tags"], *UNSTREAMED["tags"]],
-            config["metadata"] | call_metadata(step.model),
-        )
+        tags, metadata = config["tags"] + UNSTREAMED["tags"], config["metadata"] | call_metadata(step.model)
         manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})
         (call_run,) = manager.on_chat_model_start({}, [given.to_messages()], name=step.name)
         child, failed = config, cast("Callable[..., object]", call_run.on_llm_error)
-        end: Callable[..., object] = lambda reply: call_run.on_llm_end(
-            LLMResult(generations=[[ChatGeneration(message=reply)]])
-        )  # noqa: E731
+
+        def end(reply: Any) -> object:  # noqa: ANN401
+            return call_run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))
+
     else:
         run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
         child = configs.patch_config(config, callbacks=run.get_child())
-        failed, end = run.on_chain_error, run.on_chain_end
+        failed, end = run.on_chain_error, cast("Any", run.on_chain_end)
     try:
         with configs.set_config_context(child) as context, entered(context):
             yield results.append
