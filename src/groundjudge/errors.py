@@ -27,7 +27,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), or pass `optional=[...]` if it is not needed.",
+        "Add it, name its place with `fields=` (`--fields`), pass `optional=[...]` if it is not needed, or "
+        "leave the judge out of the row's `judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
@@ -140,6 +141,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
         "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
+        "metric_in_use": "A DeepEval metric measured another test case at the same time, as in two spans. "
+        "Give each span or task its own metric object; DeepEval would mix up the results of one.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
         "unexpected": "An exception of other code, mostly of a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",

@@ -19,7 +19,6 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
-from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.scale import folded
 from groundjudge.verdict import Verdict, Vote, deciding_score
@@ -35,7 +34,7 @@ BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no
 
 
 # Why a verdict is not compared with a label.
-REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
+REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicable")
 
 
 class LabelError(GroundjudgeError):
@@ -140,7 +139,6 @@ class Joined:
         counts: all else, by name:
             n_error: verdicts that should have a score but failed.
             n_not_applicable: verdicts on cases with nothing to judge.
-            n_missing: verdicts on cases without an input that the judge needs.
             n_unlabelled: verdicts with a score whose case has no label.
             n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
             n_unjudged: labelled cases without a verdict of this judge.
@@ -336,7 +334,7 @@ def _default_label_threshold(
 def _reason_to_exclude(row: LabelledVerdict) -> str:
     """Why a verdict is not compared with a label; "" if it is."""
     if row.verdict.error:
-        return "n_missing" if row.verdict.error.code == MISSING else "n_error"
+        return "n_error"
     if row.verdict.score is None:
         return "n_not_applicable"
     if row.people.number is None:

@@ -33,7 +33,6 @@ COUNTS = {
     "not applicable": "n_not_applicable",
     "without a label": "n_unlabelled",
     "label: not applicable": "n_label_not_applicable",
-    "missing input": "n_missing",
     "labelled, not judged": "n_unjudged",
     "judged again (last counts)": "n_repeated",
 }

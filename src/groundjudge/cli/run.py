@@ -45,8 +45,8 @@ def run(  # noqa: PLR0913  one per option
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
-    A row may name the judges that apply to it (`judges`). A row that lacks a judge's required input counts
-    as missing, not as an error; a missing or blank response is an error, unless --empty-response says
+    A row may name the judges that apply to it (`judges`), and the other judges skip it. A row that lacks an
+    input that a judge requires is an error; so is a missing or blank response, unless --empty-response says
     otherwise.
 
     With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,

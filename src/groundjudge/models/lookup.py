@@ -189,21 +189,25 @@ class LibraryModel:
         return await negotiated(request, known, self.name, send, possible)
 
 
+UNSTREAMED = {"tags": ["nostream"]}
+"""The config of LangChain's calls: inside LangGraph, the judge's tokens are no part of the application's."""
+
+
 async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
-    given: Any = [dict(message) for message in request.messages]
+    given: tuple[Any, ...] = ([dict(message) for message in request.messages], UNSTREAMED)
     if _has_methods(llm, "ainvoke"):
         ask, ask_in_thread = llm.ainvoke, llm.invoke
     else:
         ask, ask_in_thread = llm.a_generate, llm.generate
-        given = "\n\n".join(message["content"] for message in request.messages)
+        given = ("\n\n".join(message["content"] for message in request.messages),)
     try:
-        return await ask(given)
+        return await ask(*given)
     except RuntimeError as error:  # NotImplementedError is one too
         # An async client may belong to an event loop that has ended. The sync client needs no loop.
         if not isinstance(error, NotImplementedError) and "loop" not in str(error):
             raise
-        return await called(ask_in_thread, given)
+        return await called(ask_in_thread, *given)
 
 
 def _reply_of(answer: object) -> Reply:
@@ -214,6 +218,25 @@ def _reply_of(answer: object) -> Reply:
     prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
     usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
     return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
+
+
+def may_trace_itself(model: Model) -> bool:
+    """Whether LangChain may trace calls of the model by itself: of its own models, and in functions."""
+    inner = getattr(model, "model", model)  # that of a CachedModel
+    is_langchains = isinstance(inner, LibraryModel) and _has_methods(inner.llm, "ainvoke")
+    return is_langchains or isinstance(inner, FunctionModel)
+
+
+def call_metadata(model: Model) -> dict[str, str]:
+    """What LangChain and LangSmith need to know of a call, for its price for instance."""
+    endpoint = str(getattr(getattr(model, "model", model), "endpoint", ""))
+    # Chat completions are OpenAI's interface, whoever offers them.
+    provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else ""
+    return {
+        "ls_model_type": "chat",
+        "ls_model_name": model.name,
+        **({"ls_provider": provider} if provider else {}),
+    }
 
 
 def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds

@@ -37,8 +37,10 @@ function chart(width, height, title, description, ...shapes) {
 // --- numbers and names --------------------------------------------------------------------------
 
 const whole = (number) => number.toLocaleString("en");
-const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
-const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : number.toFixed(digits).replace("-", "−"));
+// 1.000 and 100 % mean all: what is less is not rounded up to them.
+const notAll = (number, digits) => (number < 1 ? Math.min(number, 1 - 10 ** -digits) : number);
+const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)} %`;
+const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : notAll(number, digits).toFixed(digits).replace("-", "−"));
 const short = (number, digits) => String(Number(number.toFixed(digits)));
 const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(time < 10 ? 1 : 0)} s`);
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
@@ -77,14 +79,13 @@ function overview(judge) {
   const bounds = judge.bounds && judge.n_error
     ? `; ${decimals(judge.bounds[0])} to ${decimals(judge.bounds[1])} if every error scored 0 or 1` : "";
   const errors = Object.entries(judge.errors).map(([code, n]) => `${readable(code)} ${whole(n)}`);
-  const excluded = [[judge.n_not_applicable, "not applicable"], [judge.n_missing, "with a missing input"]].filter(([n]) => n);
   return h("div", { class: "overview" }, h("h3", null, breakable(nameOf(judge))),
     h("div", { class: "mean" }, decimals(judge.mean)),
     h("p", null, judge.n_ok ? `mean of ${plural(judge.n_ok, "score")}${bounds}` : "no scores"),
     h("p", { class: "small" },
       judge.n_ok + judge.n_error ? `Coverage ${percent(Math.floor(judge.coverage * 1000) / 1000)}, ` : "No rows to score, ",
       errors.length ? h("span", { class: "is-bad" }, `${plural(judge.n_error, "error")}: ${errors.join(", ")}`) : "no errors",
-      excluded.map(([n, what]) => `; ${whole(n)} ${what}`)));
+      judge.n_not_applicable ? `; ${whole(judge.n_not_applicable)} not applicable` : ""));
 }
 
 function distribution(judge) {
@@ -120,7 +121,6 @@ function outcomeCounts(judge) {
       : [["not passed", judge.n_ok - judge.passed, "tone0"], ["passed", judge.passed, "tone4"]]),
     ...unscored.map((label) => [readable(label.name), label.n, "tone-none"]),
     ["not applicable", judge.n_not_applicable - sum(unscored), "tone-none"],
-    ["missing input", judge.n_missing, "tone-none"],
     ...Object.entries(judge.errors).map(([code, n]) => [`error: ${readable(code)}`, n, "tone-error"]),
   ].filter(([, n]) => n > 0);
 }
@@ -170,7 +170,7 @@ function agreements() {
 function basis(agreement) {
   const excluded = [
     [agreement.counts.n_unlabelled, "without a label"], [agreement.counts.n_label_not_applicable, "labelled not applicable"], [agreement.counts.n_error, "with an error"],
-    [agreement.counts.n_not_applicable, "with nothing to judge"], [agreement.counts.n_missing, "with a missing input"],
+    [agreement.counts.n_not_applicable, "with nothing to judge"],
     [agreement.counts.n_unjudged, "labelled but not judged"],
   ].filter(([n]) => n).map(([n, what]) => `${whole(n)} ${what}`);
   const groups = agreement.n_groups < agreement.n ? ` in ${plural(agreement.n_groups, "group")}` : "";
@@ -423,7 +423,7 @@ function labelOptions() {
 
 function filters() {
   const judgeOptions = data.judges.map((judge, index) =>
-    option(index, nameOf(judge), judge.n_ok + judge.n_error + judge.n_not_applicable + judge.n_missing));
+    option(index, nameOf(judge), judge.n_ok + judge.n_error + judge.n_not_applicable));
   const warnings = countsOf(rows.flatMap(warningsOf));
   const warningOptions = warnings.map(([name, n]) => option(name, readable(name), n));
   if (warnings.length) warningOptions.unshift(option("any", "any", rows.filter((row) => row.warnings).length));

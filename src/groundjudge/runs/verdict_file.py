@@ -27,7 +27,7 @@ MAX_UNREADABLE = 20
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     """Read the verdicts of a file, one JSON object per line; "-" is stdin.
 
-    Of a .parquet file, or a folder of them, the column `verdict` is read.
+    Of a .parquet file, or a folder of them, the column `verdict` is read, of the oldest file first.
 
     Yields:
         A verdict per line, or a CaseError (`unreadable_row`) for a line that is not a verdict, such as the
@@ -59,15 +59,22 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
-    """The last verdict of every judge on every case, and how many earlier ones were dropped.
+    """The verdict that counts of every judge on every case, and how many others were dropped.
 
-    A resumed run writes a row that had failed once more, and the last verdict counts. Verdicts on cases
-    without an id are all kept, because nothing shows that two of them are on the same case.
+    A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
+    verdict counts, but an error does not replace a verdict: tables do not always keep the order of their
+    rows. An error with another key does, because the case or the judge was changed in between, and the
+    verdict is on what is no longer there. Verdicts on cases without an id are all kept, because nothing
+    shows that two of them are on the same case.
     """
     kept: dict[object, Verdict] = {}
     n_seen = 0
     for n_seen, verdict in enumerate(verdicts, 1):
         key = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
+        before = kept.get(key)
+        is_same = before and (before.key == verdict.key or None in {before.key, verdict.key})
+        if before and is_same and verdict.error and not before.error:
+            continue
         kept.pop(key, None)
         kept[key] = verdict
     return list(kept.values()), n_seen - len(kept)
@@ -137,11 +144,11 @@ def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
         with replaced(path) as part, part.open("wb") as kept, lines:
             for number, line in enumerate(lines, 1):
                 verdict = _parse(line, f"{path}, line {number}")
-                if verdict is None or _is_judged_again(verdict, by_name) or verdict.key in offsets:
+                if verdict is None or _is_judged_again(verdict, by_name):
                     continue
                 if verdict.judge in by_name:
                     _check_identity(verdict, by_name[verdict.judge], path)
-                    offsets[str(verdict.key)] = kept.tell()
+                    offsets[str(verdict.key)] = kept.tell()  # of two, the newer
                 kept.write(line.rstrip(b"\n") + b"\n")
     return PreviousVerdicts(path.open("rb"), offsets)
 
