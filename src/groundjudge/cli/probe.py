@@ -23,7 +23,8 @@ from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_o
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.rows import STDIO, read_rows
+from groundjudge.runs.replaced import named
+from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
 from groundjudge.shares import Rate
 
@@ -54,7 +55,9 @@ def probe(  # noqa: PLR0913  one per option
     ),
     row_options: options.RowOptions,
     without: list[str] | None = options.option("Leave out this edit; repeatable.", metavar="EDIT"),
-    out: str | None = options.option("Write the verdicts here, one JSON object per line.", metavar="PATH"),
+    out: str | None = options.option(
+        "Write the verdicts here, one JSON object per line.", *options.OUT, metavar="PATH"
+    ),
     card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
     min_detection: float | None = options.option(
         "Exit with status 1 if fewer wrong facts are caught.", **options.SHARE
@@ -88,7 +91,7 @@ def probe(  # noqa: PLR0913  one per option
         options.refuse_without(cases, "--cases", row_options)
         prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
+        rows = row_options.rows(cases, [rubric]) if cases else None
         planned = plan_of(rubric, rows, without or ())
         to_judge = [trial.case for trial in planned.trials]
         if estimate:
@@ -105,7 +108,8 @@ def probe(  # noqa: PLR0913  one per option
         fail_if_stopped(totals, out)
         found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
-            Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            with named(card):
+                Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     screen = Screen(to_stderr=out == STDIO)
     _show_probe(screen, found, worst)
     used = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)
