@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, cast, get_args, get_type_hints
 
 import typer
 
@@ -201,11 +201,10 @@ class JudgeSelection:
         twice, remedy = named_twice(models), "to ask one model several times, use --repeats"
         refuse((twice, f"--model: two models have the name {twice!r}: {remedy}"))
         models = [CachedModel(model, cache) if cache else model for model in models]
-        options: RubricOptions = {
-            "weighted": self.weighted or None,  # what was not given is left to the rubric
-            "structured": self.structured,
-            "empty_response": self.empty_response,
-        }
+        # What was not given is left to the rubric.
+        known = RubricOptions.__annotations__
+        own = {name: value or None for name, value in vars(self).items() if name in known}
+        options = cast("RubricOptions", own)
         by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
         judges = self._voting([*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
         twice = named_twice(judges)

@@ -149,22 +149,11 @@ class Rubric:
         Two rubrics that could ask differently about a case, or read a reply differently, have different
         identities; so have those of different versions of this library.
         """
-        settings = [
-            self.name,
-            self.prompt.sha256,
-            dict(self.prompt.parameters),
-            [each.model_dump() for each in self.inputs],
-            _description(self.format),
-            self.scale.model_dump(),
-            sorted(self.levels.items()),
-            sorted(self.not_applicable),
-            self.threshold,
-            self.empty_response,
-            self.weighted,
-            self.structured,
-            self.passes,
-            __version__,
-        ]
+        # All attributes count, so that no new one can be forgotten here.
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        own |= {"prompt": self.prompt.sha256, "format": _description(self.format)}
+        inputs = [each.model_dump() for each in self.inputs]
+        settings = [self.name, dict(self.prompt.parameters), inputs, own, __version__]
         return sha256(json.dumps(settings, sort_keys=True, default=repr).encode()).hexdigest()[:16]
 
     def with_options(self, **options: Unpack[RubricOptions]) -> Rubric:
