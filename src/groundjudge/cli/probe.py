@@ -43,8 +43,6 @@ UNMEASURED: Mapping[Family, str] = {
     "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
 }
 
-SIGNIFICANT = 0.05
-
 
 def probe(  # noqa: PLR0913  one per option
     *,
@@ -199,13 +197,18 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
     edits = [each for each in card.edits if each.family == family]
     screen.table(columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
     unused = ", ".join(each.edit for each in edits if not each.rate.n)
-    notes = (f"applied to no case that counts: {unused}", unused), (f"no verdict{no_verdict}", no_verdict)
+    few = ", ".join(each.edit for each in edits if each.rate.n and each.is_too_few)
+    notes = (
+        (f"applied to no case that counts: {unused}", unused),
+        (f"too few cases to be noticed, whatever the judge does (p cannot be below 0.05): {few}", few),
+        (f"no verdict{no_verdict}", no_verdict),
+    )
     screen.text(*(note for note, is_needed in notes if is_needed))
 
 
 def _cells(each: EditFigures) -> list[str]:
     counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
-    significant = "*" if each.p is not None and each.p < SIGNIFICANT else " "
+    significant = "*" if each.p is not None and each.p < figures.SIGNIFICANT else " "
     p = "-" if each.p is None else f"{each.p:.3f}{significant}"
     noise = as_text(each.noise.value)
     return [_name(each), str(each.rate.n), with_interval(each.rate), noise, p, *map(str, counts)]
@@ -223,9 +226,9 @@ def _note(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
-        "p: exact McNemar test against it, * below 0.05. In brackets: 95 % Wilson intervals; of a family, "
-        "with each case counted once. unfit: the verdict on the unchanged case was wrong. "
-        "skipped: the edit does not apply."
+        "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95 % "
+        "Wilson intervals; of a family, with each case counted once. unfit: the verdict on the unchanged case "
+        "was wrong. skipped: the edit does not apply."
     )
 
 
