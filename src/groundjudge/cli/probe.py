@@ -227,8 +227,8 @@ def _note(card: Card) -> str:
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
         "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95 % "
-        "Wilson intervals; of a family, with each case counted once. unfit: the verdict on the unchanged case "
-        "was wrong. skipped: the edit does not apply."
+        "Wilson intervals; of a family, with each case counted once. unfit: the unchanged case was judged "
+        "wrong. skipped: the edit does not apply."
     )
 
 
