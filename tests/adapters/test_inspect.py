@@ -336,7 +336,7 @@ def test_module_named_inspect_leaves_that_of_python_alone() -> None:
     ids=["no limit", "the model's retries", "the model's time"],
 )
 def test_an_endpoint_that_always_fails_ends_the_scoring(
-    log_dir: str, monkeypatch: pytest.MonkeyPatch, given: dict[str, int], calls: int | None
+    log_dir: str, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], calls: int | None
 ) -> None:
     import inspect_adapter
     from inspect_ai.model import GenerateConfig, get_model
