@@ -464,7 +464,7 @@ function table() {
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, headings)),
       h("tbody", { id: "body", role: "rowgroup" })),
     h("nav", { class: "pages", "aria-label": "Pages of the table", id: "pages" }));
-  update();
+  filtersFromAddress();
 }
 
 // The filters are in the address, so that a link shows the same rows. Other addresses name a part of the page.
@@ -751,6 +751,5 @@ agreements();
 probe();
 table();
 contents();
-filtersFromAddress();
 addEventListener("hashchange", () => { if (location.hash.includes("=")) filtersFromAddress(); });
 document.documentElement.dataset.ready = "yes";
