@@ -197,7 +197,7 @@ def test_scorecard_quotes_the_source_to_the_letter() -> None:
         "Score: 10",
     ]
     thanks, founded, penguins, _ = verdict.parts
-    assert [thanks.score, penguins.score] == [0, 0]
+    assert [thanks.score, penguins.score] == [None, 0]
     assert thanks.evidence == penguins.evidence == ()
     (evidence,) = founded.evidence
     assert founded.score is not None
@@ -414,24 +414,147 @@ def test_nothing_supports_anything_where_there_are_no_documents() -> None:
     assert found.score < 0.1
 
 
-@pytest.mark.parametrize(
-    ("sentence", "nothing"),
-    [
-        ("Hello!", True),
-        ("Is there anything else I can help you with?", True),
-        ("Based on the passages, here is how:", True),
-        ("You're welcome, happy to help with your order.", True),
-        ("您好，请问有什么可以帮您？", True),
-        ("👍", True),
-        ("Yes, the museum is open.", False),
-        ("Sorry, refunds take 14 days.", False),
-        ("Did you know that it has 40 rooms?", False),
-        ("Der Laden ist geschlossen.", False),
-        ("博物馆周日开放。", False),
-    ],
-)
-def test_courtesies_and_questions_state_nothing(sentence: str, nothing: bool) -> None:  # noqa: FBT001
-    assert states_nothing(sentence) is nothing
+NO_CLAIM = [
+    "Hello!",
+    "Hi there, thanks for reaching out!",
+    "Thank you for your question.",
+    "You're welcome!",
+    "I hope this helps!",
+    "Let me know if you have any other questions.",
+    "Opening hours:",
+    "## Opening hours",
+    "**Opening hours:**",
+    "# Summary",
+    "Summary",
+    "Summary:",
+    "Conclusion:",
+    "Key points:",
+    "Answer:",
+    "Steps to descale the machine:",
+    "Which day do you want to come?",
+    "Is there anything else I can help you with?",
+    "Would you like me to look up the opening hours?",
+    "Could you tell me your order number?",
+    "Based on the documents:",
+    "Based on the passages, here is how:",
+    "Based on the passages, these are the steps:",
+    "According to the provided documents:",
+    "Based on the given passages, here are the steps to descale the machine:",
+    "Here is a summary of the information in the documents:",
+    "Here are the opening hours:",
+    "The steps are as follows:",
+    "Follow these steps:",
+    "To descale the machine, follow these steps:",
+    "The documents say the following:",
+    "The answer is as follows:",
+    "In summary:",
+    "From the passages given:",
+    "Based on the documents: [1]",
+    "Thanks! [2]",
+    "您好，请问有什么可以帮您？",
+    "根据文件：",
+    "根据所提供的资料，步骤如下：",
+    "以下是答案：",
+    "谢谢！",
+    "谢谢您的提问。",
+    "开放时间：",
+    "Welcher Tag passt Ihnen?",
+    "Laut den Dokumenten:",
+    "Öffnungszeiten:",
+    "Horaires d'ouverture :",
+    "Selon les documents :",
+    "¿Qué día quiere venir?",
+    "👍",
+    "Here are 5 tips:",
+    "Here are three steps:",
+    "Document 1:",
+    "Step 1:",
+    "Side effects of Quellamin:",
+    "Yes.",
+    "No.",
+    "好的。",
+    "There are several steps:",
+    "Based on the given passages, the benefits of a water pick include:",
+    'Therefore, the answer to the question "What is leasing?" is:',
+    "The average temperature in Tallahassee is:",
+    "For Method 1:",
+    "Hier sind die Schritte:",
+    "Voici les étapes :",
+    "Aquí están los pasos:",
+    "## Step 2",
+    "You're welcome, happy to help with your order.",
+]
+CLAIM = [
+    "**Opening hours**",
+    "The drug cures colds in three ways:",
+    "The drug cures colds in three ways: [1]",
+    "**The drug cures colds in three ways:**",
+    "## The drug cures colds",
+    "**The drug cures colds**",
+    "Aspirin can help in several ways:",
+    "Dogs are allowed on these days:",
+    "The museum is closed for these reasons:",
+    "He was fired for two reasons:",
+    "The passage says that the drug cures colds:",
+    "The drug cures colds.",
+    "Dogs are not allowed!",
+    "Thanks, dogs are allowed.",
+    "It may rain tomorrow.",
+    "Did you know that it has 40 rooms?",
+    "Yes, the museum is open.",
+    "Sorry, refunds take 14 days.",
+    "Der Laden ist geschlossen.",
+    "Das Medikament heilt Erkältungen auf drei Arten:",
+    "Der Arzt entließ ihn aus zwei Gründen:",
+    "Le médicament guérit le rhume de trois façons :",
+    "博物馆周日开放。",
+    "这种药有三种治疗感冒的方法：",
+    "博物馆因以下原因关闭：",
+    "5:",
+    "5",
+    "Marie Curie",
+    "Paris",
+    "**Marie Curie**",
+    "12 euros",
+    "It closes at 5:",
+    "Here is why the drug cures colds:",
+    "According to the documents, the drug cures colds:",
+    "The documents do not say who built it.",
+    "The source does not mention this.",
+    "There is nothing in the documents.",
+    "The documents say nothing.",
+    "To reach the hut in 40 minutes, follow these steps:",
+    "Answer: 42",
+    "The average temperature in Tallahassee is: 20 degrees",
+    "The average temperature in Tallahassee is: mild.",
+    "The drug cures colds, and its side effects are:",
+    "Leasing, because the drug cures colds, is:",
+    "Das Medikament heilt Erkältungen:",
+    "42",
+    "这种药治感冒。",
+    "Summary of 2019",
+    "## 12 euros",
+]
+
+
+@pytest.mark.parametrize("sentence", NO_CLAIM)
+def test_sentence_without_a_claim_is_not_scored(sentence: str) -> None:
+    assert states_nothing(sentence)
+    plain = judged("statement_groundedness", context=MUSEUM, response="Adults pay 12 euros.")
+    for response in (f"{sentence}\nAdults pay 12 euros.", f"Adults pay 12 euros.\n{sentence}"):
+        verdict = judged("statement_groundedness", context=MUSEUM, response=response)
+        assert (verdict.score, verdict.weakest, verdict.passed) == (plain.score, plain.weakest, True)
+        assert sum(part.score is not None for part in verdict.parts) == 1
+    alone = judged("statement_groundedness", context=MUSEUM, response=f"{sentence}\n{sentence}")
+    assert (alone.status, alone.score, alone.weakest, alone.passed) == ("not_applicable", None, None, True)
+
+
+@pytest.mark.parametrize("sentence", CLAIM)
+def test_sentence_with_a_claim_is_scored(sentence: str) -> None:
+    verdict = judged("statement_groundedness", context="Penguins eat fish.", response=sentence)
+    assert not states_nothing(sentence)
+    assert verdict.weakest is not None
+    assert not verdict.passed
 
 
 async def test_same_case_same_reply_sync_or_async() -> None:

@@ -38,6 +38,7 @@ WHOLE: list[tuple[list[str], str]] = [
     (["Twice said.", "Twice said."], "Twice said. Twice said."),
     (["It has [1] two towers."], "It has two towers [1]."),
     (["👍", "Yes."], "👍 Yes."),
+    (["👍 👍"], "👍\n👍"),
     (["See https://example.org/a_b?c=1 now."], "See https://example.org/a_b?c=1 now."),
 ]
 

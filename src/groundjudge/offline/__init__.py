@@ -4,7 +4,8 @@ It needs no network and no key, and gives the same case the same reply, which it
 It serves for tests, for a first look, and as the baseline that a language model has to beat.
 
 1. `claims` cuts the response into sentences (`text.sentences`) and leaves out those that state nothing, such
-   as a greeting. The documents that the judge shows are cut into passages the same way.
+   as a greeting or a lead-in; a scorecard says NO CLAIM of them. The documents that the judge shows are cut
+   into passages the same way.
 2. `readings` reads both: words by their English stem, Chinese by pairs of neighbouring signs, numbers and
    dates in one spelling (`text.words`, `text.numbers`), and what negations deny (`text.negations`).
 3. `support` finds the passage that holds most of a sentence's words. Function words count less than others.

@@ -27,17 +27,50 @@ COURTESIES = frozenset(word.stem for word in words(_COURTESIES))
 MOST_OTHER_WORDS = 0.4
 # Characters of a sentence; a longer one states something, if only at length.
 LONGEST_NOTHING = 200
-# Content words of a question or a lead-in; a longer one also tells something.
-LONGEST_LEAD = 6
+# Content words of a question; a longer one also tells something.
+LONGEST_QUESTION = 6
+
+_ANNOUNCEMENTS = """
+according accordingly answer article available base below brief conclusion context detail document excerpt
+explain explanation find finding follow following follows give given here how information instruction key list
+main mention method note one overview passage point procedure provide provided query question reply response
+result say section several source state step step-by-step summarise summarize summary take takeaway text tip
+way what
+basierend dokument dokumenten folgende folgenden gemäß hier laut quelle quellen schritte zusammenfassung
+document documents étapes résumé selon voici aquí documentos ecco fuentes pasos respuesta resumen según
+"""
+# Stems of words that only say that something follows, or where it comes from.
+ANNOUNCEMENTS = COURTESIES.union(word.stem for word in words(_ANNOUNCEMENTS))
+# Other content words of a heading or a lead-in; a longer one also tells something.
+LONGEST_HEADING = 3
 
 LONGEST_QUOTE = 160
 MOST_CLAIMS = 2
 MOST_WORDS = 4
 LONGEST_WORD = 30
 
-_LEAD = re.compile(r"[?？:：]\W*\Z")
+_QUESTION = re.compile(r"[?？]\W*\Z")
+# Ahead of what follows, a colon; a heading of Markdown; without a full stop, what only announces something.
+_LEAD = re.compile(r"[:：]\W*\Z|\A\s*#")
+_FULL_STOP = re.compile(r"[.!?。！？]\W*\Z")
+_CLAUSE = re.compile(r"[,，;；]")
+# "To clean it, follow these steps:" opens with its purpose, and "Here is how:" is no statement.
+_OPENING = re.compile(r"\W*(?:to|how|here|these|below|for)\b", re.IGNORECASE)
+# "The benefits are:" says nothing of them yet.
+_UNFINISHED = re.compile(
+    r"\b(?:as follows|the following|includes?|is|are|was|were)\W*[:：]\W*\Z", re.IGNORECASE
+)
+_STATING = re.compile(
+    r"\W*(?:the|an?|der|die|das|it|he|she|they|we|you|this|there)\b|.*\b(?:is|are|was|were|has|have|had|can"
+    r"|could|may|might|must|will|would|should|do|does|did|ist|sind|war|hat|kann|wird|wurde|est|sont|es|son|è)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_REASONING = re.compile(r"\b(?:that|why|because)\b", re.IGNORECASE)
+_ANNOUNCING_SIGNS = re.compile(
+    "根据|根據|依据|按照|以下|如下|所提供|提供的|文件|文档|资料|資料|步骤|步驟|答案|总结|总之|要点|信息|内容"
+)
 _COURTESY_SIGNS = re.compile(
-    "谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
+    "您的提问|您的问题|谢谢|謝謝|感谢|您好|你好|好的|当然|當然|不客气|不客氣|抱歉|对不起|對不起|请问|請問|再见|没问题|很高兴|为您服务|帮助您|帮您|帮你|是的"
 )
 
 
@@ -51,14 +84,43 @@ def claims(text: str, sources: Sources, tools: Sources | None = None) -> list[Su
 
 
 def states_nothing(sentence: str) -> bool:
-    """Whether a sentence makes no claim: a courtesy, a question, a lead-in, a bare yes or no, no words."""
-    reading = read(_COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'")))
-    if len(sentence) > LONGEST_NOTHING or any(token.is_number for token in reading.tokens):
+    """Whether a sentence makes no claim: a courtesy, a question, a heading or lead-in, yes or no."""
+    text = _COURTESY_SIGNS.sub(" ", without_citations(sentence).replace("’", "'"))
+    return len(text) <= LONGEST_NOTHING and (_announces(text) or _asks_or_greets(text))
+
+
+def _asks_or_greets(text: str) -> bool:
+    reading = read(text)
+    if any(token.is_number for token in reading.tokens):
         return False
     content = [word.stem for word in reading.words if word.weight == 1]
-    if _LEAD.search(sentence):
-        return len(content) <= LONGEST_LEAD
+    if _QUESTION.search(text):
+        return len(content) <= LONGEST_QUESTION
     return sum(stem not in COURTESIES for stem in content) <= MOST_OTHER_WORDS * len(content)
+
+
+def _announces(text: str) -> bool:
+    """Whether a text is a heading or a lead-in that only says what follows, or where it comes from.
+
+    A bold line is not taken for a heading: it can be the whole answer.
+    """
+    if read(text).negated:
+        return False
+    if _LEAD.search(text):
+        return not any(map(_tells, _CLAUSE.split(text)))
+    return not _FULL_STOP.search(text) and not _tells(text, most=0)
+
+
+def _tells(clause: str, most: int = LONGEST_HEADING) -> bool:
+    """Whether a clause states something, by its words that do more than announce: in doubt it does."""
+    said = read(_ANNOUNCING_SIGNS.sub(" ", clause))
+    others = [word for word in said.words if word.weight == 1 and word.stem not in ANNOUNCEMENTS]
+    has_number = any(token.is_number for token in said.tokens)
+    if has_number or not others:
+        return bool(others) or (has_number and (most == 0 or not said.words))
+    is_announced = most and (_OPENING.match(clause) or _UNFINISHED.search(clause))
+    states = len(others) > most or _STATING.match(clause)
+    return bool(_REASONING.search(clause) or (states and not is_announced))
 
 
 def source_texts(case: Case, shown: Collection[str], *, needs_context: bool) -> list[str]:

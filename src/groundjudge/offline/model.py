@@ -104,12 +104,13 @@ def _score(stated: Sequence[Support], *, in_role: bool = False) -> float:
 
 
 def _sentence(rubric: Rubric, claim: Support) -> PartReading:
-    """A sentence of the response with its value and its evidence."""
-    stated = [] if states_nothing(claim.sentence) else [claim]
-    is_backed = bool(stated and claim.quote) and claim.score >= NOTHING_FOUND
+    """A sentence of the response with its value and its evidence; one that claims nothing has neither."""
+    if states_nothing(claim.sentence):
+        return PartReading(claim.sentence, None, f"{reason([])} {SIGNED}", (), _label(rubric, None))
+    is_backed = bool(claim.quote) and claim.score >= NOTHING_FOUND
     value = _on(rubric, claim.score if is_backed else 0.0)
     quotes = (claim.quote,) if is_backed else ()
-    return PartReading(claim.sentence, value, f"{reason(stated)} {SIGNED}", quotes, _label(rubric, value))
+    return PartReading(claim.sentence, value, f"{reason([claim])} {SIGNED}", quotes, _label(rubric, value))
 
 
 def _named(name: str, rubric: Rubric, case: Case, sources: Sources) -> PartReading:

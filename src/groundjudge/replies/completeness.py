@@ -120,7 +120,7 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
             response.
     """
-    said, reached = Words(response), 0
+    said, plain, reached = Words(response), " ".join(response.split()), 0
     kept: list[PartReading] = []
     inexact: list[tuple[PartReading, Words]] = []
     known: set[tuple[str, ...]] = set()
@@ -130,7 +130,7 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         is_new = end >= 0 or tuple(rated.words) not in known
         kept += [part] if is_new else []
         known.add(tuple(rated.words))
-        if (is_new and end < 0) or (not rated.words and part.name not in response):
+        if (is_new and end < 0) or (not rated.words and " ".join(part.name.split()) not in plain):
             inexact.append((part, rated))
         reached = end if end >= 0 else reached
     foreign = [part.name for part, rated in inexact if not (rated.words and said.take_similar(rated))]

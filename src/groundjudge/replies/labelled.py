@@ -14,7 +14,7 @@ from groundjudge.scale import Scale
 # The rest of the labelled line or, if that is empty, the next line that is not.
 PLACE = re.compile(r"\s*+([^\n]*)")
 # A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
-GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][^\S\n]*(?:[0-9]|$))", re.MULTILINE)
+GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][.。]?[^\S\n]*(?:[0-9]|$))", re.MULTILINE)
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
