@@ -56,7 +56,7 @@ def test_light_page_runs(
         check(page, [block for block in to_run(page) if IN_LANGSMITH not in block.code])
     if page == README:
         assert "1.0 grounded True\n" in capsys.readouterr().out
-        assert len(endpoint.requests) == 3  # one each: the core, DeepEval and LangChain
+        assert len(endpoint.requests) == 2  # one each: DeepEval and LangChain
 
 
 @pytest.mark.soak
