@@ -31,10 +31,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "leave the judge out of the row's `judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
+        "unknown_encoding": "Python knows no encoding of that name. Pass one such as `--encoding cp1252`.",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
-        "unreadable_file": "A file of cases is not what its suffix says, as a `.json` file without an array. "
-        "Pass `--format jsonl`, `json`, `csv` or `tsv`, or correct the file.",
+        "unreadable_file": "A file of cases is not what its suffix says, or not in UTF-8. Pass `--format` or "
+        "`--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct the file.",
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
@@ -144,6 +145,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "metric_in_use": "A DeepEval metric measured another test case at the same time, as in two spans. "
         "Give each span or task its own metric object; DeepEval would mix up the results of one.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
+        "unwritable": "A verdict could not be written, mostly because the disk is full. "
+        "Make room, then use `--resume`.",
         "unexpected": "An exception of other code, mostly of a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",
     },

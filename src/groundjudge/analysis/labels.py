@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -269,16 +270,21 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
+def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] = ()) -> list[Joined]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out.
+
+    Args:
+        verdicts: of any judges.
+        labels: people's labels.
+        others: verdicts of further judges, to learn labels from that these judges did not give.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`).
     """
     last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
-    everything = [verdict for own, _ in last.values() for verdict in own]
+    everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
     return [
         _joined(judge, own, n_repeated, labels, labels.words or words_of(own, everything))
         for judge, (own, n_repeated) in sorted(last.items())

@@ -158,7 +158,7 @@ def reused_lines(totals: RunTotals) -> list[str]:
     reused = f"{previous.n_used} verdicts reused, {totals.n_new} new"
     if totals.stopped or not previous.n_unused:
         return [reused]
-    changed = "cases that were removed or changed, in the file or by --fields"
+    changed = "cases that were removed or changed, in the file or by --fields or --limit"
     kept = "they stay in the file and are not counted"
     return [reused, f"{previous.n_unused} previous verdicts are on {changed}: {kept}"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -266,8 +267,8 @@ def write_verdicts(
 
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
-            error ends the run and is in `totals.stopped`.
-        OSError: the rows cannot be read, or the verdicts cannot be written.
+            error ends the run and is in `totals.stopped`; so does `unwritable`: a verdict cannot be written.
+        OSError: the rows cannot be read, or the file of verdicts cannot be opened.
     """
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
@@ -280,9 +281,11 @@ def write_verdicts(
                     if totals.add(verdict):
                         write(verdict)
                     advance()
-            except (ModelError, KeyboardInterrupt) as error:
+            except (GroundjudgeError, KeyboardInterrupt) as error:
+                if not isinstance(error, KeyboardInterrupt | ModelError) and error.code != "unwritable":
+                    raise
                 interrupted = GroundjudgeError("interrupted", "interrupted")
-                totals.stopped = error if isinstance(error, ModelError) else interrupted
+                totals.stopped = error if isinstance(error, GroundjudgeError) else interrupted
 
 
 @contextmanager
@@ -293,10 +296,19 @@ def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], ob
         return
 
     def write(verdict: Verdict) -> None:
-        file.write(verdict.model_dump_json().encode() + b"\n")
-        file.flush()
+        line = memoryview(verdict.model_dump_json().encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full takes a part of it
+                line = line[file.write(line) :]
+            file.flush()
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
+                raise
+            message = f"{'stdout' if out == STDIO else out}: {error.strerror}"
+            raise GroundjudgeError("unwritable", message, out) from error
 
-    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab") as file:
+    # Without a buffer, which would be written once more when the file is closed.
+    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab", buffering=0) as file:
         if out != STDIO:
             lock(file, Path(out))
             if not append and Path(out).is_file():
