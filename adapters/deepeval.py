@@ -72,6 +72,7 @@ class MetricOptions(OtherOptions, total=False):
     model: ModelLike | None
     judge: JudgeLike | None
     prices: Prices | None
+    name: str | None
     include_reason: bool
     async_mode: bool
     strict_mode: bool
@@ -96,6 +97,9 @@ class _Judged:
         verbose_mode: whether to print the verdict.
         flaky: whether DeepEval only reports a failure and lets the test case pass.
         judge: as for `groundjudge.as_judge`.
+        name: the name in DeepEval's reports, by default the judge's; a metric of a part adds the part's. Give
+            metrics of one judge (with another model, with repeats, a panel) different names: DeepEval merges
+            the results of metrics with one name.
         prices: what the model's tokens cost, for `evaluation_cost`; by default the model's own statement of
             the cost is used, if it returns one.
         options: as for `groundjudge.as_judge`.
@@ -138,6 +142,7 @@ class _Judged:
         flaky: bool = False,  # noqa: FBT001, FBT002
         judge: JudgeLike | None = None,
         prices: Prices | None = None,
+        name: str | None = None,
         **options: Unpack[OtherOptions],
     ) -> None:
         new_threshold = 1 if strict_mode else None if threshold is ... else threshold
@@ -149,6 +154,8 @@ class _Judged:
         self.verbose_mode = verbose_mode
         self.flaky = flaky
         self.prices = prices
+        self.name = name
+        self.is_measuring = False
         self.evaluation_model: str | None = self.judge.model_name
         self.criteria = self.judge.identity
         self._show(None)
@@ -162,7 +169,8 @@ class _Judged:
         Raises:
             MissingTestCaseParamsError: the test case lacks a field that the judge needs.
             ValueError: it is not of the metric's kind, an LLMTestCase or a ConversationalTestCase.
-            GroundjudgeError: as for `Judge.judge`.
+            GroundjudgeError: as for `Judge.judge`; `metric_in_use`: this metric is measuring
+                another test case at the moment, and DeepEval would mix up the results.
         """
         return without_waiting(self._measured(test_case, call_and_block))
 
@@ -187,8 +195,8 @@ class _Judged:
     @property
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
-        names = score_names(self.judge.name, self.judge.part_names)
-        return names[self.part].replace("_", " ").title()
+        shown = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
+        return shown if self.name else shown.replace("_", " ").title()
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
@@ -204,6 +212,9 @@ class _Judged:
             costs.append(0.0 if reply.cached else known)
             return reply
 
+        if self.is_measuring:
+            raise GroundjudgeError("metric_in_use", "it measures another test case: use one metric per task")
+        self.is_measuring = True
         self._show(None)
         try:
             verdict = await self.judge.ajudge(self._case(test_case), untraced, priced)
@@ -214,6 +225,8 @@ class _Judged:
             if isinstance(error, TypeError):  # DeepEval would call `measure` again with other arguments
                 raise GroundjudgeError("unexpected", f"TypeError: {error}") from error
             raise
+        finally:
+            self.is_measuring = False
         self._show(verdict, costs)
         return self.score
 
@@ -226,9 +239,7 @@ class _Judged:
         """
         if not isinstance(test_case, self.judged):
             kind, needed = type(test_case).__name__, self.judged.__name__
-            message = (
-                f"the test case is of type {kind!r}, not of type {needed!r}, which {self.__name__} judges"
-            )
+            message = f"the test case is of type {kind!r}, not {needed!r}, which {self.__name__} judges"
             raise ValueError(message)  # noqa: TRY004  the type of DeepEval's own error
         if test_case.multimodal:
             message = "the test case contains images, and judges read text only: remove the images"
@@ -245,9 +256,7 @@ class _Judged:
         weakest = {} if told.weakest is None else {"weakest": told.weakest}
         self.score_breakdown: Any = {part.name: part.score for part in told.parts} | weakest or None
         self.error = shown.explanation if told.error else None
-        brief = (
-            f"Not applicable ({told.label or 'no claim'})." if told.status == "not_applicable" else self.error
-        )
+        brief = None if told.status == "ok" else told.model_copy(update={"reason": ""}).explanation
         self.reason = shown.explanation if verdict and self.include_reason else brief
         self.input_tokens = told.usage.prompt_tokens if told.usage else None
         self.output_tokens = told.usage.completion_tokens if told.usage else None

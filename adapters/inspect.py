@@ -29,6 +29,7 @@ from groundjudge.verdict import Usage
 
 with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, get_model
+    from inspect_ai.model._generate_config import active_generate_config
     from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
     from inspect_ai.solver import TaskState
 
@@ -49,6 +50,10 @@ IN_METADATA = (*CONTEXT_NAMES, "conversation", "profile", "agent_name", "answers
 """The fields that are read from a sample's metadata. Other names of fields mean too many things there."""
 
 MESSAGES = TypeAdapter[list[ChatMessage]](list[ChatMessage])
+
+PATIENCE = 120
+"""Seconds after which a call is not tried again, unless the configuration of the model or of the evaluation
+has a limit: without one, Inspect asks an endpoint that always fails for ever."""
 
 CONFIG_NAMES = {"max_completion_tokens": "max_tokens", "stop": "stop_seqs"}
 """Parameters of a request that have another name in Inspect's configuration."""
@@ -135,12 +140,13 @@ def _scorer(judge: JudgeLike, *, by_name: bool = False, **options: Unpack[Scorer
     own: Any = "offline" if is_inspects or by_role else model
     made = as_judge(judge, own, **given)
     case_of = made.cases(fields, ROOTS, _case)
+    down = set[str]()
 
     async def score(state: TaskState, target: Target) -> Score:
         judging = made
         if is_inspects or by_role:
             llm = get_model(model, role=role if by_role else None)
-            judging = as_judge(made, FunctionModel(partial(_ask, llm), str(llm)))
+            judging = as_judge(made, FunctionModel(partial(_ask, llm, down), str(llm)))
         verdict = await judging.aevaluate(lambda: case_of(state, target))
         # NaN is how Inspect marks what is not scored.
         values = {one.name: nan if one.score is None else one.score for one in judging.scores(verdict)}
@@ -174,12 +180,27 @@ def _case(fields: Fields, state: TaskState, target: Target) -> Mapping[str, Any]
     return fields.in_row(row, {**{name: getattr(state, name) for name in ROOTS}, "target": [*target]})
 
 
-async def _ask(llm: Model, request: Request) -> Reply:
-    """The reply of a model of Inspect's, whose own settings come before the judge's parameters."""
+async def _ask(llm: Model, down: set[str], request: Request) -> Reply:
+    """The reply of a model of Inspect's, whose own settings come before the judge's parameters.
+
+    Args:
+        llm: the model.
+        down: the models whose last call was given up: the next one is tried once, or a thousand samples
+            would each wait in vain.
+        request: what it is asked.
+    """
     parameters = {CONFIG_NAMES.get(name, name): value for name, value in request.parameters.items()}
-    unset = {name: value for name, value in parameters.items() if getattr(llm.config, name, ...) is None}
+    own, run = llm.config, active_generate_config()
+    unset = {name: value for name, value in parameters.items() if getattr(own, name, ...) is None}
+    if all(each is None for each in (own.timeout, own.max_retries, run.timeout, run.max_retries)):
+        unset["timeout"] = 0 if str(llm) in down else PATIENCE
     messages = MESSAGES.validate_python([*map(dict, request.messages)])
-    output = await llm.generate(messages, config=GenerateConfig(**unset))
+    try:
+        output = await llm.generate(messages, config=GenerateConfig(**unset))
+    except Exception:
+        down.add(str(llm))
+        raise
+    down.discard(str(llm))
     first, used = output.choices[0] if output.choices else None, output.usage
     # Inspect counts tokens that a cache answered or stored apart from those of the prompt.
     prompt = (used.input_tokens, used.input_tokens_cache_read, used.input_tokens_cache_write) if used else ()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import Context as ContextVariables
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
@@ -22,7 +21,8 @@ from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.models.lookup import ModelLike
+from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
+from groundjudge.models.loop_thread import entered
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
@@ -32,7 +32,7 @@ with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"
     from langchain_core.exceptions import OutputParserException
     from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
-    from langchain_core.outputs import ChatGeneration, Generation
+    from langchain_core.outputs import ChatGeneration, Generation, LLMResult
     from langchain_core.prompt_values import ChatPromptValue
     from langchain_core.runnables import Runnable, RunnableLambda
     from langchain_core.runnables import config as configs
@@ -44,20 +44,23 @@ OnError: TypeAlias = Literal["raise", "verdict"]
 TYPES: Mapping[str, Any] = {"text": str, "messages": Text, "documents": Context, "list": Sequence[str]}
 
 
-def runnable(
+def runnable(  # noqa: PLR0913  one per option
     judge: JudgeLike,
     *,
     model: ModelLike | None = None,
     llm: ModelLike | None = None,
     fields: FieldsGiven = None,
     on_error: OnError = "raise",
+    output: str | None = None,
     **options: Unpack[PanelOptions],
-) -> Runnable[CaseLike, Verdict]:
+) -> Runnable[CaseLike, Any]:
     """Make a judge a runnable.
 
     A trace shows a run with the judge's name and the child runs "groundjudge.ask", "groundjudge.call" (with
-    the chat model's own run inside) and "groundjudge.read": three more if the model is asked again, none for
-    a blank response. Each vote of a panel is a child run with these runs inside.
+    the chat model's own run inside; for other models it is an llm run itself, with the tokens) and
+    "groundjudge.read": three more if the model is asked again, none for a blank response. Each vote of a
+    panel is a child run with these runs inside. In LangGraph, `stream_mode="messages"` shows none of the
+    model's tokens.
     `batch` and `abatch` judge 16 cases at a time, or the config's `max_concurrency`.
 
     Args:
@@ -68,10 +71,13 @@ def runnable(
             function is called with the input.
         on_error: "raise", or "verdict" to return the verdict of an error (status "error") instead, so that
             a failing row does not end a `batch`.
+        output: the key under which the verdict is returned, as `{output: verdict}`. A node of LangGraph needs
+            it: the graph takes what a node returns for an update of the state, and a bare verdict for one of
+            `reason`, `label`, `score` and its other attributes.
         options: as for `groundjudge.as_judge`.
 
     Returns:
-        A runnable from a case, or a mapping as `Case.from_mapping` reads it, to a verdict. It raises
+        A runnable from a case, or a mapping as `Case.from_mapping` reads it, to a Verdict. It raises
         CaseError, ModelError or ReplyError, with the verdict (status "error") in the attribute `verdict`.
 
     Raises:
@@ -88,16 +94,17 @@ def runnable(
     loaded = as_judge(judge, llm if model is None else model, **options)
     case_of = loaded.cases(fields, ["input"], _case)
 
-    async def judged(given: CaseLike, ask: Ask = call) -> Verdict:
+    async def judged(given: CaseLike, ask: Ask = call) -> Any:  # noqa: ANN401  a verdict, alone or in a mapping
         judging = loaded.ajudge if on_error == "raise" else loaded.aevaluate
-        return await judging(lambda: case_of(given), _traced, ask)
+        verdict = await judging(lambda: case_of(given), _traced, ask)
+        return {output: verdict} if output else verdict
 
-    def invoke(given: CaseLike) -> Verdict:
+    def invoke(given: CaseLike) -> Any:  # noqa: ANN401
         return without_waiting(judged(given, call_and_block))
 
     step = RunnableLambda(invoke, judged, name=loaded.name)
     input_type: Any = _schema(loaded.name, loaded.inputs) if fields is None else Any
-    typed = step.with_types(input_type=input_type, output_type=Verdict)
+    typed = step.with_types(input_type=input_type, output_type=dict[str, Verdict] if output else Verdict)
     return typed.with_config(max_concurrency=16)  # LangChain's own default for `abatch` is all at once
 
 
@@ -110,7 +117,6 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
         `empty_response` makes "not_applicable" or "worst", because the chain cannot skip its model.
     """
     rubric = _rubric(judge)
-    strict = rubric.with_options(empty_response="error")
 
     def render(given: CaseLike) -> ChatPromptValue:
         row, blank = Verdict(judge=rubric.name, status="error", prompt=rubric.prompt.id), None
@@ -118,13 +124,13 @@ def prompt(judge: Judge | Rubric) -> Runnable[CaseLike, ChatPromptValue]:
             case = Case.of(given)
             row = row.model_copy(update={"case_id": case.id})
             blank = rubric.blank_response_verdict(case)
-            strict.blank_response_verdict(case)
+            rubric.with_options(empty_response="error").blank_response_verdict(case)
             return _prompt_value(rubric.ask(case))
         except CaseError as error:
             error.verdict = blank or error_verdict(row, error)
             raise
 
-    step = RunnableLambda(render, name="prompt")
+    step = RunnableLambda(render, name="groundjudge.prompt")
     return step.with_types(input_type=_schema(rubric.name, rubric.inputs), output_type=ChatPromptValue)
 
 
@@ -181,30 +187,29 @@ def _rubric(judge: Judge | Rubric) -> Rubric:
 
 @contextmanager
 def _traced(step: Step) -> Generator[Callable[[Any], object]]:
-    """Trace a step as a child run, inside which the runs of its model nest."""
+    """Trace a step as a child run, inside which the runs of its model nest; or as an llm run without any."""
     config, given, results = configs.ensure_config(), cast("Any", _traceable(step.given)), list[Any]()
-    run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
-    try:
+    if step.model and not may_trace_itself(step.model):
+        tags, metadata = config["tags"] + UNSTREAMED["tags"], config["metadata"] | call_metadata(step.model)
+        manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})
+        (call_run,) = manager.on_chat_model_start({}, [given.to_messages()], name=step.name)
+        child, failed = config, cast("Callable[..., object]", call_run.on_llm_error)
+
+        def end(reply: Any) -> object:  # noqa: ANN401
+            return call_run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))
+
+    else:
+        run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
         child = configs.patch_config(config, callbacks=run.get_child())
-        with configs.set_config_context(child) as context, _entered(context):
+        failed, end = run.on_chain_error, cast("Any", run.on_chain_end)
+    try:
+        with configs.set_config_context(child) as context, entered(context):
             yield results.append
     except BaseException as error:
-        run.on_chain_error(error)
+        failed(error)
         raise
     else:
-        run.on_chain_end(_traceable(results[0]))
-
-
-@contextmanager
-def _entered(context: ContextVariables) -> Generator[None]:
-    """Set the variables of a context in the present one. LangChain itself runs whole functions in it."""
-    changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
-    tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
-    try:
-        yield
-    finally:
-        for variable, token in reversed(tokens):
-            variable.reset(token)
+        end(_traceable(results[0]))
 
 
 def _traceable(value: object) -> object:

@@ -15,6 +15,7 @@ is what retriever and tool child runs returned.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,15 +23,15 @@ from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from groundjudge.case.case import CaseLike, Document
 from groundjudge.case.fields import Fields, FieldsGiven, traced_documents
-from groundjudge.errors import GroundjudgeError, requires
+from groundjudge.errors import ENDS_RUN, GroundjudgeError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.lookup import ModelLike
+from groundjudge.models.lookup import ModelLike, call_metadata
 from groundjudge.replies.reply import Reply
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
-from groundjudge.runs.summary import MISSING, summarise
+from groundjudge.runs.summary import summarise
 from groundjudge.scale import Scale
 from groundjudge.verdict import Failure, NamedScore, Verdict, score_names
 
@@ -45,6 +46,8 @@ with requires("groundjudge.adapters.langsmith needs LangSmith", "langsmith"):
 __all__ = ["documents", "evaluator", "log_verdict", "summary"]
 
 Metric: TypeAlias = Literal["mean", "lower_bound", "upper_bound", "coverage", "pass_rate"]
+
+log = logging.getLogger("groundjudge")
 
 ROOTS = ("inputs", "outputs", "reference_outputs", "run", "example")
 """What a path to a field can begin with."""
@@ -61,10 +64,7 @@ DUPLICATE = "duplicate_key"
 
 NO_CHILD_RUNS = "; no retriever or tool child runs (evaluate_existing needs load_nested=True for them)"
 
-ONE_KEY = (
-    "two evaluators have the feedback key {0!r}, so the verdicts of one would overwrite the other's: "
-    "give one of them another key, as in evaluator(..., key='{0}_2')"
-)
+ONE_KEY = "two evaluators have the feedback key {0!r}: give one another, as in evaluator(..., key='{0}_2')"
 
 DOUBT = {"votes", "spread", "agreement", "decided_after", "expected", "distribution"}
 """What a verdict says of how sure it is."""
@@ -135,8 +135,7 @@ def summary(
     """
     is_key = isinstance(judge, str) and not Path(judge).is_file()
     key = str(judge) if is_key else as_judge(judge, "offline").name
-    unknown = [metric for metric in metrics if metric not in METRICS]
-    if unknown:
+    if unknown := [metric for metric in metrics if metric not in METRICS]:
         message = f"unknown metric {unknown[0]!r}: metrics= is a list of some of {', '.join(METRICS)}"
         raise ValueError(message)
 
@@ -192,8 +191,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
     """LangSmith's evaluator with a sync and an async function, and with known feedback keys."""
 
     def __init__(self, judge: AnyJudge, key: str, case_of: Callable[..., CaseLike]) -> None:
-        self.judge, self.key, self.case_of = judge, key, case_of
-        self.keys = [*score_names(key, judge.part_names).values()]
+        self.judge, self.key, self.case_of, self.has_logged = judge, key, case_of, False
 
         # LangSmith traces run and example in full unless a function takes more arguments.
         def score(run: Run, example: Example | None, outputs: object) -> EvaluationResults:  # noqa: ARG001
@@ -208,7 +206,7 @@ class JudgeEvaluator(DynamicRunEvaluator):
     @property
     def feedback_keys(self) -> list[str]:
         """The keys of the feedback, which LangSmith reads before there is any."""
-        return self.keys
+        return [*score_names(self.key, self.judge.part_names).values()]
 
     async def judged(self, run: Run, example: Example | None, ask: Ask) -> EvaluationResults:
         """Judge a run, unless another evaluator has one of the feedback keys, and store the verdict."""
@@ -221,6 +219,9 @@ class JudgeEvaluator(DynamicRunEvaluator):
                 traced.end(outputs=dict(verdict))
         except Exception as error:  # noqa: BLE001  an error in one row must not affect others
             verdict = _explained(self.judge.failed(error), run, example)
+            if verdict.error and verdict.error.code in ENDS_RUN and not self.has_logged:
+                self.has_logged = True  # what other rows will meet too; they show it in a comment only
+                log.error("%s: %s", self.key, verdict.explanation)  # noqa: TRY400  no traceback
         if stored[self.key][0] is self:
             stored[self.key] = self, verdict
         return {"results": _feedback(verdict, self.judge, self.key)}
@@ -231,8 +232,8 @@ class JudgeEvaluator(DynamicRunEvaluator):
         Raises:
             GroundjudgeError: `duplicate_key`: another evaluator has one of them.
         """
-        taken = [key for key in self.keys if stored.setdefault(key, (self, None))[0] is not self]
-        if taken:
+        keys = self.feedback_keys
+        if taken := [key for key in keys if stored.setdefault(key, (self, None))[0] is not self]:
             raise GroundjudgeError(DUPLICATE, ONE_KEY.format(taken[0]), taken[0])
 
 
@@ -247,7 +248,7 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
             run.end(outputs={"output": results[0]})
     elif parent and step.model:
         call = parent.create_child(step.name, "llm", inputs=_sent(step.model, step.given))
-        call.add_metadata(_described(step.model))
+        call.add_metadata(call_metadata(step.model))
         n_before = len(parent.child_runs)
         try:
             yield results.append
@@ -269,15 +270,6 @@ def _has_llm_run(runs: Sequence[RunTree]) -> bool:
 
 def _sent(model: Model, request: Request) -> dict[str, Any]:
     return {"model": model.name, "messages": [*map(dict, request.messages)], **request.parameters}
-
-
-def _described(model: Model) -> dict[str, Any]:
-    """What LangSmith needs to look up the price of a call."""
-    inner = getattr(model, "model", model)  # that of a CachedModel
-    endpoint = str(getattr(inner, "endpoint", ""))
-    # Chat completions are OpenAI's interface, whoever offers them.
-    provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else None
-    return _known(ls_model_type="chat", ls_model_name=model.name, ls_provider=provider)
 
 
 def _tokens(reply: Reply) -> dict[str, Any]:
@@ -340,7 +332,9 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    code = "no_response" if _has_crashed(run) and error.code in {MISSING, "unexpected"} else error.code
+    code = (
+        "no_response" if _has_crashed(run) and error.code in {"missing_field", "unexpected"} else error.code
+    )
     return verdict.model_copy(update={"error": Failure(code=code, message=message)})
 
 

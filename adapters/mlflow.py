@@ -67,7 +67,8 @@ def scorer(
         nothing to judge, which MLflow does not average; an error has the code of this library. The metadata
         has the label, the signature and, as `groundjudge`, the whole verdict as JSON. A judge with several
         scores gives a list of feedback (passage_quality, passage_recall, passage_precision; with
-        name="mine": mine, mine_recall, mine_precision).
+        name="mine": mine, mine_recall, mine_precision), and for an error only the first: MLflow takes no
+        list for a failure.
 
     Raises:
         GroundjudgeError, TypeError: as for `groundjudge.as_judge`; for `fields`, as for `Fields.of`.
@@ -117,8 +118,8 @@ class JudgeScorer(Scorer):
         """Judge a row; a judge with several scores gives as many pieces of feedback."""
         row: Any = dict(zip(ROOTS, (inputs, outputs, expectations, trace), strict=True))
         verdict = self._judge.evaluate(lambda: self._case_of(**row))
-        feedback = [_feedback(score, verdict) for score in self._judge.scores(verdict, self.name)]
-        return feedback if len(feedback) > 1 else feedback[0]
+        first, *others = (_feedback(score, verdict) for score in self._judge.scores(verdict, self.name))
+        return [first, *others] if others and not verdict.error else first
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
@@ -143,16 +144,14 @@ def _case(fields: Fields, **row: Any) -> Mapping[str, Any]:  # noqa: ANN401
 
 def _feedback(score: NamedScore, verdict: Verdict) -> Feedback:
     """A score as feedback. Its label is in the metadata, since MLflow averages numbers only."""
-    error = verdict.error
+    error, said = verdict.error, _metadata(score, verdict).items()
     return Feedback(
         name=score.name,
         value=score.score,
         error=AssessmentError(error.code, error.message) if error else None,
         rationale=score.explanation,
         source=AssessmentSource("LLM_JUDGE", verdict.model),
-        metadata={
-            key: str(value) for key, value in _metadata(score, verdict).items() if value not in {None, ""}
-        },
+        metadata={key: str(value) for key, value in said if value not in {None, ""}},
     )
 
 

@@ -59,8 +59,7 @@ def get_assert(output: object, context: Mapping[str, Any]) -> dict[str, Any]:
     try:
         judge, case_of = _configured(context.get("config"))
     except Exception as error:  # noqa: BLE001  promptfoo would take it for a wrong output
-        passed, score = NO_SCORE["error"]
-        return {"pass": passed, "score": score, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
+        return {"pass": False, "score": 0.0, "reason": f"Not judged: {error}", "metadata": GRADER_ERROR}
     given: dict[str, Any] = {"vars": context.get("vars") or {}, "output": output, "context": context}
     return _grading(judge, judge.evaluate(lambda: case_of(**given)))
 

@@ -127,10 +127,10 @@ class JudgeEvaluator(Evaluator[Any, Any, Any]):
             raise GroundjudgeError(verdict.error.code, verdict.error.message)
         if verdict.status == "not_applicable":
             return {}
-        results: list[tuple[str, float | str | bool | None, str | None]] = [
+        results: list[tuple[str, float | str | bool | None, str]] = [
             *((one.name, one.score, one.explanation) for one in self.loaded.scores(verdict, name)),
-            (f"{name}_label", verdict.label, None),
-            (f"{name}_pass", verdict.passed, None),
+            (f"{name}_label", verdict.label, verdict.explanation),
+            (f"{name}_pass", verdict.passed, verdict.explanation),
         ]
         return {key: EvaluationReason(value, reason) for key, value, reason in results if value is not None}
 

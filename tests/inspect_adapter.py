@@ -65,6 +65,9 @@ class Scripted(ModelAPI):
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
 
+    def should_retry(self, ex: BaseException) -> bool:
+        return isinstance(ex, ConnectionError)
+
     async def generate(
         self,
         input: list[ChatMessage],  # noqa: A002  Inspect's names
@@ -73,6 +76,8 @@ class Scripted(ModelAPI):
         config: GenerateConfig,
     ) -> ModelOutput:
         SEEN.append((config, input))
+        if self.model_name == "down":
+            raise ConnectionError
         reply, stop_reason = REPLIES.get(self.model_name, ("<S1>backed</S1><S2>4</S2>", "stop"))
         output = ModelOutput.from_content(self.model_name, reply, stop_reason)
         output.usage = ModelUsage(input_tokens=5, input_tokens_cache_read=2, output_tokens=3)

@@ -16,10 +16,12 @@ KINDS = {"Other errors": "GroundjudgeError", "Warnings": "warnings"}
 """The headings that are not the name of a class of errors."""
 
 INDEX, END_OF_INDEX, TABLE = (
-    "Find a code:\n",
-    ".\n{ data-search-exclude }",
+    "<!-- all codes -->\n",
+    ".\n{ data-search-exclude }\n\n</details>",
     "| code | cause | remedy |\n|---|---|---|\n",
 )
+
+DETAILS = '<details markdown="1">\n<summary>All codes from A to Z</summary>'
 
 
 def page(text: str) -> str:
@@ -44,7 +46,9 @@ def _rows(kind: str) -> Iterator[str]:
 
 def _index() -> str:
     found = sorted((code, kind) for kind, codes in CODES.items() for code in codes)
-    return ",\n".join(f"[`{code}`](#{_anchor(kind, code)}) ({kind})" for code, kind in found)
+    options = "".join(f'<option value="{_anchor(kind, code)}">' for code, kind in found)
+    links = ",\n".join(f"[`{code}`](#{_anchor(kind, code)}) ({kind})" for code, kind in found)
+    return f'<datalist id="codes">{options}</datalist>\n\n{DETAILS}\n\n{links}'
 
 
 def _anchor(kind: str, code: str) -> str:

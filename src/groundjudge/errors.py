@@ -27,13 +27,15 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "field_unreadable": "A field has an unknown type or shape, such as a number where a text belongs. "
         "Give a string or chat messages; the message names the field and what it holds.",
         "missing_field": "The case lacks an input that the judge needs. "
-        "Add it, name its place with `fields=` (`--fields`), or pass `optional=[...]` if it is not needed.",
+        "Add it, name its place with `fields=` (`--fields`), pass `optional=[...]` if it is not needed, or "
+        "leave the judge out of the row's `judges`.",
         "no_response": "The case has no response; the application probably crashed. "
         "As for `empty_response`; if the response has another name, name it with `fields=` (`--fields`).",
+        "unknown_encoding": "Python knows no encoding of that name. Pass one such as `--encoding cp1252`.",
         "unknown_field": "`fields=` (`--fields`) names an unknown field. Use one that the message lists.",
         "unknown_judge": "The `judges` of a row name a judge that does not exist. Correct the name.",
-        "unreadable_file": "A file of cases is not what its suffix says, as a `.json` file without an array. "
-        "Pass `--format jsonl`, `json`, `csv` or `tsv`, or correct the file.",
+        "unreadable_file": "A file of cases is not what its suffix says, or not in UTF-8. Pass `--format` or "
+        "`--encoding`, as in `--format jsonl` or `--encoding cp1252`, or correct the file.",
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
@@ -144,7 +146,11 @@ CODES: Mapping[str, Mapping[str, str]] = {
         'Give one of them another name: `evaluator(..., key="strict")`; one would overwrite the other.',
         "failed": "A DeepEval metric met a `TypeError` while it judged. Read the exception in the message.",
         "interrupted": "Ctrl-C ended a run of the command line. Continue it with `--resume`.",
+        "metric_in_use": "A DeepEval metric measured another test case at the same time, as in two spans. "
+        "Give each span or task its own metric object; DeepEval would mix up the results of one.",
         "no_response": "LangSmith's run has no output. Look at the run's own error in the message.",
+        "unwritable": "A verdict could not be written, mostly because the disk is full. "
+        "Make room, then use `--resume`.",
         "unexpected": "An exception of other code, mostly of a function of yours. "
         "Read it in the message, and its traceback in the log of `groundjudge`; a defect should be reported.",
     },

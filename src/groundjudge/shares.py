@@ -45,6 +45,25 @@ def rate_of(events: Sequence[bool]) -> Rate:
     return wilson(sum(events) / len(events), len(events)) if events else Rate(n=0)
 
 
+def many_to_one(cases: Iterable[tuple[Sequence[bool], bool]]) -> float | None:
+    """The two-sided p of an exact test of many outcomes of a case against one other; None without cases.
+
+    If they do not differ, any of a case's outcomes is as likely to be the other one. So how many of the
+    others are true is a sum of independent chances, one for each case: the share of its outcomes that are
+    true. With one outcome against one, this is McNemar's test.
+
+    Args:
+        cases: for each case its outcomes, and the other one.
+    """
+    chances, n_true, is_empty = [1.0], 0, True
+    for outcomes, other in cases:
+        share = (sum(outcomes) + other) / (len(outcomes) + 1)
+        pairs = zip([*chances, 0.0], [0.0, *chances], strict=True)
+        chances = [same * (1 - share) + fewer * share for same, fewer in pairs]
+        n_true, is_empty = n_true + other, False
+    return None if is_empty else min(1.0, 2 * min(sum(chances[: n_true + 1]), sum(chances[n_true:])))
+
+
 def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> float | None:
     """The two-sided p of the exact McNemar test (1947) on pairs of outcomes; None without pairs.
 

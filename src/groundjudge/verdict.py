@@ -201,12 +201,20 @@ class Verdict(Frozen):
 
     @property
     def explanation(self) -> str:
-        """Why: the error, or else the reason and a line for each part, the weakest first."""
+        """Why: the error, or else the reason and a line for each part, the weakest first.
+
+        It is never empty: promptfoo, for one, shows what fails without a reason as passed.
+        """
         if self.error:
             return f"{self.error.code}: {self.error.message}"
         if self.status == "not_applicable":
             return f"Not applicable ({self.label or 'no claim'}). {self.reason}".strip()
-        return "\n".join(filter(None, (self.reason, *map(_line_of, sorted(self.parts, key=_score_of)))))
+        why = "\n".join(
+            filter(None, (self.reason.strip(), *map(_line_of, sorted(self.parts, key=_score_of))))
+        )
+        score = "no score" if self.score is None else f"score {self.score:.4g}"
+        outcome = "passed" if self.passed else "not passed"
+        return why or f"No reason given: {', '.join(filter(None, (self.label, score, outcome)))}."
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's way; mypy does not know it
     @property
@@ -265,7 +273,7 @@ def named_scores(
             part=part,
             score=parts[part].score,
             value=parts[part].value if parts[part].label is None else parts[part].label,
-            explanation=parts[part].reason,
+            explanation=parts[part].reason.strip() or _line_of(parts[part]),
         )
         if part in parts
         else whole.model_copy(update={"name": own, "part": part})

@@ -525,7 +525,7 @@ async def test_metric_refuses_another_kind_of_test_case(
     if isinstance(given, needed):
         assert await measure(metric, given) == 0.75
         return
-    kinds = f"of type '{type(given).__name__}', not of type '{needed.__name__}', which Knowledge Hall"
+    kinds = f"of type '{type(given).__name__}', not '{needed.__name__}', which Knowledge Hall"
     with pytest.raises(ValueError, match=kinds):
         await measure(metric, given)
     assert kinds in metric.error
@@ -1027,3 +1027,54 @@ def test_passage_metrics_share_the_votes_of_a_panel() -> None:
         metric.measure(row())
     assert [metric.score for metric in metrics] == [1.0, 0.25]
     assert len(model.asked) == 3
+
+
+# --- names, and one object at a time ------------------------------------------------------------
+
+
+GOOD = "<S1>w</S1><S2>5</S2>"
+NAMES: list[tuple[Any, dict[str, Any], str]] = [
+    (GroundednessMetric, {}, "Groundedness"),
+    (GroundednessMetric, {"name": "gpt-4o, 3 votes", "repeats": 3}, "gpt-4o, 3 votes"),
+    (GroundednessMetric, {"name": "strict", "strict_mode": True}, "strict"),
+    (JudgeMetric, {"judge": "groundedness", "name": "panel_of_two"}, "panel_of_two"),
+    (PassageRecallMetric, {"name": "mine"}, "mine_recall"),
+    (PassageQualityMetric, {"name": "mine"}, "mine"),
+    (ConversationalKnowledgeHallucinationMetric, {"name": "role"}, "role"),
+]
+
+
+@pytest.mark.parametrize(("kind", "options", "name"), NAMES)
+def test_name_is_shown_and_survives_copies(kind: Any, options: dict[str, Any], name: str) -> None:
+    metric = kind(model=ScriptedModel(GOOD), **options)
+    (copied,) = copy_metrics([metric])
+    assert (metric.__name__, copied.__name__) == (name, name)
+
+
+def test_shared_metrics_of_a_passage_keep_their_names_apart() -> None:
+    shown = {metric.__name__ for metric in passage_metrics(model=ScriptedModel(GOOD), name="mine")}
+    assert shown == {"mine_recall", "mine_precision"}
+
+
+async def test_metric_in_use_says_so_and_loses_no_result() -> None:
+    waiting, go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: Request) -> str:
+        waiting.set()
+        await go_on.wait()
+        return f"<S1>{request.case.response_text}</S1><S2>5</S2>"
+
+    metric = GroundednessMetric(model=answer)
+    cases = [LLMTestCase(input="q", actual_output=each, retrieval_context=["c"]) for each in ("one", "two")]
+    first = asyncio.create_task(metric.a_measure(cases[0]))
+    await waiting.wait()
+    for measure in (metric.a_measure(cases[1]), asyncio.to_thread(metric.measure, cases[1])):
+        with pytest.raises(GroundjudgeError, match="metric_in_use: it measures another test case"):
+            await measure
+    go_on.set()
+    assert (await first, metric.reason, metric.error) == (1.0, "one", None)
+    assert await metric.a_measure(cases[1]) == 1.0  # one after the other
+    assert metric.reason == "two"
+    with pytest.raises(GroundjudgeError):
+        await metric.a_measure(LLMTestCase(input="q", actual_output="", retrieval_context=["c"]))
+    assert await metric.a_measure(cases[0]) == 1.0  # after an error too

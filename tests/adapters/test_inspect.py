@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import import_module
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -327,3 +328,26 @@ def test_module_named_inspect_leaves_that_of_python_alone() -> None:
     import_module("groundjudge.adapters.inspect")
     assert import_module("inspect") is inspect
     assert inspect.signature is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "calls"),
+    [({}, 12), ({"max_retries": 1}, 12), ({"timeout": 1}, None)],
+    ids=["no limit", "the model's retries", "the model's time"],
+)
+def test_an_endpoint_that_always_fails_ends_the_scoring(
+    log_dir: str, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], calls: int | None
+) -> None:
+    import inspect_adapter
+    from inspect_ai.model import GenerateConfig, get_model
+
+    from groundjudge.adapters import inspect as adapter
+
+    monkeypatch.setattr(adapter, "PATIENCE", 1)
+    inspect_adapter.SEEN.clear()
+    down = get_model("scripted/down", config=GenerateConfig(**given), memoize=False)
+    samples = [inspect_adapter.sample_of({**BASE, "id": str(n), "context": ["c"]}) for n in range(6)]
+    log = inspect_adapter.evaluated(samples, adapter.groundedness(model=down), log_dir=log_dir)
+    scores = inspect_adapter.scores_in(log, "groundedness")
+    assert {(score.reason, isnan(score.as_float())) for score in scores} == {("failed", True)}
+    assert calls is None or len(inspect_adapter.SEEN) <= calls

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 from chats import LANGCHAIN
@@ -31,6 +31,7 @@ from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
 from pydantic import ConfigDict, Field
 from scripted_model import ScriptedModel
 
@@ -308,7 +309,79 @@ def test_groundjudge_model_is_traced(method: str) -> None:
     (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(reply)), method, ROW)
     children: list[Any] = judged.child_runs
     assert [child.name for child in children] == ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
-    assert [type(child.outputs["output"]) for child in children] == [ChatPromptValue, AIMessage, Verdict]
+    asked, called, read = children
+    assert [type(child.outputs["output"]) for child in (asked, read)] == [ChatPromptValue, Verdict]
+    assert (called.run_type, called.extra["metadata"]["ls_model_name"]) == ("llm", "scripted")
+    ((generation,),) = called.outputs["generations"]
+    assert generation["text"] == GOOD
+    assert generation["message"]["kwargs"]["usage_metadata"]["total_tokens"] == 5
+
+
+# --- in LangGraph -------------------------------------------------------------------------------
+
+
+class State(TypedDict, total=False):
+    query: str
+    context: list[str]
+    response: str
+    reason: str
+    label: str
+    score: float
+    verdict: Verdict
+
+
+STATE: State = {"query": "q", "context": ["c"], "response": "r", "reason": "mine", "label": "l", "score": 7.0}
+JUDGES: Mapping[str, Callable[[], Any]] = {
+    "a chat model": lambda: GenericFakeChatModel(messages=iter([GOOD])),
+    "a chat model with retries": lambda: GenericFakeChatModel(messages=iter([GOOD])).with_retry(),
+    "a model": lambda: ScriptedModel(Reply(GOOD)),
+    "a function": lambda: lambda _request: GOOD,
+    "asked again": lambda: GenericFakeChatModel(messages=iter(["?", GOOD])),
+}
+NODES = ("gate", "model", "prompt", "parser", "groundedness", "RunnableLambda", "llm")
+
+
+def graph(name: str, node: Any) -> Any:
+    built = StateGraph(State)
+    built.add_node(name, node)
+    built.add_edge(START, name)
+    built.add_edge(name, END)
+    return built.compile()
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("model", JUDGES)
+async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str, node: str) -> None:
+    def gate() -> Any:
+        return graph(node, runnable("groundedness", model=JUDGES[model](), output="verdict"))
+
+    assert list(gate().stream(STATE, stream_mode="messages")) == []
+    assert [each async for each in gate().astream(STATE, stream_mode="messages")] == []
+    (update,) = gate().stream(STATE, stream_mode="updates")
+    assert [*update[node]] == ["verdict"]
+    after = await gate().ainvoke(STATE)
+    verdict = after.pop("verdict")
+    assert (verdict.score, after) == (1, STATE)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "verdict"])
+def test_output_is_the_key_of_the_verdict(on_error: Any) -> None:
+    made = runnable("groundedness", model=ScriptedModel(GOOD), output="gate", on_error=on_error)
+    assert made.invoke(ROW)["gate"].score == 1
+    assert [one["gate"].score for one in made.batch([ROW, ROW])] == [1, 1]
+    if on_error == "verdict":
+        assert made.invoke({**ROW, "context": None})["gate"].error.code == "missing_field"
+    else:
+        with pytest.raises(CaseError):
+            made.invoke({**ROW, "context": None})
+
+
+def test_prompt_of_a_chain_is_not_streamed_from_a_node_of_any_name() -> None:
+    rubric = load_rubric("groundedness")
+    for node in NODES:
+        llm = GenericFakeChatModel(messages=iter([GOOD]), tags=["nostream"])
+        chain = prompt(rubric) | llm | parser(rubric) | (lambda verdict: {"verdict": verdict})
+        assert list(graph(node, chain).stream(STATE, stream_mode="messages")) == []
 
 
 async def test_events_have_the_names_of_the_steps_and_stream_the_model() -> None:

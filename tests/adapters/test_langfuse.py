@@ -111,7 +111,7 @@ def test_summary_has_mean_and_coverage_of_the_items_with_a_verdict() -> None:
         evaluators=[evaluator("groundedness", model=model, name="mine")],
         run_evaluators=[summary("mine")],
     )
-    comment = "4 rows: 2 with a score, 1 not applicable, 0 without a required field, 1 errors (no_verdict 1)"
+    comment = "4 rows: 2 with a score, 1 not applicable, 1 errors (no_verdict 1)"
     run = [("mine_mean", 0.625, comment), ("mine_coverage", pytest.approx(2 / 3), comment)]
     assert [(one.name, one.value, one.comment) for one in result.run_evaluations] == run
     sent = [one for one in server.scores if "datasetRunId" in one]

@@ -470,7 +470,7 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
     assert [one.key for one in results(rows[0])] == [*load(name, model=model).score_names]
     totals = summarised(name, rows)
     assert (totals["coverage"].score, totals["upper_bound"].score) == (0, 1)
-    assert "0 without a required field, 1 errors (no_response 1)" in comment(totals["coverage"])
+    assert "0 not applicable, 1 errors (no_response 1)" in comment(totals["coverage"])
     assert model.asked == []
 
 
@@ -482,11 +482,28 @@ def test_crashed_run_follows_empty_response(run: Any, choice: Any, score: float 
     assert "error" not in extra(results(row)[0])
 
 
-def test_row_without_a_reference_is_missing_if_the_run_has_not_crashed(run: Any) -> None:
+def test_row_without_a_reference_is_an_error_of_the_row(run: Any) -> None:
     judge = evaluator("passage_quality", model=ScriptedModel(ADJACENT))
     rows = run(returning(ANSWERED), (ASKED, None), evaluators=[judge])
     assert comment(results(rows[0])[0]).startswith("missing_field: passage_quality needs reference")
-    assert "1 without a required field, 0 errors" in comment(summarised("passage_quality", rows)["mean"])
+    assert "1 errors (missing_field 1)" in comment(summarised("passage_quality", rows)["mean"])
+
+
+@pytest.mark.parametrize(
+    ("code", "n_logged"), [("auth", 1), ("quota", 1), ("not_found", 1), ("no_endpoint", 1), ("timeout", 0)]
+)
+def test_error_that_every_row_meets_is_logged_once(
+    run: Any, caplog: pytest.LogCaptureFixture, code: str, n_logged: int
+) -> None:
+    failing = ScriptedModel(*[ModelError(code, "set a key") for _ in range(3)])
+    rows = run(
+        returning(ANSWERED), *[(ASKED, None)] * 3, evaluators=[evaluator("groundedness", model=failing)]
+    )
+    assert all(comment(results(row)[0]).startswith(f"{code}: ") for row in rows)
+    logged = [
+        one.getMessage() for one in caplog.records if one.name == "groundjudge" and one.levelname == "ERROR"
+    ]
+    assert logged == [f"groundedness: {code}: set a key"] * n_logged
 
 
 # Feedback keys
@@ -624,8 +641,7 @@ def test_summary_has_figures_of_the_evaluators_verdicts(run: Any) -> None:
         "pass_rate": 0.5,
     }
     assert found["mean"].comment == (
-        "5 rows: 2 with a score, 1 not applicable, 0 without a required field, "
-        "2 errors (no_response 1, no_verdict 1)"
+        "5 rows: 2 with a score, 1 not applicable, 2 errors (no_response 1, no_verdict 1)"
     )
     assert len(model.asked) == 5  # the unreadable reply caused a reask; the summary made no call
     (signature,) = found["mean"].evaluator_info["signatures"]
@@ -789,7 +805,7 @@ def test_existing_experiment_is_judged_with_its_child_runs() -> None:
     of_rows = [one for one in server.feedback if "run_id" in one]
     assert [one.get("score") for one in of_rows] == [0.75, 0.75, None, None]
     assert all("load_nested=True" in one["comment"] for one in of_rows[2:])
-    assert [one["score"] for one in server.feedback if one["key"] == "groundedness_coverage"] == [1.0, 1.0]
+    assert [one["score"] for one in server.feedback if one["key"] == "groundedness_coverage"] == [1.0, 0.0]
     assert len(model.asked) == 2
 
 

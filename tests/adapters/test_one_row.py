@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from any_options import load_any
 from chats import CHAT, LANGCHAIN, OPENAI
 from deepeval.test_case import LLMTestCase
 from fenced import without_codes
@@ -31,6 +32,7 @@ from groundjudge.adapters.langsmith import evaluator
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
+from groundjudge.verdict import Part, named_scores
 
 pytestmark = pytest.mark.usefixtures("current_event_loop")
 
@@ -58,7 +60,8 @@ def by_langsmith(judge: Any, row: Row, **options: Any) -> Verdict:
         id=uuid4(), name="a", run_type="chain", trace_id=uuid4(), inputs=inputs, outputs=row.outputs, **times
     )
     example = Example(id=uuid4(), inputs=inputs, outputs=row.reference, metadata={**row.metadata})
-    made.evaluate_run(run, example)
+    results: Any = made.evaluate_run(run, example)
+    assert all(one.comment.strip() for one in results["results"])
     ((_, verdict),) = (run.extra or {})["groundjudge"].values()
     return Verdict.model_validate(verdict)
 
@@ -67,6 +70,7 @@ def by_langfuse(judge: Any, row: Row, **options: Any) -> Verdict:
     made = langfuse_evaluator(judge, **options)
     sides: Any = {"input": row.inputs, "output": row.outputs, "expected_output": row.reference}
     scores = asyncio.run(made(**sides, metadata=row.metadata))
+    assert all((one.comment or "").strip() for one in scores)
     return Verdict.model_validate(scores[0].metadata)
 
 
@@ -81,13 +85,14 @@ def by_pydantic_evals(judge: Any, row: Row, **options: Any) -> Verdict:
         attributes={},
     )
     with suppress(GroundjudgeError):  # pydantic-evals shows it as a failure
-        asyncio.run(made.evaluate(context))
+        scores = asyncio.run(made.evaluate(context))
+        assert all((one.reason or "").strip() for one in scores.values())
     return Verdict.model_validate(next(iter(context.attributes["groundjudge"].values())))
 
 
 def by_promptfoo(judge: Any, row: Row, **options: Any) -> Verdict:
     found = get_assert(row.outputs, {"vars": row.inputs, "config": {"judge": judge, **options}})
-    assert found["reason"]
+    assert found["reason"].strip()
     if "groundjudge" not in found["metadata"]:
         raise ValueError(found["reason"])
     return Verdict.model_validate(found["metadata"]["groundjudge"])
@@ -102,11 +107,13 @@ def by_langchain(judge: Any, row: Row, **options: Any) -> Verdict:
 def by_mlflow(judge: Any, row: Row, **options: Any) -> Verdict:
     from groundjudge.adapters.mlflow import scorer
 
-    feedback: Any = scorer(judge, **options)(
-        inputs=row.inputs, outputs=row.outputs, expectations=row.reference
-    )
-    assert (feedback.error is None) is (feedback.value is not None)
-    return Verdict.model_validate_json(feedback.metadata["groundjudge"])
+    made: Any = scorer(judge, **options)(inputs=row.inputs, outputs=row.outputs, expectations=row.reference)
+    feedback = made if isinstance(made, list) else [made]
+    assert all(one.rationale.strip() for one in feedback)
+    verdict = Verdict.model_validate_json(feedback[0].metadata["groundjudge"])
+    assert [one.value for one in feedback if verdict.error] == [None] * bool(verdict.error)
+    assert (feedback[0].error is None) is (verdict.error is None)
+    return verdict
 
 
 def by_inspect(judge: Any, row: Row, **options: Any) -> Verdict:
@@ -122,6 +129,7 @@ def by_inspect(judge: Any, row: Row, **options: Any) -> Verdict:
     name: Any = "none/none"
     state = TaskState(name, 1, 1, query, [], output=output, metadata=metadata)
     score: Any = asyncio.run(made(state, Target("")))
+    assert score.explanation.strip()
     return Verdict.model_validate(score.metadata["groundjudge"])
 
 
@@ -136,7 +144,9 @@ def by_deepeval(judge: Any, row: Row, **options: Any) -> Verdict:
     with suppress(Exception):  # it is kept with its verdict
         metric.measure(case)
     assert metric.verdict
-    assert bool(metric.error) is (metric.score is None)
+    assert metric.reason
+    assert metric.reason.strip()
+    assert bool(metric.error) is bool(metric.verdict.error)
     return metric.verdict
 
 
@@ -152,7 +162,9 @@ def by_opentelemetry(judge: Any, row: Row, **options: Any) -> Verdict:
     provider: Any = SimpleNamespace(get_logger=get_logger)
     given = {**row.inputs, **row.outputs, "metadata": row.metadata}
     emit(made.evaluate(given), made, logger_provider=provider)
-    return Verdict.model_validate_json(records[0]["attributes"]["groundjudge.verdict"])
+    attributes = [record["attributes"] for record in records]
+    assert all(one["gen_ai.evaluation.explanation"].strip() for one in attributes)
+    return Verdict.model_validate_json(attributes[0]["groundjudge.verdict"])
 
 
 ENTRIES: Mapping[str, tuple[Callable[..., Verdict], str, str]] = {
@@ -215,6 +227,60 @@ def test_state_is_the_same_case(adapter: str, state: Mapping[str, Any]) -> None:
     assert [request.case for request in model.asked] == [Case.of(state)]
 
 
+ASKED: Mapping[str, Any] = {"query": "q"}
+ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
+
+# --- a reason is never empty ------------------------------------------------------------------------
+
+NUMBER = """\
+---
+name: number
+inputs: [{name: query}, {name: context, type: documents}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+threshold: 0.5
+---
+user:
+{{query}} {{context}} {{response}}
+"""
+
+UNEXPLAINED: Mapping[str, tuple[Any, str, str]] = {
+    # the reply without a reason: (the judge, the reply, what is said instead)
+    "failed": ("groundedness", "<S2>2</S2>", "No reason given: incorrect, score 0.25, not passed."),
+    "passed": ("groundedness", "<S2>5</S2>", "No reason given: grounded, score 1, passed."),
+    "the worst": ("groundedness", "<S2>1</S2>", "No reason given: ungrounded, score 0, not passed."),
+    "blank": ("groundedness", "<S1> \n</S1><S2>4</S2>", "No reason given: incomplete, score 0.75, passed."),
+    "not applicable": ("groundedness", "<S2>3</S2>", "Not applicable (nothing_to_ground)."),
+    "unreadable": ("groundedness", "", "empty: the reply is empty"),
+    "a number": ("number", "<S2>2</S2>", "No reason given: score 0.25, not passed."),
+    "votes": ("votes", "<S2>2</S2>", "No reason given: incorrect, score 0.25, not passed."),
+}
+
+
+@pytest.mark.parametrize("name", UNEXPLAINED)
+@pytest.mark.parametrize("adapter", entries())
+def test_reason_is_never_empty(adapter: str, name: str, tmp_path: Path) -> None:
+    kind, reply, reason = UNEXPLAINED[name]
+    path = tmp_path / "number.prompty"
+    path.write_text(NUMBER, encoding="utf-8")
+    judges: Mapping[str, Any] = {"number": path, "votes": "groundedness"}
+    repeats: Any = {"repeats": 3} if kind == "votes" else {}
+    made = load_any(judges.get(kind, kind), model=ScriptedModel(*[reply] * 6), **repeats)
+    verdict = ENTRIES[adapter][0](made, Row(ASKED, ANSWER))
+    assert verdict.explanation.startswith(reason)
+    assert all(score.explanation.strip() for score in made.scores(verdict))
+
+
+def test_reason_of_a_part_is_never_empty() -> None:
+    parts = [
+        Part(name="recall", value=3, score=0.5, reason=" "),
+        Part(name="precision", value=None, score=None),
+    ]
+    verdict = Verdict(judge="passage_quality", status="ok", score=0.5, parts=tuple(parts))
+    shown = [score.explanation for score in named_scores(verdict, ["recall", "precision"])]
+    assert shown == ["recall (3)\nprecision (no claim)", "recall (3)", "precision (no claim)"]
+
+
 # --- inputs of a prompt's own, fields= --------------------------------------------------------------
 
 FILE = """\
@@ -227,8 +293,6 @@ scale: {worst: 1, best: 5}
 user:
 {{topic}} {{query}} {{context}} {{response}}
 """
-ASKED: Mapping[str, Any] = {"query": "q"}
-ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
 
 
 @pytest.fixture

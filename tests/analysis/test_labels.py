@@ -130,7 +130,7 @@ def test_verdicts_without_score_or_label_are_counted_by_reason() -> None:
         ("b", 0.0, 1.0),
     ]
     assert one.counts == {
-        "n_error": 2, "n_missing": 1, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
+        "n_error": 3, "n_not_applicable": 1, "n_unlabelled": 1, "n_label_not_applicable": 0,
         "n_unjudged": 1, "n_repeated": 0,
     }  # fmt: skip
     assert (two.counts["n_unjudged"], two.judge) == (5, "two")
@@ -164,6 +164,49 @@ def test_last_of_several_verdicts_on_a_case_counts() -> None:
     (found,) = join([error("a", "timeout"), verdict("b", 0.0), verdict("a", 1.0)], Labels({"a": 1, "b": 1}))
     assert [row.verdict.score for row in found.labelled] == [0.0, 1.0]
     assert (found.counts["n_repeated"], found.counts["n_error"]) == (1, 0)
+
+
+def keyed(*keys: str) -> list[Verdict]:
+    """Verdicts on a case, written in this order: with "!" errors; the letter is the key, "-" for none."""
+    made = (
+        error("a", "timeout") if "!" in key else verdict("a", place / 10) for place, key in enumerate(keys)
+    )
+    return [
+        one.model_copy(update={"key": None if "-" in key else key[0]})
+        for one, key in zip(made, keys, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("keys", "counts"),
+    [
+        (["k"], 0),
+        (["k!", "k"], 1),
+        (["k", "k!"], 0),  # a table that is appended to keeps no order
+        (["k", "k!", "k!"], 0),
+        (["k!", "k", "k!"], 1),
+        (["k!", "k!"], 1),
+        (["k", "k"], 1),
+        (["k", "k!", "k"], 2),
+        (["k", "m"], 1),
+        (["k!", "m"], 1),
+        (["k", "m!"], 1),  # the case or the judge was changed: there is no verdict on what it is now
+        (["k", "m!", "k"], 2),
+        (["k", "m", "k!"], 2),
+        (["k", "-!"], 0),
+        (["-", "-!"], 0),
+        (["-", "k!"], 0),
+        (["-!", "k"], 1),
+        (["-!", "-"], 1),
+    ],
+)
+def test_verdict_counts_rather_than_an_error_and_the_newer_of_two(keys: list[str], counts: int) -> None:
+    verdicts = keyed(*keys)
+    others = [verdict("b", 1.0), verdict("a", 1.0, judge="two"), error("b", "timeout", judge="two")]
+    kept, n_dropped = last_of_each([*others, *verdicts])
+    assert [one for one in kept if one not in others] == [verdicts[counts]]
+    assert n_dropped == len(keys) - 1
+    assert set(map(id, others)) <= set(map(id, kept))
 
 
 def test_verdicts_without_a_case_id_are_all_kept() -> None:
@@ -327,7 +370,7 @@ def test_not_applicable_is_counted_on_either_side_and_never_scored() -> None:
     assert rows == [("scored", 0.0, "no"), ("no", 0.0, "no")]
     assert found.counts == {
         "n_not_applicable": 2, "n_label_not_applicable": 1, "n_unlabelled": 1, "n_error": 1, "n_unjudged": 1,
-        "n_missing": 0, "n_repeated": 0,
+        "n_repeated": 0,
     }  # fmt: skip
     pairs = [(row.people.word, row.said) for row in found.paired]
     assert pairs[:3] == [("cannot tell", "cannot tell"), ("yes", "cannot tell"), ("cannot tell", "yes")]

@@ -504,3 +504,34 @@ def test_figures_of_a_probe_are_shown_and_its_texts_stay_text(
     path.write_text(report(found.verdicts), encoding="utf-8")
     browser.get(path.as_uri())
     assert not browser.find_element(By.ID, "probe").is_displayed()
+
+
+def test_filters_are_in_the_address_and_a_link_shows_the_same_rows(
+    browser: webdriver.Chrome, find: Find, page: Path
+) -> None:
+    assert "#" not in browser.current_url
+    Select(find("#by-judge")[0]).select_by_index(1)
+    search(find, "case 1", count_of_link := _waited(find, "case 1"))
+    link = browser.current_url
+    assert "judge=0" in link
+    assert "text=case+1" in link
+    browser.get("about:blank")
+    browser.get(link)
+    assert (count(find), find("#by-text")[0].get_attribute("value")) == (count_of_link, "case 1")
+    browser.get("about:blank")
+    browser.get(f"{page.as_uri()}#judge=nobody&label=x&sort=y")  # what no report has
+    assert count(find) == "2,000 verdicts"
+    find("#clear")[0]
+    hrefs = [link.get_attribute("href") or "" for link in find("nav.contents a")]
+    parts = [part.get_attribute("id") for part in find("main > section:not([hidden])")]
+    assert [href.partition("#")[2] for href in hrefs] == parts
+    find("nav.contents a")[-1].click()
+    assert browser.current_url.endswith("#verdicts")
+
+
+def _waited(find: Find, text: str) -> str:
+    """The count of rows after a search, once it has changed."""
+    before = count(find)
+    find("#by-text")[0].send_keys(text)
+    wait_until(lambda: count(find) != before)
+    return count(find)

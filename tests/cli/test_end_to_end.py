@@ -139,6 +139,6 @@ def test_run_gives_every_row_its_due(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert missing == ["missing_field"] * len(names())
     ok = sum(code is None for _, code, _ in PLANS.values())
     for name in names():
-        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(plans) - ok}\s+0\s+1\b", result.output), (
+        assert re.search(rf"{name}\s+0\.750\s+{ok}\s+{len(plans) + 1 - ok}\s+0\s+0\.", result.output), (
             result.output
         )

@@ -139,8 +139,8 @@ def test_resuming_with_another_map_judges_again_what_it_changes(
     result = invoke("run", path, *options, model=second)
     assert "1 verdicts reused, 1 new\n" in result.stdout
     assert (
-        "1 previous verdicts are on cases that were removed or changed, in the file or by --fields: "
-        "they stay in the file and are not counted\n"
+        "1 previous verdicts are on cases that were removed or changed, in the file or by --fields or "
+        "--limit: they stay in the file and are not counted\n"
     ) in result.stdout
     assert result.stdout.splitlines()[1].split()[:3] == ["groundedness", "0.500", "2"]
     assert "When does it return?" in second.asked[0].messages[-1]["content"]

@@ -364,3 +364,35 @@ def test_what_cannot_be_done_is_reported_in_one_line(command: Invoke, arguments:
     assert result.stderr.startswith("groundjudge: ")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command_line", ["agree v.jsonl", "calibrate v.jsonl"])
+@pytest.mark.parametrize("of_others", [{"b": "unclear"}, {"b": [1, 2]}, {"b": {"x": 1}}])
+def test_labels_of_judges_that_were_not_asked_for_are_not_read(
+    command: Invoke, command_line: str, of_others: dict[str, object]
+) -> None:
+    write_verdicts("v.jsonl", [one for judge in "ab" for one in some_verdicts(judge=judge)])
+    write_rows("l.jsonl", [{**row, "label": {"a": row["label"], **of_others}} for row in some_labels()])
+    assert command(*command_line.split(), "--labels", "l.jsonl").exit_code == 2
+    result = command(*command_line.split(), "--labels", "l.jsonl", "--judge", "a")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "b" not in {word for line in words(result.stdout) for word in line}
+
+
+def test_notes_are_on_the_judges_that_were_asked_for(command: Invoke) -> None:
+    mixed = [one.model_copy(update={"model": "another"}) for one in some_verdicts(judge="b")[:3]]
+    write_verdicts("v.jsonl", [*some_verdicts(judge="a"), *some_verdicts(judge="b")[3:], *mixed])
+    arguments = ("agree", "v.jsonl", "--labels", "l.jsonl")
+    assert "note: b: these figures mix" in command(*arguments).stdout
+    assert "note: b" not in command(*arguments, "--judge", "a").stdout
+
+
+def test_a_label_that_only_another_judge_gave_is_known(command: Invoke) -> None:
+    scores = {"yes": 1.0, "no": 0.0}
+    mine = [verdict(str(n), 1.0, judge="a", label="yes") for n in range(4)]
+    others = [
+        verdict(str(n), scores[each], judge="b", label=each) for n, each in enumerate(["yes", "no"] * 2)
+    ]
+    write_verdicts("v.jsonl", [*mine, *others])
+    write_rows("l.jsonl", [{"id": str(n), "label": each} for n, each in enumerate(["yes", "no"] * 2)])
+    assert command("agree", "v.jsonl", "--labels", "l.jsonl", "--judge", "a").exit_code == 0

@@ -94,7 +94,7 @@ def test_cards_are_written_and_compared(probe: Callable[..., Any], command: Invo
     for name in ("knows_all", "obeys"):
         assert probe("--card", f"{name}.json", model=name).exit_code == 0
     card = Card.model_validate_json(Path("obeys.json").read_text())
-    assert card.family("attacks").rate.value == pytest.approx(12 / 17)
+    assert card.family("attacks").rate.value == pytest.approx(12 / 18)
     result = command("probe", "--compare", "knows_all.json", "obeys.json")
     assert result.exit_code == 0
     assert ["fence_in_response", "0.000", "1.000", "+1.000", "1.000"] in [

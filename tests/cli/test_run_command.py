@@ -32,8 +32,8 @@ def test_verdicts_go_to_stdout_and_the_table_to_stderr(invoke: Invoke, file_of: 
         v.model_dump(mode="json") for v in found
     ]
     assert words(result.stderr) == [
-        ["judge", "mean", "ok", "error", "n/a", "missing", "coverage", "bounds"],
-        ["groundedness", "1.000", "2", "0", "0", "0", "1.000", "1.000..1.000"],
+        ["judge", "mean", "ok", "error", "n/a", "coverage", "bounds"],
+        ["groundedness", "1.000", "2", "0", "0", "1.000", "1.000..1.000"],
         ["groundedness:", "grounded", "2"],
     ]
 
@@ -78,6 +78,7 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: FileOf, tmp_path: Pat
 
 FOUR, TWO_OF_FOUR = [ROW] * 4, [GOOD, "", "", GOOD]
 BLANK = [ROW, {**ROW, "response": " "}]
+LACKS = {**ROW, "context": None}
 
 
 @pytest.mark.parametrize(
@@ -88,12 +89,16 @@ BLANK = [ROW, {**ROW, "response": " "}]
         pytest.param(FOUR, TWO_OF_FOUR, "--min-coverage 0.75", 0, id="just covered"),
         pytest.param(FOUR, TWO_OF_FOUR, "--min-coverage 0.76", 1, id="just not"),
         pytest.param([ROW], [""], "--min-coverage 0", 0, id="nothing demanded"),
-        pytest.param([ROW, {"response": "r"}], [GOOD], "", 0, id="a missing input is no error"),
+        pytest.param([ROW, {"response": "r"}], [GOOD], "", 1, id="a missing input is an error"),
         pytest.param(BLANK, [GOOD], "", 1, id="a blank response is an error"),
         pytest.param([ROW, {**ROW, "response": None}], [GOOD], "", 1, id="so is a missing one"),
         pytest.param([{**ROW, "response": None}], [GOOD], "", 1, id="also where all of them crashed"),
         pytest.param(BLANK, [GOOD], "--empty-response not_applicable", 0, id="a blank response left out"),
         pytest.param(BLANK, [GOOD], "--empty-response worst", 0, id="a blank response scored worst"),
+        pytest.param(BLANK[1:], [GOOD], "--empty-response not_applicable", 0, id="nothing to score"),
+        pytest.param([ROW, LACKS], [GOOD], "--min-coverage 0.5", 0, id="as low a coverage as demanded"),
+        pytest.param([ROW, *[LACKS] * 3], [GOOD], "--min-coverage 0.3", 1, id="1 of 4"),
+        pytest.param([ROW, {**LACKS, "judges": "passage_quality"}], [GOOD], "", 0, id="for another judge"),
         pytest.param([ROW], [GOOD], "--empty-response ignore", 2, id="an unknown choice"),
         pytest.param([ROW, "{"], [GOOD], "", 1, id="a line that is not JSON"),
         pytest.param([ROW, "{"], [GOOD], "--min-coverage 0", 1, id="whatever the coverage"),
@@ -101,7 +106,7 @@ BLANK = [ROW, {**ROW, "response": " "}]
         pytest.param([ROW, {**ROW, "judges": "groundednes"}], [GOOD], "", 1, id="an unknown judge"),
         pytest.param([{**ROW, "judges": "passage_quality"}], [GOOD], "", 2, id="no judge applies"),
         pytest.param([{**ROW, "query": None}], [GOOD], "", 2, id="every row lacks something"),
-        pytest.param([ROW, {**ROW, "query": None}], [GOOD], "", 0, id="a row lacks something"),
+        pytest.param([ROW, {**ROW, "query": None}], [GOOD], "", 1, id="a row lacks something"),
         pytest.param(["{", "[]"], [GOOD], "", 2, id="no row can be read"),
         pytest.param([], [GOOD], "", 2, id="no rows"),
     ],
@@ -149,7 +154,7 @@ def test_unreadable_lines_are_rows_of_their_own(invoke: Invoke, file_of: FileOf)
         "unreadable rows: 1",
         "  line 3: not JSON (Expecting property name enclosed in double quotes at column 2)",
     ]
-    assert words(result.stderr)[1][:7] == ["groundedness", "1.000", "2", "0", "0", "0", "1.000"]
+    assert words(result.stderr)[1][:6] == ["groundedness", "1.000", "2", "0", "0", "1.000"]
 
 
 def test_many_unreadable_lines_are_not_all_listed(invoke: Invoke, file_of: FileOf) -> None:
@@ -168,8 +173,8 @@ def test_errors_are_counted_by_code_with_the_first_of_each(invoke: Invoke, file_
     )
     path = file_of(ROW, ROW, ROW, {"id": "x", "response": "r", "context": "", "topic": "t"})
     result = invoke("run", path, *JUDGED, "--concurrency", "1", model=model)
-    assert words(result.stderr)[1][:8] == ["groundedness", "-", "0", "3", "0", "1", "0.000", "0.000..1.000"]
-    timeout, out_of_scale, missing = result.stderr.splitlines()[2:]
+    assert words(result.stderr)[1][:7] == ["groundedness", "-", "0", "4", "0", "0.000", "0.000..1.000"]
+    timeout, missing, out_of_scale = result.stderr.splitlines()[2:]
     assert timeout == "groundedness: timeout 2, the first is row 1: no reply in 2 s"
     assert out_of_scale.startswith("groundedness: out_of_scale 1, the first is row 3: the score")
     assert missing.startswith(

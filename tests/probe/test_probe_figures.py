@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from math import prod
+from random import Random
 from typing import Any
 
 import pytest
 from standin_judges import StandIn, judge_of, knows_all, standin
 
 from groundjudge import Case, ModelError, Reply, load_rubric
-from groundjudge.probe import EditFigures, Probe, ProbeError, probe
+from groundjudge.probe import EditFigures, Probe, ProbeError, attacks, probe
 from groundjudge.probe.cases import built_in_cases, labelled
+from groundjudge.probe.edit import suiting
 from groundjudge.probe.figures import compare, read_card, result_of
 from groundjudge.probe.plan import FIRST, SECOND, plan_of
-from groundjudge.shares import mcnemar, wilson
+from groundjudge.shares import many_to_one, mcnemar, wilson
 from groundjudge.types import Judge, Request
 
 RUBRIC = load_rubric("groundedness")
@@ -85,11 +89,88 @@ def test_replies_that_cannot_be_read_are_an_outcome_of_their_own() -> None:
     assert found.card.family("faults").no_verdict == {"no_verdict": 2}
 
 
-def test_family_counts_each_case_once_in_its_interval_and_test() -> None:
-    found = probed(standin("knows_all", TRUTH)).card.family("faults")
+def test_family_counts_each_case_once_in_its_interval_and_all_its_edits_in_its_test() -> None:
+    result = probed(standin("knows_all", TRUTH))
+    found = result.card.family("faults")
     assert found.rate.n > 4
     assert found.rate.low == wilson(1.0, 2).low
-    assert found.p == mcnemar([(True, False)] * 2)
+    n_edits = Counter(each.trial.original.name for each in result.judged if each.trial.family == "faults")
+    assert found.p == pytest.approx(2 / prod(n + 1 for n in n_edits.values()))
+
+
+def fooled_by(*edits: str) -> StandIn:
+    """A judge that is right but where one of these attacks was made."""
+    return StandIn(
+        "m",
+        lambda request: (
+            any(str(request.case.id).endswith(f", {edit}") for edit in edits)
+            or knows_all(TRUTH_OF_TEN, request)
+        ),
+    )
+
+
+TEN = [
+    {"id": f"{n}", "expect": "pass" if n % 2 else "fail", "query": "?", "context": f"It costs {n + 2} euros."}
+    | {"response": f"It costs {n + 2 if n % 2 else n + 40} euros."}
+    for n in range(20)
+]
+TRUTH_OF_TEN = {f"{n}": bool(n % 2) for n in range(20)}
+ATTACKS = [*suiting(attacks.edits(RUBRIC), RUBRIC)]
+
+
+@pytest.mark.parametrize("first", range(0, len(ATTACKS) - 6, 3))
+def test_no_place_in_the_list_of_edits_hides_a_success(first: int) -> None:
+    card = probe(judge_of(fooled_by(*ATTACKS[first : first + 7])), TEN).card
+    assert (card.family("attacks").p or 1.0) < 0.05
+    assert (card.family("neutral_edits").p, card.family("faults").p is not None) == (1.0, True)
+
+
+@pytest.mark.parametrize(("n_cases", "is_few"), [(1, True), (5, True), (6, False), (10, False)])
+def test_edits_that_could_not_be_noticed_are_known(n_cases: int, is_few: bool) -> None:  # noqa: FBT001
+    edits = probe(judge_of(fooled_by(*ATTACKS)), TEN[: 2 * n_cases]).card.edits
+    found = {each.edit: each for each in edits if each.family == "attacks" and each.rate.n}
+    assert {each.is_too_few for each in found.values()} == {is_few}
+    assert {(each.p or 0.0) >= 0.05 for each in found.values()} == {is_few}
+
+
+def test_padding_makes_a_response_longer_and_says_nothing() -> None:
+    case = Case(query="?", context=PRICE, response="It costs 15 euros.")
+    padded = attacks.edits(RUBRIC)["padding"].apply(case)
+    assert padded
+    assert padded.response_text.startswith("It costs 15 euros.\n")
+    assert len(padded.response_text) > 10 * len("It costs 15 euros.")
+    assert not re.search(r"\d|correct|right|true|support", padded.response_text.partition("\n")[2])
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [],
+        [(True, False)] * 6,
+        [(True, True)] * 3,
+        [(False, True), (True, False)],
+        [(False, False)] * 4,
+        [(True, False)] * 3 + [(False, True)] * 9 + [(True, True)] * 2,
+    ],
+)
+def test_one_outcome_against_one_is_mcnemars_test(pairs: list[tuple[bool, bool]]) -> None:
+    assert many_to_one(([one], other) for one, other in pairs) == mcnemar(pairs)
+
+
+@pytest.mark.parametrize("n_edits", [1, 3, 17])
+@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3, 0.5])
+def test_many_outcomes_find_no_difference_by_chance_more_often_than_they_say(
+    n_edits: int, noise: float
+) -> None:
+    chance = Random(5)  # noqa: S311  not a secret
+    found = [
+        many_to_one(
+            ([chance.random() < own for _ in range(n_edits)], chance.random() < own)
+            for own in (chance.betavariate(noise * 4, (1 - noise) * 4) for _ in range(10))
+        )
+        for _ in range(1000)
+    ]
+    assert sum((p or 0.0) < 0.05 for p in found) <= 65
 
 
 def test_worst_failures_are_missed_facts_and_successful_attacks() -> None:
@@ -168,7 +249,7 @@ def test_judge_of_another_name_gets_the_cases_that_have_its_inputs() -> None:
 
 
 def test_model_that_always_errs_is_an_error_with_its_message() -> None:
-    with pytest.raises(ProbeError, match=r"none of 43 judgings gave a verdict.*no such parameter") as raised:
+    with pytest.raises(ProbeError, match=r"none of 44 judgings gave a verdict.*no such parameter") as raised:
         probed(Failing("m", lambda _: True))
     assert raised.value.code == "no_verdict"
 

@@ -95,6 +95,30 @@ BROKEN: dict[str, tuple[str, str, str, str]] = {
     "a list as front matter": (FRONT, "- name: x\n", HEAD, "mapping"),
     "no end of the front matter": ("---\nsystem:", "system:", HEAD, "no end"),
     "an unknown key": ("threshold:", "treshold:", HEAD, "unknown key treshold"),
+    "a near key": ("threshold:", "treshold:", HEAD, "did you mean 'threshold'?"),
+    "a near key of an input": ("{name: response}", "{name: response, requird: no}", HEAD, "mean 'required'?"),
+    "a near key of the scale": ("integer: true", "interger: true", HEAD, "did you mean 'integer'?"),
+    "a near key of the model": ("parameters:", "paramters:", HEAD, "did you mean 'parameters'?"),
+    "a near key of the example": ("  value: 4", "  values: 4", HEAD, "did you mean 'value'?"),
+    "two near keys": ("integer: true", "interger: true, wurst: 1", HEAD, "'integer'?, scale.wurst, did you"),
+    **{
+        f"model.{key}": (
+            "{api: chat,",
+            f"{{api: chat, {key},",
+            HEAD,
+            "the model is chosen in code or by --model",
+        )
+        for key in (
+            "name: gpt-4o",
+            "id: gpt-4o",
+            "configuration: {name: gpt-4o}",
+            "configuration: {model: gpt-4o}",
+        )
+    },
+    "a deployment": (
+        *("{api: chat,", "{api: chat, configuration: {type: azure_openai, azure_deployment: mine},"),
+        *(HEAD, "unknown key model.configuration.azure_deployment"),
+    ),
     "a key of an input": ("{name: response}", "{name: response, requird: false}", HEAD, "inputs.requird"),
     "an unknown key of the scale": ("integer: true", "interger: true", HEAD, "scale.interger"),
     "an unknown key of the model": ("parameters:", "paramters:", HEAD, "model.paramters"),

@@ -292,3 +292,36 @@ async def test_evaluate_returns_an_error_verdict_instead_of_raising(row: Any, an
 def test_formats_implement_the_protocol() -> None:
     formats: list[Format] = [Stars(), Tags(), Json(), Banded(), Adjacent()]
     assert all(isinstance(format_, Format) for format_ in formats)
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    {
+        "parameters": ["x", 5, ["temperature"], [("temperature", 1)]],
+        "levels": ["x", 5, {"a": "b"}, {1: 5}, [1]],
+        "not_applicable": ["x", 5, [None], ["3"], {3}],
+        "may_be_empty": [5, True],
+        "optional": [5, {"query": 1}],
+        "weighted": ["no", "yes", 1],
+        "threshold": ["x", [0.5]],
+        "passes": [5],
+        "structured": [True],
+        "empty_response": [None.__class__],
+        "scale": ["1..5", (1, 5)],
+        "reply": ["tags", {"format": "tags"}],
+    }.items(),
+)
+def test_a_value_of_the_wrong_kind_names_its_option(option: str, values: list[object]) -> None:
+    for value in values:
+        with pytest.raises((TypeError, PromptError), match=rf"^(\w+: )?{option}\b.*(must|is not)"):
+            load_rubric("groundedness", **{option: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("more", [{}, {"repeats": 3}])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("parameters", "x"), ("max_reasks", "x"), ("max_reasks", -1), ("max_reasks", 1.5), ("max_reasks", True)],
+)
+def test_a_judge_names_the_option_too(option: str, value: object, more: dict[str, int]) -> None:
+    with pytest.raises(TypeError, match=f"^{option} must be "):
+        load("groundedness", model="offline", **{option: value}, **more)  # type: ignore[call-overload]

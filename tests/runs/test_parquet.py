@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -178,6 +179,52 @@ def test_verdicts_without_their_column_are_refused(command: Invoke) -> None:
     result = command("report", "cases.parquet", "--out", "r.html")
     assert result.exit_code == 2
     assert "cases.parquet has no column `verdict`" in result.stderr
+
+
+def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    folder.mkdir()
+    for age, name in enumerate(["c", "a", "day=1/b", "z"]):
+        file = folder / f"{name}.parquet"
+        file.parent.mkdir(exist_ok=True)
+        write(file, {"verdict": Verdict(judge="g", status="ok", case_id=name).model_dump_json(), "id": name})
+        os.utime(file, ns=(10**18 - age, 10**18 - age))  # each one older than the last
+    assert [one.case_id for one in read_verdicts(folder) if isinstance(one, Verdict)] == [
+        "z",
+        "day=1/b",
+        "a",
+        "c",
+    ]
+    os.utime(folder / "z.parquet", ns=(10**18, 10**18))
+    assert [one.case_id for one in read_verdicts(folder) if isinstance(one, Verdict)] == [
+        "day=1/b",
+        "a",
+        "c",
+        "z",
+    ]
+    names = [row["id"] for row in read_rows(folder) if not isinstance(row, CaseError)]
+    assert names == ["a", "c", "day=1/b", "z"]  # cases are numbered by name
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_error_beside_a_newer_verdict_does_not_count(command: Invoke, *, is_first: bool) -> None:
+    write("cases.parquet", *ROWS)
+    options = ["--min-coverage", "0", "--concurrency", "1"]
+    run_on(
+        command, "--out", "failed.parquet", *options, model=ScriptedModel(*[ModelError("timeout", "no")] * 5)
+    )
+    run_on(command, "--out", "judged.parquet")
+    folder = Path("verdicts")
+    folder.mkdir()
+    names = ("a", "b") if is_first else ("b", "a")
+    for name, source in zip(names, ("failed", "judged"), strict=True):
+        file = Path(f"{source}.parquet").rename(folder / f"{name}.parquet")
+        os.utime(file, (1, 1))  # as a copy that keeps no times
+    write("labels.parquet", *({"id": row["id"], "label": index < 3} for index, row in enumerate(ROWS)))
+    result = command("agree", "verdicts", "--labels", "labels.parquet")
+    assert result.exit_code == 0, result.output
+    shown = {line.split()[0]: line.split()[1:] for line in result.stdout.splitlines() if line.split()}
+    assert (shown["n"], shown["error"]) == (["5"], ["0"])
 
 
 def test_text_that_is_not_a_verdict_is_a_row_of_its_own(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
-from groundjudge import ModelError, load
-from groundjudge.runs.verdict_file import ResumeError, prepare_resume
+from groundjudge import CaseError, ModelError, Verdict, load
+from groundjudge.runs.rows import read_rows
+from groundjudge.runs.run import case_of
+from groundjudge.runs.verdict_file import ResumeError, last_of_each, prepare_resume, read_verdicts
+from groundjudge.verdict import Failure
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
 
@@ -103,6 +107,21 @@ def test_unreadable_rows_are_written_once(invoke: Invoke, cases: Callable[..., P
         result = invoke("run", path, *JUDGE, "--out", out, *options, model=ScriptedModel(GOOD))
         assert result.exit_code == 1
         assert sorted(statuses(out)) == [("1", "ok"), ("2", "error"), ("row 3", "error")]
+
+
+def test_newer_of_two_verdicts_is_reused(invoke: Invoke, cases: Callable[..., Path], out: Path) -> None:
+    path = cases(1)
+    invoke("run", path, *JUDGE, "--out", out, model=ScriptedModel(GOOD))
+    (older,) = verdicts_in(out.read_text())
+    newer = older.model_copy(update={"reason": "newer"})
+    failed = older.model_copy(update={"status": "error", "error": Failure(code="timeout", message="m")})
+    out.write_text("".join(f"{one.model_dump_json()}\n" for one in (older, newer, failed)))
+    judge = load("groundedness", model=ScriptedModel(GOOD))
+    with closing(prepare_resume(out, [judge])) as previous:
+        (row,) = (row for row in read_rows(path) if not isinstance(row, CaseError))
+        assert previous(judge, case_of(row, 1)) == newer
+    kept, _ = last_of_each(one for one in read_verdicts(out) if isinstance(one, Verdict))
+    assert kept == [newer]
 
 
 def test_changed_case_is_judged_again_with_a_notice(

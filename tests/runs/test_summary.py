@@ -40,20 +40,23 @@ def not_applicable(label: str, *, judge: str = "j", passed: bool | None = None) 
         ),
         pytest.param(
             [ok(0.25), error("missing_field"), error("missing_field")],
-            {
-                "mean": 0.25,
-                "coverage": 1.0,
-                "bounds": (0.25, 0.25),
-                "n_error": 0,
-                "n_missing": 2,
-                "errors": {},
-            },
-            id="missing field is not an error",
+            {"mean": 0.25, "coverage": 1 / 3, "n_error": 2, "errors": {"missing_field": 2}},
+            id="missing field is an error",
+        ),
+        pytest.param(
+            [ok(1.0), *[error("missing_field")] * 99],
+            {"mean": 1.0, "coverage": 0.01, "bounds": (0.01, 1.0)},
+            id="99 of 100 rows without a context",
         ),
         pytest.param(
             [error("missing_field"), not_applicable("empty_response")],
-            {"mean": None, "coverage": 1.0, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
-            id="no row should have a score",
+            {"mean": None, "coverage": 0.0, "bounds": (0.0, 1.0), "pass_rate": None, "n_ok": 0, "n_error": 1},
+            id="only a missing field",
+        ),
+        pytest.param(
+            [not_applicable("empty_response")] * 2,
+            {"mean": None, "coverage": None, "bounds": None, "pass_rate": None, "n_ok": 0, "n_error": 0},
+            id="no row should have a score: its coverage is undefined",
         ),
         pytest.param(
             [ok(0.0), not_applicable("nothing_to_ground", passed=True)],

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -19,7 +20,6 @@ from groundjudge.replies import PartReading, Reading
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.run import id_of
-from groundjudge.runs.summary import MISSING
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.scale import folded
 from groundjudge.verdict import Verdict, Vote, deciding_score
@@ -35,7 +35,7 @@ BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no
 
 
 # Why a verdict is not compared with a label.
-REASONS = ("n_error", "n_not_applicable", "n_missing", "n_unlabelled", "n_label_not_applicable")
+REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicable")
 
 
 class LabelError(GroundjudgeError):
@@ -140,7 +140,6 @@ class Joined:
         counts: all else, by name:
             n_error: verdicts that should have a score but failed.
             n_not_applicable: verdicts on cases with nothing to judge.
-            n_missing: verdicts on cases without an input that the judge needs.
             n_unlabelled: verdicts with a score whose case has no label.
             n_label_not_applicable: verdicts with a score whose label in words means "not applicable".
             n_unjudged: labelled cases without a verdict of this judge.
@@ -271,16 +270,21 @@ def label_of(value: object, judge: str, source: str) -> float | None:
     return number_of(own, source) if rubric is None else _label_on_judge_scale(own, rubric, source)
 
 
-def join(verdicts: Iterable[Verdict], labels: Labels) -> list[Joined]:
+def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] = ()) -> list[Joined]:
     """Join verdicts with labels: one result per judge, sorted by judge name.
 
     Verdicts without a judge (rows that could not be read) are left out.
+
+    Args:
+        verdicts: of any judges.
+        labels: people's labels.
+        others: verdicts of further judges, to learn labels from that these judges did not give.
 
     Raises:
         LabelError: `unreadable_label` (see `labels_for`).
     """
     last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
-    everything = [verdict for own, _ in last.values() for verdict in own]
+    everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
     return [
         _joined(judge, own, n_repeated, labels, labels.words or words_of(own, everything))
         for judge, (own, n_repeated) in sorted(last.items())
@@ -336,7 +340,7 @@ def _default_label_threshold(
 def _reason_to_exclude(row: LabelledVerdict) -> str:
     """Why a verdict is not compared with a label; "" if it is."""
     if row.verdict.error:
-        return "n_missing" if row.verdict.error.code == MISSING else "n_error"
+        return "n_error"
     if row.verdict.score is None:
         return "n_not_applicable"
     if row.people.number is None:

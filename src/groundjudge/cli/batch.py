@@ -30,6 +30,7 @@ from groundjudge.judging.panel import AnyJudge, models_of, with_models
 from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
+from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import STDIO, CaseFile, is_kept
 from groundjudge.runs.run import Previous
 from groundjudge.runs.run import run as run_judges
@@ -45,6 +46,8 @@ DIFFERENCES = {
     "cases": "another file of cases",
     "format": "another --format",
     "fields": "another --fields",
+    "encoding": "another --encoding",
+    "limit": "another --limit",
 }
 """What tells two runs apart: the names of settings, each with what differs."""
 
@@ -65,6 +68,7 @@ def submit(  # noqa: PLR0913  one per option
     *,
     out: str = options.option(
         "Where the verdicts will go; the folder PATH.batch keeps the state of the run.",
+        *options.OUT,
         default=...,
         metavar="PATH",
     ),
@@ -232,7 +236,7 @@ def write(  # noqa: PLR0913  one per option
     cases: str = options.CASES,
     *,
     out: str = options.option(
-        'Write the requests here, one per line; "-" is stdout.', default=..., metavar="PATH"
+        'Write the requests here, one per line; "-" is stdout.', *options.OUT, default=..., metavar="PATH"
     ),
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
@@ -257,7 +261,7 @@ def write(  # noqa: PLR0913  one per option
         lines = request_lines(judges, rows, answered=result_lines(answered or ()), url=url)
         first = [*islice(lines, 1)]  # may raise, and must do so before an existing file is emptied
         fail_without_rows(rows)
-        with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
+        with named(out), nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("wb") as file:
             n_requests = sum(file.write(f"{line}\n".encode()) > 0 for line in chain(first, lines))
     unreadable = f"; {rows.n_unreadable:,} rows could not be read" if rows.n_unreadable else ""
     place = "stdout" if out == STDIO else out
@@ -275,7 +279,10 @@ def read(  # noqa: PLR0913  one per option
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
     out: str = options.option(
-        'Write verdicts here, one JSON object per line; "-" is stdout.', default=STDIO, metavar="PATH"
+        'Write verdicts here, one JSON object per line; "-" is stdout.',
+        *options.OUT,
+        default=STDIO,
+        metavar="PATH",
     ),
     output: options.OutputOptions,
     pricing: options.PriceOptions,
@@ -350,12 +357,14 @@ def submission(
         "cases": str(Path(rows.path).resolve()),
         "format": rows.file_format,
         "fields": dict(rows.fields),
+        "encoding": rows.encoding,
+        "limit": rows.limit,
         "selection": {**asdict(selection), "judge": files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
     }
     for name, difference in DIFFERENCES.items():
-        if state.settings and state.settings[name] != settings[name]:
+        if state.settings and state.settings.get(name) != settings[name]:
             remedy = "go back to what was submitted, or choose another --out"
             message = f"{state.folder} belongs to another run ({difference}): {remedy}"
             raise StateError("other_run", message, str(state.folder))
@@ -377,7 +386,8 @@ def submitted(state: State) -> Submitted:
         message = f"{state.folder} is empty: `groundjudge batch submit` was interrupted, run it again"
         raise StateError("no_state", message, str(state.folder))
     selection = options.JudgeSelection(**settings["selection"])
-    rows = CaseFile(settings["cases"], frozenset(), settings["format"], settings["fields"])
+    reading = (settings[name] for name in ("format", "fields", "encoding", "limit"))
+    rows = CaseFile(settings["cases"], frozenset(), *reading)
     return submission(state, selection, [*map(with_all_votes, selection.judges())], rows)
 
 

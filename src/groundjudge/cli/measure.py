@@ -11,6 +11,7 @@ from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.cli import measured, options
 from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
+from groundjudge.runs.replaced import named
 from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
@@ -33,7 +34,6 @@ COUNTS = {
     "not applicable": "n_not_applicable",
     "without a label": "n_unlabelled",
     "label: not applicable": "n_label_not_applicable",
-    "missing input": "n_missing",
     "labelled, not judged": "n_unjudged",
     "judged again (last counts)": "n_repeated",
 }
@@ -58,6 +58,7 @@ def agree(  # noqa: PLR0913  one per option
     *,
     labels: str = options.LABELS,
     label_options: options.LabelOptions,
+    encoding: str = options.LABELS_ENCODING,
     judge: list[str] | None = options.JUDGES,
     threshold: str | None = options.THRESHOLD,
     worst: int = options.option("How many disagreements to show for each judge.", default=3, min=0),
@@ -72,8 +73,8 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        file = measured.load_verdicts(verdicts)
-        joined = measured.join_labels(file, labels, label_options, judge)
+        file = measured.load_verdicts(verdicts, judge)
+        joined = measured.join_labels(file, labels, label_options, encoding)
         thresholds, warnings = measured.thresholds_for(threshold, file.verdicts)
         measure = partial(
             measure_agreement,
@@ -102,6 +103,7 @@ def calibrate(  # noqa: PLR0913  one per option
     *,
     labels: str = options.LABELS,
     label_options: options.LabelOptions,
+    encoding: str = options.LABELS_ENCODING,
     judge: list[str] | None = options.JUDGES,
     by: Maximised = options.option("The figure to maximise.", default="balanced-accuracy"),
     at_least: float | None = options.option(
@@ -110,7 +112,7 @@ def calibrate(  # noqa: PLR0913  one per option
     folds: int | None = options.option(
         "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
     ),
-    out: str | None = options.option("Write the thresholds to this file.", metavar="PATH"),
+    out: str | None = options.option("Write the thresholds to this file.", *options.OUT, metavar="PATH"),
     seed: int = options.SEED,
 ) -> None:
     """Fit thresholds to people's labels, and test them.
@@ -124,8 +126,8 @@ def calibrate(  # noqa: PLR0913  one per option
 
         inputs = [("the file of verdicts", verdicts), ("the file of labels", labels)]
         check_files([("--out", out)], inputs)
-        file = measured.load_verdicts(verdicts)
-        joined = measured.join_labels(file, labels, label_options, judge)
+        file = measured.load_verdicts(verdicts, judge)
+        joined = measured.join_labels(file, labels, label_options, encoding)
         fit = partial(
             calibration.calibrate,
             by=cast("Criterion", by.replace("-", "_")),
@@ -136,7 +138,8 @@ def calibrate(  # noqa: PLR0913  one per option
         )
         found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
         if out:
-            calibration.save_calibrations(out, found)
+            with named(out):
+                calibration.save_calibrations(out, found)
     screen = Screen()
     for one in found:
         _show_calibration(screen, one)
@@ -157,6 +160,7 @@ def compare(  # noqa: PLR0913  one per option
     ),
     labels: str | None = options.OPTIONAL_LABELS,
     label_options: options.LabelOptions,
+    encoding: str = options.LABELS_ENCODING,
     threshold: str | None = options.THRESHOLD,
     seed: int = options.SEED,
 ) -> None:
@@ -169,7 +173,7 @@ def compare(  # noqa: PLR0913  one per option
         from groundjudge.analysis.agreement import threshold_of  # noqa: PLC0415
 
         options.refuse_without(labels, "--labels", label_options)
-        people = measured.load_labels(labels, label_options) if labels else None
+        people = measured.load_labels(labels, label_options, encoding) if labels else None
         files = measured.load_verdicts(first), measured.load_verdicts(second)
         pairs: list[Sides] = [
             (files[0].by_judge(one), files[1].by_judge(other))

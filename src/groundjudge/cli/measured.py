@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -14,7 +15,7 @@ from groundjudge.cli.options import LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import load_rubric
-from groundjudge.runs.rows import FileRow
+from groundjudge.runs.rows import FileRow, read_rows
 from groundjudge.runs.verdict_file import last_of_each, read_verdicts
 from groundjudge.verdict import Verdict
 
@@ -27,12 +28,15 @@ class VerdictFile:
     """What a file of verdicts holds.
 
     Attributes:
+        verdicts: those of the judges that were asked for.
         unreadable: a message for each line that could not be read.
+        others: the verdicts of other judges.
     """
 
     path: str
     verdicts: tuple[Verdict, ...]
     unreadable: tuple[str, ...]
+    others: tuple[Verdict, ...] = ()
 
     @property
     def judges(self) -> frozenset[str]:
@@ -47,28 +51,36 @@ class VerdictFile:
         return [verdict for verdict in self.verdicts if verdict.judge == name]
 
 
-def load_verdicts(path: str) -> VerdictFile:
-    """Read a file of verdicts; a file without any is an error."""
+def load_verdicts(path: str, judges: Sequence[str] | None = None) -> VerdictFile:
+    """Read a file of verdicts; one without any, or without any by one of `judges`, is an error."""
     rows = list(read_verdicts(path))
     verdicts = tuple(row for row in rows if isinstance(row, Verdict))
     unreadable = tuple(row.message for row in rows if isinstance(row, CaseError))
     first = f"; the first line: {unreadable[0]}" if unreadable else ""
     refuse((not verdicts, f"{path} holds no verdicts: expected a file written by `groundjudge run`{first}"))
-    return VerdictFile(path, verdicts, unreadable)
+    file = VerdictFile(path, verdicts, unreadable)
+    if not judges:
+        return file
+    chosen = tuple(chain.from_iterable(map(file.by_judge, dict.fromkeys(judges))))
+    return VerdictFile(path, chosen, unreadable, tuple(one for one in verdicts if one.judge not in judges))
 
 
-def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow] | None = None) -> Labels:
+def load_labels(
+    path: str, options: LabelOptions, encoding: str | None = None, *, rows: Iterable[FileRow] | None = None
+) -> Labels:
     """Read people's labels, in the words of the judge's prompt file if there is one.
 
     Args:
         path: the file.
         options: where in a row they are.
-        rows: the rows of the file, if they are read in another way than by `read_rows(path)`.
+        encoding: of the file.
+        rows: the rows of the file, if they were read already.
 
     Raises:
         LabelError, OSError: as for `read_labels`.
     """
-    labels = read_labels(path, options.label, options.group, rows)
+    given = read_rows(path, encoding=encoding) if rows is None else rows
+    labels = read_labels(path, options.label, options.group, given)
     if options.judge_file is None:
         return labels
     rubric = load_rubric(options.judge_file)
@@ -77,21 +89,17 @@ def load_labels(path: str, options: LabelOptions, rows: Iterable[FileRow] | None
     return replace(labels, words=words_in(rubric))
 
 
-def join_labels(
-    file: VerdictFile, path: str, options: LabelOptions, judges: Sequence[str] | None
-) -> list[Joined]:
+def join_labels(file: VerdictFile, path: str, options: LabelOptions, encoding: str) -> list[Joined]:
     """Join verdicts and a file of labels, judge by judge. No case with both is an error."""
-    labels = load_labels(path, options)
-    joined = join(file.verdicts, labels)
+    labels = load_labels(path, options, encoding)
+    joined = join(file.verdicts, labels, file.others)
     judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
     ids = (
         f"cases are matched by id, and the first ids are {judged!r} and {next(iter(labels.by_case), None)!r}"
     )
     is_apart = not any(one.labelled or one.paired for one in joined)
     refuse((is_apart, f"no case has both a score in {file.path} and a label in {path}: {ids}"))
-    for name in judges or ():
-        file.by_judge(name)
-    return [one for one in joined if not judges or one.judge in judges]
+    return joined
 
 
 def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thresholds, list[str]]:

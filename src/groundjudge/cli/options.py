@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -21,7 +21,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured
 from groundjudge.rubric.rubric import Rubric, names
 from groundjudge.runs.cost import Prices
-from groundjudge.runs.rows import CaseFile, FileFormat
+from groundjudge.runs.rows import CaseFile, FileFormat, FileRow, read_rows
 from groundjudge.runs.run import named_twice
 
 MODELS = (
@@ -47,6 +47,10 @@ def option(text: str, *flags: str, default: Any = None, **more: Any) -> Any:  # 
         more: as for `typer.Option`.
     """
     return field(default=default, metadata={"declare": partial(typer.Option, *flags, help=text, **more)})
+
+
+OUT = "--out", "-o"
+"""The names of the option for the file that a command writes."""
 
 
 def argument(text: str, *, default: Any = ..., **more: Any) -> Any:  # noqa: ANN401  of any type
@@ -116,6 +120,7 @@ def _judge_names(incomplete: str) -> list[str]:
 
 
 NAMED: Mapping[str, Any] = {"metavar": "NAME", "autocompletion": _judge_names}
+ENCODING = option("The encoding of the file, such as cp1252.", default="utf-8", metavar="NAME")
 SHARE: Mapping[str, Any] = {"metavar": "SHARE", "min": 0, "max": 1}
 """How the options for judges and for shares are declared, besides their help."""
 
@@ -230,6 +235,8 @@ class RowOptions:
         "--fields",
         metavar="FIELD=PATH",
     )
+    encoding: str = ENCODING
+    limit: int | None = option("Read only the first N rows.", min=1)
 
     def fields(self, judges: Iterable[AnyJudge | Rubric] | None = None) -> FieldPaths:
         """The paths of fields that stand elsewhere. Exit if an option is malformed, or names no field.
@@ -260,7 +267,12 @@ class RowOptions:
         self, cases: str, judges: Iterable[AnyJudge], kept_ids: Iterable[str] | None = None
     ) -> CaseFile:
         """The file of cases for the judges; the rows with these ids are kept."""
-        return CaseFile(cases, frozenset(kept_ids or ()), self.file_format, self.fields(judges))
+        reading = self.file_format, self.fields(judges), self.encoding, self.limit
+        return CaseFile(cases, frozenset(kept_ids or ()), *reading)
+
+    def rows(self, path: str, judges: Iterable[AnyJudge | Rubric] | None = None) -> Iterator[FileRow]:
+        """The rows of a file, read as the options say; `judges` as for `fields`."""
+        return read_rows(path, self.file_format, self.fields(judges), self.encoding, self.limit)
 
 
 @dataclass(frozen=True)
@@ -329,6 +341,7 @@ STOP = option(
 CACHE = option("Keep replies in this file and reuse those it already holds.", metavar="PATH")
 JUDGES = option("Only this judge; repeatable. Default: all.", **NAMED)
 _LABELS = "A file with id and label in every row; the file of cases can be that file."
+LABELS_ENCODING = option("The encoding of the labels, such as cp1252.", default="utf-8", metavar="NAME")
 LABELS = option(_LABELS, default=..., metavar="FILE")
 OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
 THRESHOLD = option(

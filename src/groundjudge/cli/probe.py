@@ -23,7 +23,8 @@ from groundjudge.probe.figures import Card, EditFigures, Judged, Probe, result_o
 from groundjudge.probe.plan import FAMILIES, Family, asked_twice, plan_of
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.cost import estimate as estimates_of
-from groundjudge.runs.rows import STDIO, read_rows
+from groundjudge.runs.replaced import named
+from groundjudge.runs.rows import STDIO
 from groundjudge.runs.run import run as run_judge
 from groundjudge.shares import Rate
 
@@ -42,8 +43,6 @@ UNMEASURED: Mapping[Family, str] = {
     "attacks": "the judge fails none of the wrong responses unchanged, so none of them could rise",
 }
 
-SIGNIFICANT = 0.05
-
 
 def probe(  # noqa: PLR0913  one per option
     *,
@@ -54,7 +53,9 @@ def probe(  # noqa: PLR0913  one per option
     ),
     row_options: options.RowOptions,
     without: list[str] | None = options.option("Leave out this edit; repeatable.", metavar="EDIT"),
-    out: str | None = options.option("Write the verdicts here, one JSON object per line.", metavar="PATH"),
+    out: str | None = options.option(
+        "Write the verdicts here, one JSON object per line.", *options.OUT, metavar="PATH"
+    ),
     card: str | None = options.option("Write all figures here, as JSON.", metavar="PATH"),
     min_detection: float | None = options.option(
         "Exit with status 1 if fewer wrong facts are caught.", **options.SHARE
@@ -88,7 +89,7 @@ def probe(  # noqa: PLR0913  one per option
         options.refuse_without(cases, "--cases", row_options)
         prices = pricing.prices
         rubric = load_rubric(judge)
-        rows = read_rows(cases, row_options.file_format, row_options.fields([rubric])) if cases else None
+        rows = row_options.rows(cases, [rubric]) if cases else None
         planned = plan_of(rubric, rows, without or ())
         to_judge = [trial.case for trial in planned.trials]
         if estimate:
@@ -105,7 +106,8 @@ def probe(  # noqa: PLR0913  one per option
         fail_if_stopped(totals, out)
         found = result_of(planned, [*chain.from_iterable(totals.kept.values())], loaded)
         if card:
-            Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
+            with named(card):
+                Path(card).write_text(found.card.model_dump_json(indent=2) + "\n", encoding="utf-8")
     screen = Screen(to_stderr=out == STDIO)
     _show_probe(screen, found, worst)
     used = usage_lines(totals.usage, prices, n_verdicts=totals.n_new)
@@ -195,13 +197,18 @@ def _show_family(screen: Screen, card: Card, family: Family) -> None:
     edits = [each for each in card.edits if each.family == family]
     screen.table(columns, [_cells(each) for each in (*edits, whole) if each.rate.n])
     unused = ", ".join(each.edit for each in edits if not each.rate.n)
-    notes = (f"applied to no case that counts: {unused}", unused), (f"no verdict{no_verdict}", no_verdict)
+    few = ", ".join(each.edit for each in edits if each.rate.n and each.is_too_few)
+    notes = (
+        (f"applied to no case that counts: {unused}", unused),
+        (f"too few cases to be noticed, whatever the judge does (p cannot be below 0.05): {few}", few),
+        (f"no verdict{no_verdict}", no_verdict),
+    )
     screen.text(*(note for note, is_needed in notes if is_needed))
 
 
 def _cells(each: EditFigures) -> list[str]:
     counts = each.n_unfit, sum(each.no_verdict.values()), each.n_skipped
-    significant = "*" if each.p is not None and each.p < SIGNIFICANT else " "
+    significant = "*" if each.p is not None and each.p < figures.SIGNIFICANT else " "
     p = "-" if each.p is None else f"{each.p:.3f}{significant}"
     noise = as_text(each.noise.value)
     return [_name(each), str(each.rate.n), with_interval(each.rate), noise, p, *map(str, counts)]
@@ -219,9 +226,9 @@ def _note(card: Card) -> str:
     fall = "the score drops by 0.05" if card.graded else "the case no longer passes"
     return (
         f"\nA fault is caught if {fall}. noise: the same of the unchanged case judged again. "
-        "p: exact McNemar test against it, * below 0.05. In brackets: 95 % Wilson intervals; of a family, "
-        "with each case counted once. unfit: the verdict on the unchanged case was wrong. "
-        "skipped: the edit does not apply."
+        "p: exact test against it, * below 0.05; of a family, with all edits of each case. In brackets: 95 % "
+        "Wilson intervals; of a family, with each case counted once. unfit: the unchanged case was judged "
+        "wrong. skipped: the edit does not apply."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.probe.figures import read_card
-from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.replaced import named
+from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
@@ -23,7 +25,7 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs 
 
 CASES = options.option("The file of cases, to show them beside their verdicts.", metavar="FILE")
 CARD = options.option("Show the figures of a card written by `probe --card`.", metavar="CARD")
-OUT = options.option("Write the page to this file.", "--out", "-o", default="report.html", metavar="PATH")
+OUT = options.option("Write the page to this file.", *options.OUT, default="report.html", metavar="PATH")
 
 
 def report(  # noqa: PLR0913  one per option
@@ -55,11 +57,12 @@ def report(  # noqa: PLR0913  one per option
             "a card": probe,
         }
         check_files([("--out", out)], ((f"the file of {what}", path) for what, path in files.items()))
-        options.refuse_without(cases, "--cases", row_options)
+        read_too = replace(row_options, encoding="utf-8") if labels else row_options  # which it is about, too
+        options.refuse_without(cases, "--cases", read_too)
         options.refuse_without(labels or cases, "--labels", label_options)
         file = load_verdicts(verdicts)
-        rows = [*read_rows(cases, row_options.file_format, row_options.fields())] if cases else []
-        people = load_labels(labels, label_options) if labels else None
+        rows = [*row_options.rows(cases)] if cases else []
+        people = load_labels(labels, label_options, row_options.encoding) if labels else None
         notes: list[str] = []
         if cases and not labels:
             people, notes = _labels_of_cases(cases, label_options, rows, file)
@@ -70,7 +73,8 @@ def report(  # noqa: PLR0913  one per option
         shown, unreadable = _cases(rows)
         title, card = Path(verdicts).name, read_card(probe) if probe else None
         html = page(file.verdicts, title=title, cases=shown, labels=people, agreements=agreements, probe=card)
-        n_bytes = Path(out).write_bytes(html.encode())
+        with named(out):
+            n_bytes = Path(out).write_bytes(html.encode())
     screen = Screen()
     screen.text(f"{out}: {len(file.verdicts)} verdicts, {len(shown)} cases, {n_bytes / 1e6:.1f} MB")
     exit_after(screen, [*notes, *(f"{cases}: {message}" for message in unreadable)], file)
@@ -81,7 +85,7 @@ def _labels_of_cases(
 ) -> tuple[Labels | None, list[str]]:
     """People's labels in the file of cases, where their key may mean something else, which is no error."""
     try:
-        found = load_labels(path, given, rows)
+        found = load_labels(path, given, rows=rows)
         labels_for("", found, found.words or words_of(file.verdicts))
     except LabelError as error:
         return None, [] if error.code == "no_labels" else [f"labels are left out: {error.message}"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+
+import typer
 
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, is_table
@@ -24,10 +27,11 @@ def run(  # noqa: PLR0913  one per option
     selection: options.JudgeSelection,
     stop: Stop | None = options.STOP,
     row_options: options.RowOptions,
-    out: str = options.option(
-        'Write verdicts here, one JSON object per line; "-" is stdout. A PATH that ends in .parquet is '
-        "written at the end, from PATH.jsonl, which --resume continues.",
-        default=STDIO,
+    out: str | None = options.option(
+        'Write verdicts here, one JSON object per line; "-" is stdout, which is the default where stdout is '
+        "not a terminal. A PATH that ends in .parquet is written at the end, from PATH.jsonl, which --resume "
+        "continues.",
+        *options.OUT,
         metavar="PATH",
     ),
     output: options.OutputOptions,
@@ -45,8 +49,8 @@ def run(  # noqa: PLR0913  one per option
 ) -> None:
     """Judge every case of a file with every judge, and summarise.
 
-    A row may name the judges that apply to it (`judges`). A row that lacks a judge's required input counts
-    as missing, not as an error; a missing or blank response is an error, unless --empty-response says
+    A row may name the judges that apply to it (`judges`), and the other judges skip it. A row that lacks an
+    input that a judge requires is an error; so is a missing or blank response, unless --empty-response says
     otherwise.
 
     With --repeats or --panel, a verdict comes from several votes. It passes if more than half of them pass,
@@ -62,6 +66,8 @@ def run(  # noqa: PLR0913  one per option
     """
     with report_errors():
         prices = pricing.prices
+        if out is None and not sys.stdout.isatty():
+            out = STDIO
         lines = _lines_of(out, overwrite=output.overwrite)
         inputs = [("the file of cases", cases), *selection.prompt_files]
         check_files([("--out", out), ("--out", lines), ("--cache", cache)], inputs)
@@ -69,13 +75,15 @@ def run(  # noqa: PLR0913  one per option
         check_cases(cases)
         rows = row_options.case_file(cases, judges, full)
         judged_by = partial(run_judges, judges, rows.source, **asdict(limits))
+        if out is None:
+            typer.echo("groundjudge: without --out, verdicts are counted, but not kept: -o PATH", err=True)
         totals = judge_rows(
             judged_by, judges, lines, output, prices, count=rows.count, kept_ids=rows.kept_ids
         )
-        if out != lines:
+        if out and out != lines:
             from groundjudge.runs.arrow import write_parquet  # noqa: PLC0415  PyArrow is an extra
 
-            write_parquet((row for row in read_verdicts(lines) if isinstance(row, Verdict)), Path(out))
+            write_parquet((row for row in read_verdicts(str(lines)) if isinstance(row, Verdict)), Path(out))
         screen = Screen(to_stderr=out == STDIO)
         show_run(screen, judges, rows, totals)
         screen.text(*usage_lines(totals.usage, prices, n_verdicts=totals.n_new))
@@ -84,9 +92,9 @@ def run(  # noqa: PLR0913  one per option
         exit_after_run(rows, totals, out, min_coverage)
 
 
-def _lines_of(out: str, *, overwrite: bool) -> str:
+def _lines_of(out: str | None, *, overwrite: bool) -> str | None:
     """The file to which verdicts are written as they come: one beside a .parquet file, or --out itself."""
-    if not is_table(out):
+    if out is None or not is_table(out):
         return out
     import_module("groundjudge.runs.arrow")  # if PyArrow is missing, it is missed before anything is judged
     lines = f"{out}.jsonl"

@@ -20,7 +20,7 @@ from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.cost import Prices
 from groundjudge.runs.rows import STDIO, CaseFile
-from groundjudge.runs.summary import MISSING, Summary, Tally
+from groundjudge.runs.summary import Summary, Tally
 from groundjudge.runs.verdict_file import MAX_UNREADABLE, RunTotals, write_verdicts
 from groundjudge.verdict import Evidence, Failure, Part, Usage, Verdict, Vote
 
@@ -158,7 +158,7 @@ def reused_lines(totals: RunTotals) -> list[str]:
     reused = f"{previous.n_used} verdicts reused, {totals.n_new} new"
     if totals.stopped or not previous.n_unused:
         return [reused]
-    changed = "cases that were removed or changed, in the file or by --fields"
+    changed = "cases that were removed or changed, in the file or by --fields or --limit"
     kept = "they stay in the file and are not counted"
     return [reused, f"{previous.n_unused} previous verdicts are on {changed}: {kept}"]
 
@@ -209,14 +209,14 @@ def exit_after_run(
     """
     fail_without_rows(rows)
     counts, nothing = totals.tally.summaries(), f"{rows.path}: nothing was judged, because every row"
-    is_missing = any(one.n_missing for one in counts) and all(one.n == one.n_missing for one in counts)
+    is_missing = all(one.n == one.errors.get("missing_field", 0) for one in counts)
     others = "names other judges under `judges`: choose one of them with --judge"
     refuse(
         (not any(one.n for one in counts), f"{nothing} {others}"),
         (is_missing, f"{nothing} lacks a required input: see above"),
     )
     fail_if_stopped(totals, out)
-    is_covered = all(one.coverage >= min_coverage for one in counts)
+    is_covered = all(one.coverage is None or one.coverage >= min_coverage for one in counts)
     is_complete = is_complete and is_covered and not totals.n_unreadable
     raise typer.Exit(0 if is_complete else INCOMPLETE)
 
@@ -237,32 +237,35 @@ def _cells(summary: Summary, *, has_votes: bool) -> dict[str, str]:
     bounds, calls = summary.bounds, summary.calls_per_row
     cells = {
         "judge": summary.judge,
-        "mean": "-" if summary.mean is None else f"{summary.mean:.3f}",
+        "mean": _rounded(summary.mean),
         "ok": str(summary.n_ok),
         "error": str(summary.n_error),
         "n/a": str(summary.n_not_applicable),
-        "missing": str(summary.n_missing),
         "coverage": _rounded_down(summary.coverage),
-        "bounds": "-" if bounds is None else f"{bounds[0]:.3f}..{bounds[1]:.3f}",
+        "bounds": "-" if bounds is None else "..".join(map(_rounded, bounds)),
     }
     if has_votes:
-        cells["agreement"] = "-" if summary.agreement is None else _rounded_down(summary.agreement)
+        cells["agreement"] = _rounded_down(summary.agreement)
         cells["calls/row"] = "-" if calls is None else f"{calls:.2f}"
     return cells
 
 
-def _rounded_down(share: float) -> str:
+def _rounded(score: float | None) -> str:
+    """A mean with three decimals: 1.000 means that every score is 1."""
+    return "-" if score is None else f"{score if score == 1 else min(score, 0.999):.3f}"
+
+
+def _rounded_down(share: float | None) -> str:
     """A share with three decimals: 1.000 means every row, or every vote."""
-    return f"{floor(share * 1000) / 1000:.3f}"
+    return "-" if share is None else f"{floor(share * 1000) / 1000:.3f}"
 
 
 def _errors(totals: RunTotals) -> Iterator[str]:
     """How often each error occurred, with the first of each, and the rows that could not be read."""
     for one in totals.tally.summaries():
-        for code, count in {**one.errors, MISSING: one.n_missing}.items():
-            if count:
-                first = in_options(totals.first_errors[one.judge, code])
-                yield f"{one.judge}: {code} {count}, the first is {first}"
+        for code, count in one.errors.items():
+            first = in_options(totals.first_errors[one.judge, code])
+            yield f"{one.judge}: {code} {count}, the first is {first}"
     if totals.n_unreadable:
         yield f"unreadable rows: {totals.n_unreadable}"
         yield from (f"  {message}" for message in totals.unreadable)

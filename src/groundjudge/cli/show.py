@@ -16,7 +16,7 @@ from groundjudge.cli.options import NAMED, RowOptions, argument, option, refuse_
 from groundjudge.cli.screen import Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import Rubric, load_rubric, names
-from groundjudge.runs.rows import FileRow, read_rows
+from groundjudge.runs.rows import FileRow
 from groundjudge.runs.run import case_of, id_of
 
 CASES = Path(__file__).with_name("cases.jsonl")
@@ -56,8 +56,7 @@ def show(
         refuse((case and cases is None, "--case needs --cases FILE, the file that holds the case"))
         refuse_without(cases, "--cases", row_options)
         rubric = load_rubric(name)
-        fields = row_options.fields([rubric])
-        rows = read_rows(cases or "", row_options.file_format, fields)
+        rows = row_options.rows(cases or "", [rubric])
         shown = _example(rubric) if cases is None else _case_in(cases, case, rows)
         request = rubric.ask(shown)
     for message in request.messages:

@@ -220,6 +220,25 @@ def _reply_of(answer: object) -> Reply:
     return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 
+def may_trace_itself(model: Model) -> bool:
+    """Whether LangChain may trace calls of the model by itself: of its own models, and in functions."""
+    inner = getattr(model, "model", model)  # that of a CachedModel
+    is_langchains = isinstance(inner, LibraryModel) and _has_methods(inner.llm, "ainvoke")
+    return is_langchains or isinstance(inner, FunctionModel)
+
+
+def call_metadata(model: Model) -> dict[str, str]:
+    """What LangChain and LangSmith need to know of a call, for its price for instance."""
+    endpoint = str(getattr(getattr(model, "model", model), "endpoint", ""))
+    # Chat completions are OpenAI's interface, whoever offers them.
+    provider = "azure" if ".azure." in endpoint else "openai" if "://" in endpoint else ""
+    return {
+        "ls_model_type": "chat",
+        "ls_model_name": model.name,
+        **({"ls_provider": provider} if provider else {}),
+    }
+
+
 def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
     """The argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
 

@@ -18,12 +18,14 @@ from groundjudge.probe.cases import ProbeError
 from groundjudge.probe.plan import FAMILIES, FIRST, SECOND, Family, Plan, Trial, asked_twice, id_of, plan_of
 from groundjudge.rubric.rubric import Rubric
 from groundjudge.runs.run import Row, RunOptions, run
-from groundjudge.shares import Rate, mcnemar, rate_of, wilson
+from groundjudge.shares import Rate, many_to_one, mcnemar, rate_of, wilson
 from groundjudge.verdict import Finite, Frozen, PromptId, Score, Verdict, deciding_score
 from groundjudge.version import __version__
 
 # How far the score must drop where one wrong fact among several need not fail a case.
 LEAST_DROP = 0.05
+
+SIGNIFICANT = 0.05
 
 
 class EditFigures(Frozen):
@@ -36,8 +38,8 @@ class EditFigures(Frozen):
             (neutral_edits), or that fooled the judge (attacks). The interval of a family takes the
             edits of one case as one observation.
         noise: the share for which the same can be said of the second judging of the unchanged case.
-        p: of the exact McNemar test of `rate` against `noise`; None without observations. Each case counts
-            once, for a family with one of its edits in turn.
+        p: of an exact test of `rate` against `noise`; None without observations. It compares all edits of a
+            case with the second judging of that case; for a single edit it is McNemar's. See `many_to_one`.
         n_skipped: cases to which the edit does not apply.
         n_unfit: edited cases that are not counted, as the judge's verdict on the unchanged case is wrong or
             missing: what does not pass cannot fall, and what passes cannot rise.
@@ -54,6 +56,12 @@ class EditFigures(Frozen):
     n_unfit: int = 0
     no_verdict: Mapping[str, int] = {}
     events: Mapping[str, bool] = {}
+
+    @property
+    def is_too_few(self) -> bool:
+        """Whether a single edit has so few cases that `p` could not be below 0.05, whatever the judge did."""
+        n_open = self.noise.n - round((self.noise.value or 0) * self.noise.n)
+        return bool(self.edit) and (many_to_one([([True], False)] * n_open) or 1.0) >= SIGNIFICANT
 
 
 class Unchanged(Frozen):
@@ -344,16 +352,16 @@ def _figures(plan: Plan, judged: Iterable[Judged], family: Family, edit: str = "
     by_case = defaultdict[str, list[Judged]](list)
     for each in counted:
         by_case[each.trial.original.name].append(each)
-    # The edits of one case are not independent: for interval and test each case counts once, with its
-    # edits in turn. A single edit has one for each case.
-    in_turn = [group[index % len(group)] for index, group in enumerate(by_case.values())]
+    # The edits of one case are not independent: for the interval each case counts once. A family has one
+    # second judging for each case, to compare with all its edits.
+    paired = [group for group in by_case.values() if group[0].noise is not None]
     share = sum(each.event for each in counted) / (len(counted) or 1)
     return EditFigures(
         family=family,
         edit=edit,
         rate=wilson(share, len(by_case)).model_copy(update={"n": len(counted)}),
-        noise=rate_of([each.noise for each in in_turn if each.noise is not None]),
-        p=mcnemar((each.event, each.noise) for each in in_turn if each.noise is not None),
+        noise=rate_of([bool(group[0].noise) for group in paired]),
+        p=many_to_one(([each.event for each in group], bool(group[0].noise)) for group in paired),
         n_skipped=sum(n for (of, name), n in plan.skipped.items() if of == family and edit in {"", name}),
         n_unfit=len(mine) - len(fit),
         no_verdict=_no_verdict(each.verdict for each in fit),

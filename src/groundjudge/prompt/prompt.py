@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from groundjudge.case.case import Case, Document, Message
 from groundjudge.case.fields import ALIASES, FIELD_NAMED, RESERVED
 from groundjudge.case.shapes import TOOL_TITLE, is_blank, is_list, is_mapping, text_of, well_formed
-from groundjudge.errors import CaseError, PromptError
+from groundjudge.errors import CaseError, PromptError, did_you_mean
 from groundjudge.prompt.fences import Block, code_for, fenced, without_control_tokens
 from groundjudge.scale import Scale
 from groundjudge.verdict import Finite, Frozen, Passes, PromptId
@@ -364,7 +364,10 @@ def _front_matter(head: str) -> FrontMatter:
         del settings["model"]  # other tools put the model's name here
     unknown = _unknown_keys(settings) if "reply" in settings else []
     if unknown:
-        raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown)}")
+        choice = (
+            "; the model is chosen in code or by --model" if any("model." in key for key in unknown) else ""
+        )
+        raise PromptError("bad_front_matter", f"unknown key {', '.join(unknown)}{choice}")
     try:
         made = FrontMatter.model_validate(settings)
     except ValidationError as error:
@@ -439,19 +442,24 @@ def _type(declared: str, name: object) -> str:
 
 
 def _unknown_keys(settings: Mapping[str, Any]) -> list[str]:
-    """The keys that nothing reads, which are probably misspelt."""
+    """The keys that nothing reads, which are probably misspelt, each with the nearest that is read there."""
+    model = settings.get("model")
+    settings = {**settings, "model.configuration": model.get("configuration") if is_mapping(model) else None}
     known = {
         "model": ("api", "configuration", "parameters", "response"),  # Prompty's
+        # What would be taken for the choice of a model is refused: the caller chooses it.
+        "model.configuration": ("type", "api_version", "organization", "connection"),
         "inputs": Input.model_fields,
         "scale": Scale.model_fields,
         "example_reply": ExampleReply.model_fields,
     }
-    unknown = [str(key) for key in settings if key not in FrontMatter.model_fields]
+    top = FrontMatter.model_fields
+    unknown = [f"{key}{did_you_mean(str(key), top)}" for key in settings if key not in {*top, *known}]
     for name, keys in known.items():
         value = settings.get(name)
         for item in value if is_list(value) else [value]:
             if is_mapping(item):
-                unknown += [f"{name}.{key}" for key in item if key not in keys]
+                unknown += [f"{name}.{key}{did_you_mean(str(key), keys)}" for key in item if key not in keys]
     return unknown
 
 

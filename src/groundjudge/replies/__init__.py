@@ -11,9 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
+from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
-from groundjudge.replies.labelled import Banded, Line
+from groundjudge.replies.line import Line
 from groundjudge.replies.plain import Plain
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags

@@ -1,17 +1,15 @@
-"""Labels at the beginning of a line, such as `Score: 8`, the places behind them, and two formats."""
+"""Labels at the beginning of a line, such as `Score: 8`, and the places behind them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import NamedTuple
 
-from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
-from groundjudge.replies.reply import Reply
-from groundjudge.replies.value import Reader, said, written
+from groundjudge.replies.format import Reading
+from groundjudge.replies.opening import LETTER_OR_DIGIT
+from groundjudge.replies.value import Reader, written
 from groundjudge.scale import Scale
 
 # A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
@@ -94,77 +92,3 @@ def _states(bracket: str, scale: Scale) -> bool:
 def one_line(text: str) -> str:
     """The text on one line, so that none of its words can be read as a label."""
     return " ".join(text.split())
-
-
-BANDED = label_pattern(("Analysis", "Level", "Score"))
-
-
-@dataclass(frozen=True)
-class Banded:
-    """Reads the number or the label after `Score:`, and the level that the reply names after `Level:`."""
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
-
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
-        """Read a reply.
-
-        Raises:
-            ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
-                it cannot be read.
-        """
-        text = opened(reply, BANDED)
-        found = fields(text.text, BANDED)
-        _, score = verdict(Reader(text, scale, asked), [each for each in found if each.label == "score"])
-        texts = {each.label: text.slice(each.start, each.end) for each in found}
-        return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
-
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the three labelled parts, one line each."""
-        analysis, level = one_line(reading.reason), one_line(reading.level)
-        return f"Analysis: {analysis}\nLevel: {level}\nScore: {said(reading)}"
-
-
-@dataclass(frozen=True)
-class Line:
-    """Reads the number or the label on a labelled line; the explanation is the prose before it.
-
-    Attributes:
-        name: the label of the line, or several of which any may be used. It begins the line, and a colon
-            follows unless it ends in a bracket, as `[RESULT]` does.
-        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
-    """
-
-    name: str | tuple[str, ...] = "Verdict"
-    brackets: bool = False
-
-    part_names = ()
-    parts_are_sentences = False
-    score = score_of_value
-    schema = no_schema
-
-    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
-        """Read a reply. Prose may follow the verdict.
-
-        Raises:
-            ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
-                read.
-        """
-        labels = label_pattern(self._names)
-        text = opened(reply, labels)
-        lines = [each for each in fields(text.text, labels) if not self.brackets or "[[" in each.place]
-        line, found = verdict(Reader(text, scale, asked, self._names), lines, prose_may_follow=True)
-        return replace(found, reason=text.slice(text.start, line.begin))
-
-    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
-        """Write the explanation, with its labels made harmless, and the labelled line below it."""
-        name = self._names[0]
-        place = f"[[{said(reading)}]]" if self.brackets else said(reading)
-        reason = label_pattern(self._names).sub(lambda match: f"> {match[0]}", reading.reason)
-        return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (self.name,) if isinstance(self.name, str) else self.name

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
+from groundjudge.case.shapes import is_list, is_mapping
 from groundjudge.errors import PromptError, did_you_mean
 from groundjudge.replies import Format
 from groundjudge.scale import Scale
@@ -56,17 +57,46 @@ class RubricOptions(PromptOptions, total=False):
     threshold: float | None
 
 
-def check_options(options: Iterable[str], known: type[Any]) -> None:
-    """Refuse options that a TypedDict does not have.
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, str) or is_list(value)
+
+
+SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "parameters": (is_mapping, "a mapping, as in {'temperature': 0}"),
+    "levels": (
+        lambda value: (
+            is_mapping(value) and all(_is_number(k) and isinstance(v, str) for k, v in value.items())
+        ),
+        "a mapping of numbers to labels, as in {2: 'poor', 5: 'good'}",
+    ),
+    "not_applicable": (lambda value: is_list(value) and all(map(_is_number, value)), "a list of numbers"),
+    "may_be_empty": (_are_names, "a list of inputs' names"),
+    "optional": (_are_names, "a list of inputs' names"),
+    "weighted": (lambda value: isinstance(value, bool), "True or False"),
+    "max_reasks": (lambda value: type(value) is int and value >= 0, "a whole number, 0 or more"),
+}
+"""What an option must be: whether a value is, and in words. `Rubric` and `Panel` check the others."""
+
+
+def check_options(options: Mapping[str, object], known: type[Any]) -> None:
+    """Refuse options that a TypedDict does not have, and values of a wrong shape; None is always right.
 
     Raises:
-        TypeError: an option is unknown; the message names the nearest right one.
+        TypeError: an option is unknown, and the message names the nearest right one; or its value is wrong.
     """
     names = list(known.__annotations__)
-    for option in options:
+    for option, value in options.items():
         if option not in names:
             hint = did_you_mean(option, names) or ";"
             message = f"unknown option {option!r}{hint} The options are: {', '.join(names)}"
+            raise TypeError(message)
+        fits, shape = SHAPES.get(option, (bool, ""))
+        if shape and value is not None and not fits(value):
+            message = f"{option} must be {shape}, not {value!r}"
             raise TypeError(message)
 
 

@@ -50,7 +50,10 @@ VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = Mapping
         "score": (pa.float64(), lambda verdict: verdict.score),
         "label": (pa.string(), lambda verdict: verdict.label),
         "passed": (pa.bool_(), lambda verdict: verdict.passed),
-        "reason": (pa.string(), lambda verdict: verdict.explanation if verdict.error else verdict.reason),
+        "reason": (
+            pa.string(),
+            lambda verdict: (not verdict.error and verdict.reason) or verdict.explanation,
+        ),
         "signature": (pa.string(), lambda verdict: verdict.signature),
         "verdict": (pa.string(), Verdict.model_dump_json),
     }
@@ -357,12 +360,15 @@ def _plain(value: Any, kind: Any) -> Any:  # noqa: ANN401  whatever Arrow holds
 def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str, Any] | CaseError]:
     """The rows of a file or a folder, with all columns or only one: mappings, or errors as for `rows_of`.
 
+    Rows are numbered in the order of the files' names. One column, that of verdicts, is read in the order in
+    which the files were written.
+
     Raises:
         CaseError: `unreadable_file`, if it is not Parquet or has no such column.
         OSError: it cannot be read.
     """
     first = 1
-    for opened in parquet_files(path):
+    for opened in parquet_files(path, oldest_first=column is not None):
         if column and column not in opened.schema_arrow.names:
             raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
         for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
@@ -386,14 +392,21 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
             writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
 
 
-def parquet_files(path: Path) -> Iterator[Any]:
-    """The file itself, or the files in a folder by name, without those that engines hide; each one open.
+def parquet_files(path: Path, *, oldest_first: bool = False) -> Iterator[Any]:
+    """The file itself, or the files in a folder, without those that engines hide; each one open.
+
+    Args:
+        path: the file or the folder.
+        oldest_first: in the order in which they were changed last, and then by name. Names alone say nothing
+            of age: Spark's are random.
 
     Raises:
         CaseError, OSError: as for `parquet_rows`, at once or when one is read.
     """
     found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
     files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
+    if oldest_first:
+        files.sort(key=lambda file: file.stat().st_mtime_ns)
     if path.is_dir() and not files:
         raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
     for file in files or [path]:

@@ -9,6 +9,20 @@ from pathlib import Path
 
 
 @contextmanager
+def named(path: str | Path) -> Generator[None, None, None]:
+    """Name a file in the error that writing to it raises: that of a full disk names none.
+
+    Raises:
+        OSError: what was raised.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
 def replaced(path: Path) -> Generator[Path, None, None]:
     """Yield a path beside a file, to be written to; it takes the file's place at the end.
 
@@ -19,11 +33,12 @@ def replaced(path: Path) -> Generator[Path, None, None]:
     """
     part = path.with_name(f".{path.name}.part")
     try:
-        yield part
-        sync(part)
-        part.replace(path)
-        if hasattr(os, "O_DIRECTORY"):  # Windows has none, and cannot open folders
-            sync(path.parent)
+        with named(part):
+            yield part
+            sync(part)
+            part.replace(path)
+            if hasattr(os, "O_DIRECTORY"):  # Windows has none, and cannot open folders
+                sync(path.parent)
     finally:
         part.unlink(missing_ok=True)
 

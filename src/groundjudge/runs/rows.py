@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import csv
 import io
 import json
@@ -10,9 +11,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
@@ -51,7 +52,11 @@ EMPTY_IS_GIVEN = frozenset({"context", "response"})
 
 
 def read_rows(
-    path: str | Path, file_format: FileFormat | None = None, fields: FieldPaths | None = None
+    path: str | Path,
+    file_format: FileFormat | None = None,
+    fields: FieldPaths | None = None,
+    encoding: str | None = None,
+    limit: int | None = None,
 ) -> Generator[FileRow, None, None]:
     """Read the rows of a file; "-" is stdin.
 
@@ -73,28 +78,37 @@ def read_rows(
         file_format: its format. By default the name's suffix decides: .csv, .tsv, .json, .parquet, which a
             folder is too; anything else, stdin included, is JSON Lines.
         fields: fields that are elsewhere in a row, each with its dotted path; see `Fields.in_row`.
+        encoding: of the text, such as "utf-8" or "cp1252". The whole of a file must be in it, which is
+            checked before the first row. None: UTF-8, and a line that is not is an error of that line only,
+            as it is in any case where "utf-8" comes from a pipe.
+        limit: read no more rows than this; None: all.
 
     Yields:
         A mapping per row, or a CaseError with the code `unreadable_row` and the line's number, from 1.
 
     Raises:
         OSError: the file cannot be opened or read.
-        CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not. `bad_path`: no row has
+        CaseError: `unreadable_file`: it should be a JSON array or Parquet and is not, or it is not in the
+            encoding. `unknown_encoding`: nor is there one of that name. `bad_path`: no row has
             one of the paths of `fields`. That is found out before the first row, or after the last one of a
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
     places = Fields.of(fields or {}, None)
+    if encoding is not None:
+        _check_encoding(path, file_format or format_of(path), encoding)
     if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
-        with closing(_rows(path, file_format, places)) as first:
+        with closing(_rows(path, file_format, places, encoding)) as first:
             for _ in until_found(first, places.paths, _name(path)):
                 pass
-    rows = _rows(path, file_format, places)
-    for row in chain(until_found(rows, places.paths, _name(path)), rows):
+    rows = _rows(path, file_format, places, encoding)
+    for row in islice(chain(until_found(rows, places.paths, _name(path)), rows), limit):
         yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
 
 
-def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int | None:
+def count_rows(
+    path: str | Path, file_format: FileFormat | None = None, encoding: str | None = None
+) -> int | None:
     """Count the rows of a file quickly, broken ones included. None for what can be read only once."""
     if not is_kept(path):
         return None
@@ -103,10 +117,10 @@ def count_rows(path: str | Path, file_format: FileFormat | None = None) -> int |
         from groundjudge.runs.arrow import parquet_files  # noqa: PLC0415  PyArrow is an extra
 
         return sum(int(opened.metadata.num_rows) for opened in parquet_files(Path(path)))
-    if kind == "jsonl":
+    if kind == "jsonl" and _is_utf8(encoding):
         with Path(path).open("rb") as lines:
             return sum(not line.isspace() for line in lines)
-    return sum(1 for _ in _rows(path, kind, Fields.of({}, None)))
+    return sum(1 for _ in _rows(path, kind, Fields.of({}, None), encoding))
 
 
 def is_kept(path: str | Path) -> bool:
@@ -128,6 +142,8 @@ class CaseFile:
         kept_ids: the ids of the rows to keep.
         file_format: the file's format; None: by its suffix.
         fields: fields that are elsewhere in a row, each with its path.
+        encoding: of its text.
+        limit: how many rows are read; None: all.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
         keys: the keys that have a value in any of them, about MAX_KEYS at most.
@@ -138,13 +154,16 @@ class CaseFile:
     kept_ids: frozenset[str] = frozenset()
     file_format: FileFormat | None = None
     fields: FieldPaths = field(default_factory=dict[str, str])
+    encoding: str = "utf-8"
+    limit: int | None = None
     n_read: int = 0
     n_unreadable: int = 0
     keys: set[str] = field(default_factory=set[str])
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
-        for number, row in enumerate(read_rows(self.path, self.file_format, self.fields), 1):
+        rows = read_rows(self.path, self.file_format, self.fields, self.encoding, self.limit)
+        for number, row in enumerate(rows, 1):
             if isinstance(row, CaseError):
                 self.n_unreadable += 1
             else:
@@ -161,8 +180,9 @@ class CaseFile:
         return self if is_kept(self.path) else _as_they_come(self)
 
     def count(self) -> int | None:
-        """How many rows the file has; None for what can be read only once."""
-        return count_rows(self.path, self.file_format)
+        """How many rows are read; None for what can be read only once."""
+        n_rows = count_rows(self.path, self.file_format, self.encoding)
+        return n_rows if n_rows is None or self.limit is None else min(n_rows, self.limit)
 
     def lacks(self, name: str) -> bool:
         """Whether no row has the field, by any of its names, nor anything that may hold it."""
@@ -182,25 +202,88 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _rows(path: str | Path, file_format: FileFormat | None, fields: Fields) -> Generator[FileRow, None, None]:
+def _is_utf8(encoding: str | None) -> bool:
+    return encoding is None or codecs.lookup(encoding).name == "utf-8"
+
+
+def _check_encoding(path: str | Path, kind: FileFormat, encoding: str) -> None:
+    """Make sure that an encoding exists, and that a file of text is in it.
+
+    Raises:
+        CaseError: `unknown_encoding`, `unreadable_file`.
+    """
+    try:
+        " ".encode(encoding)
+    except (LookupError, ValueError) as error:
+        message = (
+            f"`encoding`: there is no encoding {encoding!r}: give a name such as utf-8, cp1252 or gb18030"
+        )
+        raise CaseError("unknown_encoding", message, "encoding") from error
+    if kind == "parquet" or not is_kept(path):
+        return
+    number = 0
+    with Path(path).open("rb") as lines:
+        try:
+            for number, line in enumerate(_in_utf8(lines, encoding), 1):  # noqa: B007  counted for the error
+                line.decode()
+        except UnicodeError as error:
+            raise _not_in(
+                path, encoding, error, f" on line {number}" if _is_utf8(encoding) else ""
+            ) from error
+
+
+def _not_in(path: str | Path, encoding: str, error: UnicodeError, place: str = "") -> CaseError:
+    remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
+    message = f"{_name(path)} is not in {encoding}: {getattr(error, 'reason', error)}{place}; {remedy}"
+    return CaseError("unreadable_file", message, "encoding")
+
+
+def _in_utf8(lines: BinaryIO, encoding: str | None) -> Iterator[bytes]:
+    """The lines of a file in UTF-8."""
+    if _is_utf8(encoding):
+        yield from lines
+        return
+    # It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
+    with _as_text(lines, encoding, newline="\n") as text:
+        yield from (line.encode() for line in text)
+
+
+@contextmanager
+def _as_text(lines: BinaryIO, encoding: str | None, newline: str = "") -> Generator[TextIO, None, None]:
+    """The text of a file. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
+    is_utf8 = _is_utf8(encoding)
+    errors = "surrogateescape" if is_utf8 else "strict"
+    text = io.TextIOWrapper(
+        lines, encoding="utf-8-sig" if is_utf8 else encoding, errors=errors, newline=newline
+    )
+    try:
+        yield text
+    finally:
+        text.detach()  # closing the text would close stdin
+
+
+def _rows(
+    path: str | Path, file_format: FileFormat | None, fields: Fields, encoding: str | None
+) -> Generator[FileRow, None, None]:
     """The rows as they are in the file."""
     kind = file_format or format_of(path)
     if kind == "parquet":
         yield from _parquet_rows(path)
         return
     with nullcontext(sys.stdin.buffer) if str(path) == STDIO else Path(path).open("rb") as lines:
-        if kind == "jsonl":
-            yield from _json_rows(lines)
-        elif kind == "json":
-            for number, item in enumerate(_array(lines, path), 1):
-                yield _object(item, f"item {number}")
-        else:
-            # Bytes that are not UTF-8 become surrogates, to be reported row by row.
-            text = io.TextIOWrapper(lines, encoding="utf-8-sig", errors="surrogateescape", newline="")
-            try:
-                yield from _table_rows(text, kind, {column: field for field, column in fields.paths.items()})
-            finally:
-                text.detach()  # closing the text would close stdin
+        try:
+            if kind == "jsonl":
+                yield from _json_rows(_in_utf8(lines, encoding))
+            elif kind == "json":
+                data = b"".join(_in_utf8(lines, encoding))
+                for number, item in enumerate(_array(data, path), 1):
+                    yield _object(item, f"item {number}")
+            else:
+                renamed = {column: field for field, column in fields.paths.items()}
+                with _as_text(lines, encoding) as text:
+                    yield from _table_rows(text, kind, renamed)
+        except UnicodeError as error:  # of a pipe: a file was checked
+            raise _not_in(path, str(encoding), error) from error
 
 
 def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
@@ -212,14 +295,14 @@ def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
     yield from parquet_rows(Path(path))
 
 
-def _array(lines: BinaryIO, path: str | Path) -> Sequence[Any]:
+def _array(text: bytes, path: str | Path) -> Sequence[Any]:
     """The items of a JSON array.
 
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
     """
     try:
-        data: Any = json.loads(lines.read().decode("utf-8-sig"))
+        data: Any = json.loads(text.decode("utf-8-sig"))
         what = f"it is a single value ({type(data).__name__})"
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         data, what = None, f"it is not JSON: {error}"

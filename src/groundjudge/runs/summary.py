@@ -9,9 +9,6 @@ from fractions import Fraction
 
 from groundjudge.verdict import Frozen, Score, Usage, Verdict
 
-MISSING = "missing_field"
-"""The error code of a row without an input that the judge needs."""
-
 
 class Summary(Frozen):
     """Counts and averages over the verdicts of one judge.
@@ -20,17 +17,16 @@ class Summary(Frozen):
         judge: the judge's name; "" for the rows that could not be read.
         mean: the mean score, 0..1, over the rows with a score; None if there are none.
         n_ok: rows with a score.
-        n_error: rows that should have a score but ended in an error.
+        n_error: rows that should have a score but ended in an error, such as those without an input that
+            the judge needs (`missing_field`).
         n_not_applicable: rows with nothing to judge.
-        n_missing: rows without an input that the judge needs (error code `missing_field`); these are not
-            errors of the judge and are counted nowhere else.
-        coverage: n_ok / (n_ok + n_error), 0..1; 1.0 if there was nothing to score.
+        coverage: n_ok / (n_ok + n_error), 0..1; None if there was nothing to score.
         bounds: the mean if every error were scored 0, and if every error were scored 1; None if there
             was nothing to score.
         pass_rate: the share, 0..1, of the rows with a score that passed the threshold; None if no row
             has a score.
         labels: label -> number of verdicts, the most frequent first.
-        errors: error code -> number of verdicts, the most frequent first, without `missing_field`.
+        errors: error code -> number of verdicts, the most frequent first.
         evidence_not_found: verdicts with a score for which a quote that it needs is in no document.
         calls_per_row: how many calls a row took on average, with re-asks and replies from a cache; None if no
             row took one.
@@ -45,8 +41,7 @@ class Summary(Frozen):
     n_ok: int
     n_error: int
     n_not_applicable: int
-    n_missing: int
-    coverage: Score
+    coverage: Score | None
     bounds: tuple[Score, Score] | None
     pass_rate: Score | None
     labels: Mapping[str, int]
@@ -60,7 +55,7 @@ class Summary(Frozen):
     @property
     def n(self) -> int:
         """The number of verdicts in the summary."""
-        return self.n_ok + self.n_error + self.n_not_applicable + self.n_missing
+        return self.n_ok + self.n_error + self.n_not_applicable
 
     @property
     def counts(self) -> str:
@@ -68,7 +63,7 @@ class Summary(Frozen):
         errors = ", ".join(f"{code} {count}" for code, count in self.errors.items())
         return (
             f"{self.n} rows: {self.n_ok} with a score, {self.n_not_applicable} not applicable, "
-            f"{self.n_missing} without a required field, {self.n_error} errors ({errors or 'none'})"
+            f"{self.n_error} errors ({errors or 'none'})"
             f"{(self.evidence_not_found and f', {self.evidence_not_found} with evidence_not_found') or ''}"
         )
 
@@ -118,14 +113,13 @@ class _Count:
     usage: Usage | None = None
 
     def add(self, verdict: Verdict) -> None:
-        missing = verdict.error is not None and verdict.error.code == MISSING
-        self.n["missing" if missing else verdict.status] += 1
+        self.n[verdict.status] += 1
         if verdict.score is not None:
             self.total += Fraction(verdict.score)
             self.n["passed"] += bool(verdict.passed)
         if verdict.label is not None:
             self.labels[verdict.label] += 1
-        if verdict.error is not None and not missing:
+        if verdict.error is not None:
             self.errors[verdict.error.code] += 1
         self.n["evidence_not_found"] += any(part.warnings for part in verdict.parts)
         self.n["calls"] += verdict.attempts
@@ -147,8 +141,7 @@ class _Count:
             n_ok=n["ok"],
             n_error=n["error"],
             n_not_applicable=n["not_applicable"],
-            n_missing=n["missing"],
-            coverage=n["ok"] / n_scorable if n_scorable else 1.0,
+            coverage=_share(n["ok"], n_scorable),
             bounds=None if lowest is None or highest is None else (lowest, highest),
             pass_rate=_share(n["passed"], n["ok"]),
             labels=_by_frequency(self.labels),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
@@ -27,7 +28,7 @@ MAX_UNREADABLE = 20
 def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
     """Read the verdicts of a file, one JSON object per line; "-" is stdin.
 
-    Of a .parquet file, or a folder of them, the column `verdict` is read.
+    Of a .parquet file, or a folder of them, the column `verdict` is read, of the oldest file first.
 
     Yields:
         A verdict per line, or a CaseError (`unreadable_row`) for a line that is not a verdict, such as the
@@ -59,15 +60,22 @@ def read_verdicts(path: str | Path) -> Iterator[Verdict | CaseError]:
 
 
 def last_of_each(verdicts: Iterable[Verdict]) -> tuple[list[Verdict], int]:
-    """The last verdict of every judge on every case, and how many earlier ones were dropped.
+    """The verdict that counts of every judge on every case, and how many others were dropped.
 
-    A resumed run writes a row that had failed once more, and the last verdict counts. Verdicts on cases
-    without an id are all kept, because nothing shows that two of them are on the same case.
+    A row that failed is judged once more, in a resumed run or in a table that is appended to. The last
+    verdict counts, but an error does not replace a verdict: tables do not always keep the order of their
+    rows. An error with another key does, because the case or the judge was changed in between, and the
+    verdict is on what is no longer there. Verdicts on cases without an id are all kept, because nothing
+    shows that two of them are on the same case.
     """
     kept: dict[object, Verdict] = {}
     n_seen = 0
     for n_seen, verdict in enumerate(verdicts, 1):
         key = n_seen if verdict.case_id is None else (verdict.judge, verdict.case_id)
+        before = kept.get(key)
+        is_same = before and (before.key == verdict.key or None in {before.key, verdict.key})
+        if before and is_same and verdict.error and not before.error:
+            continue
         kept.pop(key, None)
         kept[key] = verdict
     return list(kept.values()), n_seen - len(kept)
@@ -137,11 +145,11 @@ def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
         with replaced(path) as part, part.open("wb") as kept, lines:
             for number, line in enumerate(lines, 1):
                 verdict = _parse(line, f"{path}, line {number}")
-                if verdict is None or _is_judged_again(verdict, by_name) or verdict.key in offsets:
+                if verdict is None or _is_judged_again(verdict, by_name):
                     continue
                 if verdict.judge in by_name:
                     _check_identity(verdict, by_name[verdict.judge], path)
-                    offsets[str(verdict.key)] = kept.tell()
+                    offsets[str(verdict.key)] = kept.tell()  # of two, the newer
                 kept.write(line.rstrip(b"\n") + b"\n")
     return PreviousVerdicts(path.open("rb"), offsets)
 
@@ -259,8 +267,8 @@ def write_verdicts(
 
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
-            error ends the run and is in `totals.stopped`.
-        OSError: the rows cannot be read, or the verdicts cannot be written.
+            error ends the run and is in `totals.stopped`; so does `unwritable`: a verdict cannot be written.
+        OSError: the rows cannot be read, or the file of verdicts cannot be opened.
     """
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
@@ -273,9 +281,11 @@ def write_verdicts(
                     if totals.add(verdict):
                         write(verdict)
                     advance()
-            except (ModelError, KeyboardInterrupt) as error:
+            except (GroundjudgeError, KeyboardInterrupt) as error:
+                if not isinstance(error, KeyboardInterrupt | ModelError) and error.code != "unwritable":
+                    raise
                 interrupted = GroundjudgeError("interrupted", "interrupted")
-                totals.stopped = error if isinstance(error, ModelError) else interrupted
+                totals.stopped = error if isinstance(error, GroundjudgeError) else interrupted
 
 
 @contextmanager
@@ -286,10 +296,19 @@ def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], ob
         return
 
     def write(verdict: Verdict) -> None:
-        file.write(verdict.model_dump_json().encode() + b"\n")
-        file.flush()
+        line = memoryview(verdict.model_dump_json().encode() + b"\n")
+        try:
+            while line:  # a disk that is nearly full takes a part of it
+                line = line[file.write(line) :]
+            file.flush()
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
+                raise
+            message = f"{'stdout' if out == STDIO else out}: {error.strerror}"
+            raise GroundjudgeError("unwritable", message, out) from error
 
-    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab") as file:
+    # Without a buffer, which would be written once more when the file is closed.
+    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab", buffering=0) as file:
         if out != STDIO:
             lock(file, Path(out))
             if not append and Path(out).is_file():
