@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, TypeAlias, Unpack, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, create_model
@@ -29,6 +30,7 @@ from groundjudge.rubric.rubric import Request, Rubric
 from groundjudge.verdict import Verdict
 
 with requires("groundjudge.adapters.langchain needs langchain-core", "langchain"):
+    from langchain_core.callbacks import CallbackManagerForLLMRun
     from langchain_core.exceptions import OutputParserException
     from langchain_core.messages import AIMessage, UsageMetadata, convert_to_messages
     from langchain_core.output_parsers import BaseOutputParser
@@ -194,10 +196,7 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
         manager = configs.get_callback_manager_for_config({**config, "tags": tags, "metadata": metadata})
         (call_run,) = manager.on_chat_model_start({}, [given.to_messages()], name=step.name)
         child, failed = config, cast("Callable[..., object]", call_run.on_llm_error)
-
-        def end(reply: Any) -> object:  # noqa: ANN401
-            return call_run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))
-
+        end: Callable[[Any], object] = partial(_end_call, call_run)
     else:
         run = configs.get_callback_manager_for_config(config).on_chain_start(None, given, name=step.name)
         child = configs.patch_config(config, callbacks=run.get_child())
@@ -210,6 +209,10 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
         raise
     else:
         end(_traceable(results[0]))
+
+
+def _end_call(run: CallbackManagerForLLMRun, reply: AIMessage) -> None:
+    run.on_llm_end(LLMResult(generations=[[ChatGeneration(message=reply)]]))
 
 
 def _traceable(value: object) -> object:

@@ -101,7 +101,8 @@ def by_promptfoo(judge: Any, row: Row, **options: Any) -> Verdict:
 def by_langchain(judge: Any, row: Row, **options: Any) -> Verdict:
     metadata = {"metadata": row.metadata} if row.metadata else {}
     given = {**row.inputs, **row.outputs, **metadata}
-    return runnable(judge, on_error="verdict", **options).invoke(given)
+    verdict: Verdict = runnable(judge, on_error="verdict", **options).invoke(given)
+    return verdict
 
 
 def by_mlflow(judge: Any, row: Row, **options: Any) -> Verdict:
