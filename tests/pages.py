@@ -36,6 +36,7 @@ NAME = re.compile(r"^name: (.+)$", re.MULTILINE)
 
 NOT_RUN: Mapping[str, Mapping[str, str]] = {
     # a page -> the first line of a block, or * for all blocks of a language -> why it cannot run here
+    "docs/guarding.md": {"from agents import Agent as OpenAIAgent": "its model is OpenAI's own"},
     "docs/adapters/recipes.md": {"* python": "needs packages that are not in the test group"},
     "docs/spark.md": {"* python": "needs Java, Spark and other engines: run by make test-spark"},
 }

@@ -28,6 +28,7 @@ ROOMS = (
     "offline",
     "models",
     "judging",
+    "guard",
     "runs",
     "batches",
     "analysis",

@@ -46,7 +46,12 @@ ALSO = {
 }
 """What is said once for several names of an adapter."""
 NAMES = ["DeepEval", "LangChain", "LangSmith", "MLflow", "OpenTelemetry", "promptfoo", "pydantic_evals"]
-TITLES = {name.lower(): name for name in NAMES}
+AGENTS = {
+    "langchain_agents": "LangChain agents",
+    "openai_agents": "OpenAI Agents",
+    "pydantic_ai": "pydantic-ai",
+}
+TITLES = {name.lower(): name for name in NAMES} | AGENTS
 """The frameworks whose names are not just capitalised."""
 
 INTERNAL = {"groundjudge.case.case", "groundjudge.evidence", "groundjudge.analysis.libraries"}

@@ -39,6 +39,10 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "unreadable_row": "A line is not valid JSON or CSV, or a row is not a mapping of fields to values. "
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
+    "GuardError": {
+        "blocked": "The guard let no draft of the answer out, and has no fallback. "
+        "Give `fallback=`, or look at the verdicts in the error's `outcome`.",
+    },
     "ModelError": {
         "auth": "The endpoint rejects the key (status 401 or 403). "
         "Check that the key in `OPENAI_API_KEY` or `api_key=` belongs to `OPENAI_BASE_URL` or `base_url=`.",
@@ -155,6 +159,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "`--label-threshold`, and several judges or a panel need `--judge`.",
         "label_conflict": "One id has two different labels. Keep one, or give the rows ids of their own.",
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
+        "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
+        "Take another judge or prompt, label more rows, or ask for less.",
         "too_few_labels": "The split lacks positive or negative rows. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
         "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from groundjudge.analysis.calibration import (
     calibrate,
     drift,
     fit_threshold,
+    lower_bound,
     read_calibrations,
     save_calibrations,
     splits,
@@ -183,3 +185,48 @@ def test_drift_names_the_signatures_that_the_threshold_was_not_fitted_on(changed
     assert f"fitted on verdicts of {same.signature}; these are of" in warning
     assert other.signature in warning
     assert drift(found, [same, verdict("b", 1.0, judge="two", **changed)]) is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "at_least", "expected"),
+    [
+        ([0.1, 0.3, 0.6, 0.9], [0, 0, 1, 1], 0.9, 0.4),
+        ([0.1, 0.3, 0.6, 0.9], [0, 1, 0, 1], 0.5, 0.0),
+        ([0.1, 0.3, 0.6, 0.9], [0, 1, 0, 1], 0.6, 0.2),
+        ([0.1, 0.3, 0.6, 0.9], [0, 0, 0, 1], 1.0, 0.8),
+        ([0.1, 0.3, 0.6, 0.9], [1, 1, 1, 0], 0.9, None),
+    ],
+)
+def test_threshold_for_a_precision_is_the_lowest_that_reaches_it(
+    scores: list[float], labels: list[int], at_least: float, expected: float | None
+) -> None:
+    columns = np.array(scores), np.array(labels, dtype=np.bool_)
+    if expected is None:
+        with pytest.raises(LabelError, match="the highest is 0"):
+            fit_threshold(*columns, "precision", at_least=at_least)
+    else:
+        assert fit_threshold(*columns, "precision", at_least=at_least) == expected
+
+
+@given(st.integers(1, 60), st.integers(0, 60))
+def test_bound_of_a_share_is_the_exact_one(n: int, events: int) -> None:
+    """With the bound as the true share, so many events or more come in 5 % of the samples."""
+    events = min(n, events)
+    low = lower_bound(events, n)
+    tail = sum(comb(n, k) * low**k * (1 - low) ** (n - k) for k in range(events, n + 1))
+    assert tail == pytest.approx(0.05 if events else 1)
+
+
+def test_precision_is_tested_on_held_out_rows() -> None:
+    found = calibrate(separable_rows(), by="precision", at_least=0.95, resamples=100)
+    assert 0.25 <= found.threshold <= 0.32
+    assert (found.at_least, found.n_tested) == (0.95, 100)
+    assert found.bound is not None
+    assert 0.8 < found.bound < (found.tested["precision"].value or 0)
+    assert found.beats_guessing
+
+
+@pytest.mark.parametrize(("by", "at_least"), [("precision", None), ("f1", 0.9)])
+def test_only_precision_has_a_share_to_reach(by: Criterion, at_least: float | None) -> None:
+    with pytest.raises(LabelError, match="at_least"):
+        calibrate(separable_rows(), by=by, at_least=at_least)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,11 +14,14 @@ from groundjudge.analysis import figures
 from groundjudge.analysis.agreement import sample_of
 from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
 from groundjudge.analysis.labels import Joined, LabelError
-from groundjudge.analysis.libraries import NDArray, np, selection
+from groundjudge.analysis.libraries import NDArray, distributions, np, selection
 from groundjudge.verdict import DIGITS_COMPARED, Finite, Frozen, Score, Verdict, compared
 
-Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa"]
-"""The figures that a threshold can be fitted to maximise."""
+Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "precision"]
+"""The figures that a threshold can be fitted to maximise; precision is not maximised, but reached."""
+
+ONE_SIDED = 0.05
+"""The share of the samples in which a bound may be above the true share."""
 
 Split: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """The indices of the rows to fit on, and of those to test on."""
@@ -28,7 +32,8 @@ class Calibration(Frozen):
 
     Attributes:
         threshold: the lowest score that passes, 0..1.
-        by: the figure that the threshold maximises on the rows it was fitted on.
+        by: the figure that the threshold maximises on the rows it was fitted on; or "precision": it is the
+            lowest threshold with which the share of grounded rows among those that pass reaches `at_least`.
         folds: None: fitted on one half of the rows and tested on the other. Otherwise the number of
             folds of the cross-validation: fitted on all rows, and each fold is tested with the
             threshold fitted on the other folds.
@@ -42,6 +47,10 @@ class Calibration(Frozen):
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
         signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
+        at_least: the precision that was asked for; None for other figures.
+        n_passed: the number of held-out rows that pass with the threshold.
+        bound: with 95 % confidence, the precision on rows like the held-out ones is not below this (one-sided
+            and exact, Clopper and Pearson, 1934; rows taken as independent). None where `at_least` is.
     """
 
     judge: str
@@ -58,6 +67,9 @@ class Calibration(Frozen):
     gain: Mapping[str, Figure]
     guess: Mapping[str, Finite]
     signatures: tuple[str, ...]
+    at_least: Score | None = None
+    n_passed: int = 0
+    bound: Score | None = None
 
     @property
     def beats_guessing(self) -> bool:
@@ -73,6 +85,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     joined: Joined,
     *,
     by: Criterion = "balanced_accuracy",
+    at_least: float | None = None,
     folds: int | None = None,
     label_threshold: float | None = None,
     resamples: int = RESAMPLES,
@@ -84,7 +97,8 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
 
     Args:
         joined: the judge's verdicts joined with labels.
-        by: the figure to maximise.
+        by: the figure to maximise; with "precision" the lowest threshold is taken that reaches `at_least`.
+        at_least: the precision that is wanted, 0..1; needed for it, and for no other figure.
         folds: the number of folds for cross-validation, 2 or more; None: fit on one half of the
             rows and test on the other.
         label_threshold: the lowest label that means grounded, needed for graded labels.
@@ -92,8 +106,9 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         seed: of the split and of the bootstrap.
 
     Raises:
-        LabelError: `bad_option` for the verdicts of a panel, and for graded labels without a label
-            threshold; `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
+        LabelError: `bad_option` for the verdicts of a panel, for graded labels without a label threshold, and
+            for `at_least` without precision or the reverse; `no_threshold`: none reaches the precision;
+            `too_few_labels` if a class has fewer groups than there are parts, or the groups do not
             allow for a split in which every part has rows of both classes.
     """
     if any(one.verdict.votes for one in joined.labelled):
@@ -102,19 +117,25 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
             "their mean: calibrate with the verdicts of a single judge"
         )
         raise LabelError("bad_option", message, joined.judge)
+    if (by == "precision") != (at_least is not None):
+        message = "precision needs `at_least`, the share that is wanted, and other figures have none"
+        raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     bootstrap = Bootstrap(resamples, seed)
     sample = sample_of(joined, label_threshold=label_threshold)
     if (positive := sample.positive) is None:
         message = "the labels are graded; give a label threshold to say which of them mean grounded"
         raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     parts = splits(sample, positive, joined.judge, folds, seed)
-    thresholds = [fit_threshold(sample.scores[train], positive[train], by) for train, _ in parts]
-    threshold = fit_threshold(sample.scores, positive, by) if folds else thresholds[0]
+    fit = partial(fit_threshold, by=by, at_least=at_least)
+    thresholds = [fit(sample.scores[train], positive[train]) for train, _ in parts]
+    threshold = fit(sample.scores, positive) if folds else thresholds[0]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
     fitted = replace(sample, passed=figures.reaches(sample.scores, threshold)).rows(train)
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
     before, after, gain = figures.paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
+    passed, right = int(tested.passed.sum()), int((tested.passed & positive[test]).sum())
+    guess = figures.constant_guess(positive[test])
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -128,12 +149,27 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         tested=after,
         as_run=before,
         gain=gain,
-        guess=figures.constant_guess(positive[test]),
+        guess=guess if at_least is None else {**guess, "precision": float(positive[test].mean())},
         signatures=_signatures(row.verdict for row in joined.labelled),
+        at_least=at_least,
+        n_passed=passed,
+        bound=None if at_least is None else lower_bound(right, passed),
     )
 
 
-def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Floats | None = None) -> float:
+def lower_bound(events: int, n: int) -> float:
+    """The one-sided exact 95 % lower bound of a share; 0 without observations."""
+    return float(distributions.beta.ppf(ONE_SIDED, events, n - events + 1)) if events else 0.0
+
+
+def fit_threshold(
+    scores: Floats,
+    positive: Bools,
+    by: Criterion,
+    weights: Floats | None = None,
+    *,
+    at_least: float | None = None,
+) -> float:
     """Find the threshold, 0..1, that maximises a figure on these rows; the middle one of several.
 
     It is 0 if everything should pass, and otherwise lies above one score that occurs and not above
@@ -144,6 +180,10 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Float
         positive: whether the label calls the response grounded, shape (rows,).
         by: the figure to maximise.
         weights: how much each row counts, shape (rows,); None: all the same.
+        at_least: what the figure must reach instead; then it is the lowest threshold that does.
+
+    Raises:
+        LabelError: `no_threshold`: none reaches `at_least`.
     """
     levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
     weights = np.ones_like(scores) if weights is None else weights
@@ -153,8 +193,15 @@ def fit_threshold(scores: Floats, positive: Bools, by: Criterion, weights: Float
     found = figures.confusion_figures(*(failing[:, -1:] - failing), *failing)[by]
     if levels[-1] == 1:
         found = found[:-1]  # no threshold on the score lies above 1
-    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= np.nanmax(found) - 10**-DIGITS_COMPARED)
-    return _between([0.0, *levels.tolist(), 1.0], int(best[(best.size - 1) // 2]))
+    wanted = np.nanmax(found) if at_least is None else at_least
+    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= wanted - 10**-DIGITS_COMPARED)
+    if not best.size:
+        highest = f"the highest is {np.nanmax(found):.3f}"
+        raise LabelError(
+            "no_threshold", f"no threshold reaches a {by} of {at_least} with these labels: {highest}"
+        )
+    place = (best.size - 1) // 2 if at_least is None else 0
+    return _between([0.0, *levels.tolist(), 1.0], int(best[place]))
 
 
 def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:

@@ -14,5 +14,6 @@ with requires("agreement figures need NumPy and scikit-learn", "analysis"):
     # scikit-learn has no type hints: imported by name, it is Any to every type checker.
     metrics: Any = import_module("sklearn.metrics")
     selection: Any = import_module("sklearn.model_selection")
+    distributions: Any = import_module("scipy.stats")  # which scikit-learn needs
 
-__all__ = ["NDArray", "metrics", "np", "selection"]
+__all__ = ["NDArray", "distributions", "metrics", "np", "selection"]

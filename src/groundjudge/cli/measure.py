@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.analysis.figures import Figure
     from groundjudge.analysis.votes import VoteAgreement
 
-Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa"]
+Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa", "precision"]
 """A `Criterion`, as the command line spells it."""
 
 Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
@@ -106,6 +106,9 @@ def calibrate(  # noqa: PLR0913  one per option
     encoding: str = options.LABELS_ENCODING,
     judge: list[str] | None = options.JUDGES,
     by: Maximised = options.option("The figure to maximise.", default="balanced-accuracy"),
+    at_least: float | None = options.option(
+        "With --by precision: the lowest share of grounded rows among those that pass.", min=0, max=1
+    ),
     folds: int | None = options.option(
         "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
     ),
@@ -128,6 +131,7 @@ def calibrate(  # noqa: PLR0913  one per option
         fit = partial(
             calibration.calibrate,
             by=cast("Criterion", by.replace("-", "_")),
+            at_least=at_least,
             folds=folds,
             label_threshold=label_options.label_threshold,
             seed=seed,
@@ -324,14 +328,18 @@ def _show_calibration(screen: Screen, one: Calibration) -> None:
     if one.folds:
         rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
     thresholds = ", ".join(f"{each:g}" for each in one.thresholds)
+    best = f"best {name}" if one.at_least is None else f"the lowest with a {name} of {one.at_least:g}"
     screen.text(
         *([f"thresholds of the folds: {thresholds}"] if one.folds else []),
         f"fitted on {one.n_fitted} rows, tested on {elsewhere}, {one.n_tested} rows",
-        heading=f"{one.judge}: threshold {one.threshold:g}, best {name} on {rows}",
+        heading=f"{one.judge}: threshold {one.threshold:g}, {best} on {rows}",
     )
     screen.table(["", "fitted", "tested", "as run", "tested - as run"], _calibration_rows(one))
     guess = f"indistinguishable from a constant guess ({one.guess[one.by]:.3f})"
     tested = f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}"
+    if one.bound is not None:
+        share = f"{one.n_passed} of {one.n_tested} tested rows pass"
+        screen.text(f"{share}, with 95 % confidence {name} is {one.bound:.3f} or more")
     use = f'load("{one.judge}", model=..., threshold={one.threshold:g})\n'
     screen.text(*([] if one.beats_guessing else [f"{tested}: {guess}."]), use)
 

@@ -1,0 +1,209 @@
+"""LangChain agents and chains: an answer is judged before it goes out.
+
+    grounded = GroundingMiddleware("groundedness", model="openai:gpt-4o-mini", fallback="I do not know.")
+    agent = create_agent("openai:gpt-4o", tools, middleware=[grounded])
+
+An answer that fails is written again with a note on what is not grounded, and else replaced by the fallback.
+Drafts and notes reach neither the state, nor a checkpoint, nor a stream: the answer is held until it is
+judged, so users wait for all of it and for the judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, NotRequired, TypeAlias, Unpack
+
+from groundjudge.case.case import Case
+from groundjudge.case.fields import field_of
+from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
+from groundjudge.errors import requires
+from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
+
+with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
+    from langchain.agents.middleware import AgentMiddleware, AgentState
+    from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
+    from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
+    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+    from langchain_core.runnables import config as configs
+    from langchain_core.runnables.base import coerce_to_runnable
+    from langgraph.types import Command
+
+__all__ = ["GroundingMiddleware", "guarded"]
+
+Call: TypeAlias = Callable[..., Any]
+
+OWN = ("groundjudge-draft", "groundjudge-note")
+"""The ids of the messages that ask a chain again."""
+
+OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
+"""Where LangGraph keeps what graphs inside a node write to."""
+
+
+class GroundedState(AgentState[Any]):
+    """The state of an agent with a guard.
+
+    Attributes:
+        verdict: the last decision, see `Outcome.summary`.
+    """
+
+    verdict: NotRequired[Mapping[str, Any]]
+
+
+class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
+    """Judges the answers of an agent made by `create_agent` before they go out.
+
+    The sources are the results of the tools; messages that call tools are not judged. The decision is under
+    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once.
+
+    Args:
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            the inputs are the agent's state, and the outputs {"messages": [answer]}.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+
+    state_schema = GroundedState
+
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardedOptions]) -> None:
+        super().__init__()
+        self.guard = as_guard(guard, **options)
+
+    def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails."""
+        with _held(self.guard):
+            return _response(*self.guard.answer(handler, request, self._case, _retried))
+
+    async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
+        """Call the model, and again if its answer fails, without blocking the event loop."""
+        with _held(self.guard):
+            return _response(*await self.guard.aanswer(handler, request, self._case, _retried))
+
+    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
+        answer: Any = _said(response)
+        return None if answer.tool_calls else self.guard.case(request.state, {"messages": [answer]})
+
+
+def guarded(
+    chain: Runnable[Any, Any] | Call,
+    guard: GuardLike,
+    *,
+    retry_input: Callable[[Any, Any, str], Any] | None = None,
+    **options: Unpack[GuardedOptions],
+) -> Runnable[Any, Any]:
+    """Judge what a chain, or a node of LangGraph, answers before it goes out.
+
+    The answer is a string, a message, or a mapping with a response or `messages` (a message that calls tools
+    is not judged). It goes out as it is, in one piece; the fallback takes its form.
+
+    Args:
+        chain: a runnable, or a function like one.
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        retry_input: from the chain's input, its output and the note to the input of the next try. By default
+            the answer and the note are added to the messages of the input, or the note to its query.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            inputs and outputs are the chain's.
+
+    Returns:
+        A runnable with the chain's input and output.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+    own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
+
+    def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
+        return None if getattr(_said(output), "tool_calls", None) else own.case(given, output)
+
+    def invoke(given: Any) -> Any:  # noqa: ANN401
+        with _held(own):
+            return _sent(*own.answer(lambda each: _without_note(step.invoke(each)), given, case_of, retried))
+
+    async def ainvoke(given: Any) -> Any:  # noqa: ANN401
+        async def ask(given: Any) -> Any:  # noqa: ANN401
+            return _without_note(await step.ainvoke(given))
+
+        with _held(own):
+            return _sent(*await own.aanswer(ask, given, case_of, retried))
+
+    return RunnableLambda(invoke, ainvoke, name="guarded")
+
+
+@contextmanager
+def _held(guard: Guard) -> Generator[None]:
+    """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
+    config = configs.ensure_config()
+    if guard.mode == "enforce":
+        manager = configs.get_callback_manager_for_config(config)
+        for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
+            manager.remove_handler(handler)
+        kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
+        config = RunnableConfig(**{**config, "callbacks": manager, "configurable": kept})
+    token = configs.var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        configs.var_child_runnable_config.reset(token)
+
+
+def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
+    if outcome and outcome.replaced:
+        response = ModelResponse[Any]([AIMessage(outcome.response)])
+    update = {"verdict": outcome.summary} if outcome else {}
+    return ExtendedModelResponse(response, Command(update=update))
+
+
+def _sent(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
+    return _in_form(output, outcome.response) if outcome and outcome.replaced else output
+
+
+def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:
+    return request.override(messages=_with_note(request.messages, response, note))
+
+
+def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
+    """The same messages with the answer and the note, or the query with the note."""
+    if isinstance(given, str):
+        return f"{given}\n\n{note}"
+    if is_mapping(given):
+        named = [name for name in given if field_of(name) == "query"]
+        name = "messages" if "messages" in given or not named else named[0]
+        said = output.get("messages", ()) if is_mapping(output) and name == "messages" else ()
+        # A graph returns what it was asked too, and what its tools returned.
+        thread = said[:-1] if any(isinstance(each, HumanMessage) for each in said) else given.get(name, ())
+        return {**given, name: _with_note(thread, output, note)}
+    answer = _said(output).model_copy(update={"id": OWN[0]})
+    return [*convert_to_messages(given), answer, HumanMessage(note, id=OWN[1])]
+
+
+def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
+    """What a graph that returns all of its messages returns, without those that asked it again."""
+    if not is_mapping(output) or not is_list(messages := output.get("messages")):
+        return output
+    return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
+
+
+def _said(output: Any) -> BaseMessage:  # noqa: ANN401  the chain's
+    """An answer as a message; with all that it holds, if it is not known where in it the text is."""
+    if isinstance(output, ModelResponse):
+        structured: Any = output.structured_response
+        return _said(output.result if structured is None else as_json(structured))
+    if is_mapping(output) and (places := _places(output)):
+        return _said(output[places[0]])
+    last = output[-1] if is_list(output) and output else output
+    return last if isinstance(last, BaseMessage) else AIMessage(content_text(last))
+
+
+def _in_form(output: Any, text: str) -> Any:  # noqa: ANN401  the chain's
+    """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
+    if is_mapping(output) and (places := _places(output)):
+        return {**output, **{name: _in_form(output[name], text) for name in places}}
+    if is_list(output):
+        return [*output[:-1], AIMessage(text)]
+    return AIMessage(text) if isinstance(output, BaseMessage) else text
+
+
+def _places(output: Mapping[str, Any]) -> list[str]:
+    return [name for name in output if name == "messages" or field_of(name) == "response"]

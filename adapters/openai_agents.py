@@ -1,0 +1,162 @@
+"""OpenAI Agents: an agent's answer is judged before it goes out.
+
+    run = await guarded_run(agent, "When do you open?", "groundedness", model="openai:gpt-4o-mini")
+    print(run.final_output)
+
+`guarded_run` asks again, with a note on what is not grounded, until an answer passes, or gives the fallback.
+`GroundingHooks` have an output guardrail, which can only stop a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+from weakref import WeakKeyDictionary
+
+from groundjudge.case.case import Case
+from groundjudge.case.shapes import content_text
+from groundjudge.errors import requires
+from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.models.loop_thread import shared_loop
+
+with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
+    from agents import (
+        Agent,
+        GuardrailFunctionOutput,
+        ItemHelpers,
+        OutputGuardrail,
+        RunContextWrapper,
+        RunHooks,
+        Runner,
+        RunResult,
+        TResponseInputItem,
+    )
+
+__all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
+
+Asked = str | list[TResponseInputItem]
+
+
+class GroundingHooks(RunHooks[Any]):
+    """An output guardrail, and the hooks that show it the results of tools.
+
+    Pass `guardrail` to the agent, and the hooks to the run: `Runner.run(agent, input, hooks=hooks)`. Without
+    the hooks it sees no sources, and lets no answer out that needs some. An answer that may not go out raises
+    OutputGuardrailTripwireTriggered; its `guardrail_result.output.output_info` is the verdict. Nothing is
+    written again, and streamed text has gone out before.
+
+    Args:
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        options: as for `guarded_run`; `retries` and `fallback` have no effect.
+
+    Raises:
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+
+    def __init__(self, guard: GuardLike, **options: Unpack[GuardedOptions]) -> None:
+        options["fallback"] = ""
+        self.guard = as_guard(guard, **options)
+        self.guardrail = OutputGuardrail[Any](self._guardrail, name="groundjudge")
+        self._seen: WeakKeyDictionary[RunContextWrapper[Any], list[Any]] = WeakKeyDictionary()
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],  # noqa: ARG002  required by the framework
+        system_prompt: str | None,  # noqa: ARG002
+        input_items: list[TResponseInputItem],
+    ) -> None:
+        """Keep what the model is shown."""
+        self._seen[context] = [*input_items]
+
+    async def _guardrail(
+        self, context: RunContextWrapper[Any], _: Agent[Any], output: object
+    ) -> GuardrailFunctionOutput:
+        seen = self._seen.get(context)
+        case = Case(response=content_text(output)) if seen is None else _case(self.guard, seen, output)
+        outcome = await self.guard.arun(case)
+        return GuardrailFunctionOutput(output_info=outcome.verdict, tripwire_triggered=outcome.replaced)
+
+
+@dataclass(frozen=True)
+class GuardedRun:
+    """A run whose answer was judged.
+
+    Attributes:
+        final_output: what goes out: the agent's output, or the fallback.
+        outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
+        result: the last run of the agent, whose input has the drafts and notes before it.
+        input_list: the input of a next turn: the input, and what goes out; without drafts and notes.
+    """
+
+    final_output: Any
+    outcome: Outcome | None
+    result: RunResult
+    input_list: list[TResponseInputItem]
+
+
+async def guarded_run(
+    agent: Agent[Any],
+    input: Asked,  # noqa: A002  the framework's name
+    guard: GuardLike,
+    run: Mapping[str, Any] | None = None,
+    **options: Unpack[GuardedOptions],
+) -> GuardedRun:
+    """Run an agent, and again if its answer fails.
+
+    Args:
+        agent: the agent.
+        input: as for `Runner.run`.
+        guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
+        run: further arguments of `Runner.run`, such as `context`; with a session, that would keep the drafts.
+        options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
+            the inputs are {"messages": [...]}, and the outputs {"messages": [answer]}.
+
+    Raises:
+        GuardError: no answer may go out, and there is no fallback.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+    """
+    own, asked = as_guard(guard, **options), ItemHelpers.input_to_new_input_list(input)
+
+    async def ask(given: list[TResponseInputItem]) -> RunResult:
+        return await Runner.run(agent, given, **(run or {}))
+
+    def case_of(_: object, result: RunResult) -> Case | None:
+        if result.interruptions:
+            return None
+        found = [each for each in result.to_input_list()[len(asked) :] if "role" not in each]
+        return _case(own, [*asked, *found], result.final_output)
+
+    def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
+        return [*result.to_input_list(), {"role": "user", "content": note}]
+
+    result, outcome = await own.aanswer(ask, asked, case_of, retried)
+    output = outcome.response if outcome and outcome.replaced else result.final_output
+    return GuardedRun(
+        output, outcome, result, [*asked, {"role": "assistant", "content": content_text(output)}]
+    )
+
+
+def guarded_run_sync(
+    agent: Agent[Any],
+    input: Asked,  # noqa: A002
+    guard: GuardLike,
+    run: Mapping[str, Any] | None = None,
+    **options: Unpack[GuardedOptions],
+) -> GuardedRun:
+    """Run an agent, and again if its answer fails; see `guarded_run`. It blocks until that is done."""
+    return shared_loop().run(guarded_run, agent, input, guard, run, **options)
+
+
+def _case(guard: Guard, items: Iterable[Any], output: object) -> Case:
+    """The case of what a model was shown, its tools' results too, and of what it answered."""
+    thread = [each if "role" in each else _tool_result(each) for each in items]
+    answer = {"role": "assistant", "content": content_text(output)}
+    return guard.case({"messages": [each for each in thread if each]}, {"messages": [answer]})
+
+
+def _tool_result(item: Mapping[str, Any]) -> dict[str, str] | None:
+    """What a tool returned, here or at the provider, as a message; None for other items."""
+    result = item.get("output", item.get("results"))
+    return None if result is None else {"role": "tool", "content": content_text(result)}

@@ -1,0 +1,160 @@
+"""What users of LangChain and LangGraph may never see: rejected drafts, notes and the judge's words.
+
+They are looked for in every chunk of every stream, in the state, and in the checkpoints.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from guard_table import FALLBACK, QUERY, WORD
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, MessagesState, StateGraph
+
+from groundjudge import GuardError, Reply
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.types import Request
+
+REJECTED = re.compile(rf"\bbad\b|{WORD}|not sent|Keep what|sources say")
+MODES = ["messages", "updates", "values", "custom"]
+JUDGED = {"good": "5", "bad": "1"}
+
+
+def chat(*replies: str) -> GenericFakeChatModel:
+    return GenericFakeChatModel(messages=iter(map(AIMessage, replies)))
+
+
+def reply(request: Request) -> str:
+    score = JUDGED[request.case.response_text.partition(" ")[0]]
+    return f"<S1>{WORD} here</S1><S2>{score}</S2>"
+
+
+async def by_a_chat_model(request: Request) -> Reply:
+    """A function that asks a chat model of LangChain."""
+    said = await chat(reply(request)).with_config(run_name="model").ainvoke("judge it")
+    return Reply(str(said.content))
+
+
+class JudgesChat(GenericFakeChatModel):
+    """A chat model that judges, as LangChain's users pass one."""
+
+    messages: Any = iter(())
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        score = "1" if re.search(r"\bbad\b", str(messages[-1].content)) else "5"
+        self.messages = iter([AIMessage(f"<S1>{WORD} here</S1><S2>{score}</S2>")])
+        return super()._generate(messages, *args, **kwargs)
+
+
+MODELS: Mapping[str, Callable[[], Any]] = {"function": lambda: by_a_chat_model, "chat model": JudgesChat}
+
+
+def function(drafts: tuple[str, ...]) -> Any:
+    model = chat(*drafts)
+
+    def answer(state: Any) -> Any:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    return answer
+
+
+def lcel(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
+    prompt = ChatPromptTemplate([("placeholder", "{messages}")])
+    as_state: Runnable[str, Any] = RunnableLambda(lambda text: {"messages": [AIMessage(text)]}, name="parser")
+    return prompt.with_config(run_name="prompt") | chat(*drafts) | StrOutputParser() | as_state
+
+
+def whole_graph(drafts: tuple[str, ...]) -> Any:
+    return create_agent(chat(*drafts))
+
+
+CHAINS = [function, lcel, whole_graph]
+NAMES = (
+    "model prompt parser guarded answer agent RunnableSequence RunnableLambda GenericFakeChatModel".split()
+)
+DRAFTS = [("bad one", "good two"), ("bad one", "bad two")]
+
+
+def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
+    graph = StateGraph(MessagesState)
+    graph.add_node(name, step)
+    graph.add_edge(START, name)
+    graph.add_edge(name, END)
+    return graph.compile(checkpointer=saver)
+
+
+def chunks(graph: Any, how: str) -> list[Any]:
+    given, config = {"messages": [("user", QUERY)]}, {"configurable": {"thread_id": "1"}}
+    options = {"stream_mode": MODES, "subgraphs": True}
+    if how == "sync":
+        return [*graph.stream(given, config, **options)]
+
+    async def collected() -> list[Any]:
+        return [chunk async for chunk in graph.astream(given, config, **options)]
+
+    return asyncio.run(collected())
+
+
+def check(graph: Any, saver: InMemorySaver, drafts: tuple[str, ...], how: str) -> None:
+    found = chunks(graph, how)
+    state = graph.get_state({"configurable": {"thread_id": "1"}})
+    assert [each.type for each in state.values["messages"]] == ["human", "ai"]
+    assert state.values["messages"][-1].content == ("good two" if drafts[-1] == "good two" else FALLBACK)
+    assert "messages" in {mode for _, mode, _ in found}
+    for shown in (found, [*graph.get_state_history(state.config)], saver.storage, saver.writes, saver.blobs):
+        assert not REJECTED.findall(str(shown))
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("drafts", DRAFTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], how: str) -> None:
+    saver, guard = (
+        InMemorySaver(),
+        GroundingMiddleware("groundedness", model=MODELS[model](), fallback=FALLBACK),
+    )
+    check(create_agent(chat(*drafts), middleware=[guard], checkpointer=saver), saver, drafts, how)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("chain", CHAINS)
+@pytest.mark.parametrize("model", MODELS)
+def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
+    for drafts in DRAFTS:
+        saver = InMemorySaver()
+        step = guarded(chain(drafts), "groundedness", model=MODELS[model](), fallback=FALLBACK)
+        check(node(name, step, saver), saver, drafts, how)
+
+
+def test_tokens_of_what_is_only_observed_are_streamed_and_those_of_the_judge_are_not() -> None:
+    guard = GroundingMiddleware("groundedness", model=JudgesChat(), mode="observe")
+    found = chunks(create_agent(chat("bad one"), middleware=[guard], checkpointer=InMemorySaver()), "sync")
+    texts = [data[0].content for _, mode, data in found if mode == "messages"]
+    assert texts[:3] == ["bad", " ", "one"]
+    assert WORD not in str(found)
+
+
+def test_blocked_answer_leaves_nothing_in_the_checkpoints() -> None:
+    saver, guard = InMemorySaver(), GroundingMiddleware("groundedness", model=by_a_chat_model)
+    with pytest.raises(GuardError) as raised:
+        chunks(create_agent(chat("bad one", "bad two"), middleware=[guard], checkpointer=saver), "sync")
+    assert [draft.response for draft in raised.value.outcome.drafts] == ["bad one", "bad two"]
+    assert not REJECTED.findall(str([saver.storage, saver.writes, saver.blobs]))
+
+
+def test_what_a_stream_shows_without_a_guard_would_be_found() -> None:
+    saver = InMemorySaver()
+    with pytest.raises(AssertionError):
+        check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), "sync")
+    assert REJECTED.findall(str(chunks(create_agent(chat("bad one")), "sync")))

@@ -1,0 +1,224 @@
+"""One table at the core and at all adapters that guard answers: the same decisions everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import agents
+import pytest
+from agents.models.interface import Model as AgentsModel
+from guard_table import QUERY, ROWS, SOURCE, Row, Seen, judge
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai import messages as pydantic_messages
+from pydantic_ai.models.function import FunctionModel as PydanticModel
+
+from groundjudge import Reply
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
+from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
+from groundjudge.adapters.pydantic_ai import grounded
+from groundjudge.guard import as_guard
+from groundjudge.types import Request
+
+JUDGE = "groundedness"
+agents.set_tracing_disabled(disabled=True)
+pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai would leave open
+
+
+def core(row: Row, seen: Seen, how: str) -> object:
+    guard, drafts = as_guard(JUDGE, **seen.options(row)), iter(row.drafts)
+    case = {"query": QUERY, "context": [SOURCE] * row.uses_tool, "response": next(drafts)}
+    if how == "async":
+        return asyncio.run(guard.arun(case, lambda *_: next(drafts))).response
+    return guard.run(case, lambda *_: next(drafts)).response
+
+
+class Chat(GenericFakeChatModel):
+    """A chat model that needs to be told of no tools."""
+
+    def bind_tools(self, *_: Any, **__: Any) -> Chat:
+        return self
+
+
+@tool
+def hours() -> str:
+    """When the library opens."""
+    return SOURCE
+
+
+def chat(row: Row) -> Chat:
+    calls = [AIMessage("", tool_calls=[{"name": "hours", "args": {}, "id": "1"}])] * row.uses_tool
+    return Chat(messages=iter([*calls, *map(AIMessage, row.drafts)]))
+
+
+def question(row: Row) -> dict[str, Any]:
+    return {"messages": [*row.turns, ("user", QUERY)]}
+
+
+def middleware(row: Row, seen: Seen, how: str) -> object:
+    agent: Any = create_agent(
+        chat(row), [hours], middleware=[GroundingMiddleware(JUDGE, **seen.options(row))]
+    )
+    state = asyncio.run(agent.ainvoke(question(row))) if how == "async" else agent.invoke(question(row))
+    assert state["verdict"] == seen.outcomes[0].summary
+    return state["messages"][-1].content
+
+
+def chain(row: Row, seen: Seen, how: str) -> object:
+    drafts = iter(row.drafts)
+    runnable = guarded(RunnableLambda(lambda _: next(drafts)), JUDGE, **seen.options(row))
+    given = {"query": QUERY, "context": [SOURCE] * row.uses_tool}
+    return asyncio.run(runnable.ainvoke(given)) if how == "async" else runnable.invoke(given)
+
+
+def graph(row: Row, seen: Seen, how: str) -> object:
+    agent = guarded(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))
+    state = asyncio.run(agent.ainvoke(question(row))) if how == "async" else agent.invoke(question(row))
+    said: list[BaseMessage] = state["messages"]
+    assert len([each for each in said if each.type == "human"]) == 1 + len(row.turns) // 2
+    return said[-1].content
+
+
+def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
+    replies: Any = iter([*[None] * row.uses_tool, *row.drafts])
+
+    def answer(*_: object) -> Any:
+        reply = next(replies)
+        part: Any = (
+            pydantic_messages.TextPart(reply) if reply else pydantic_messages.ToolCallPart("hours", {})
+        )
+        return pydantic_messages.ModelResponse(parts=[part])
+
+    agent = PydanticAgent(PydanticModel(answer), retries={"output": 2})
+
+    @agent.tool_plain(name="hours")
+    def _() -> str:
+        return SOURCE
+
+    agent.output_validator(grounded(JUDGE, **seen.options(row)))
+    said = {"user": pydantic_messages.UserPromptPart, "assistant": pydantic_messages.TextPart}
+    history: list[Any] = [
+        (pydantic_messages.ModelRequest if role == "user" else pydantic_messages.ModelResponse)(
+            parts=[said[role](text)]
+        )
+        for role, text in row.turns
+    ]
+    if how == "async":
+        result = asyncio.run(agent.run(QUERY, message_history=history))
+    else:
+        result = agent.run_sync(QUERY, message_history=history)
+    for word in row.rejected:
+        assert word not in str(result.all_messages())
+    assert result.all_messages()[-1].parts[0].content == result.output  # type: ignore[union-attr]
+    return result.output
+
+
+class Scripted(AgentsModel):
+    """A model of OpenAI's agents that gives the replies in order; None calls the tool."""
+
+    def __init__(self, replies: Sequence[str | None]) -> None:
+        self.replies = iter(replies)
+
+    async def get_response(self, *_: Any, **__: Any) -> Any:
+        reply = next(self.replies)
+        call = ResponseFunctionToolCall(type="function_call", name="hours", call_id="1", arguments="{}")
+        text = ResponseOutputText(type="output_text", text=reply or "", annotations=[])
+        said = ResponseOutputMessage(
+            id="m", type="message", role="assistant", status="completed", content=[text]
+        )
+        output: Any = [call if reply is None else said]
+        return agents.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+@agents.function_tool(name_override="hours")
+def openai_hours() -> str:
+    return SOURCE
+
+
+def openai_agent(row: Row, hooks: GroundingHooks | None = None) -> agents.Agent[Any]:
+    model = Scripted([*[None] * row.uses_tool, *row.drafts])
+    guardrails = [hooks.guardrail] if hooks else []
+    return agents.Agent(name="clerk", model=model, tools=[openai_hours], output_guardrails=guardrails)
+
+
+def openai(row: Row, seen: Seen, how: str) -> object:
+    asked: Any = [*({"role": role, "content": text} for role, text in row.turns)]
+    asked.append({"role": "user", "content": QUERY})
+    given: Any = openai_agent(row), asked, JUDGE
+    run: Any = (
+        guarded_run_sync(*given, **seen.options(row))
+        if how == "sync"
+        else asyncio.run(guarded_run(*given, **seen.options(row)))
+    )
+    for word in row.rejected:
+        assert word not in str(run.input_list)
+    return run.final_output
+
+
+GUARDS: Sequence[Callable[[Row, Seen, str], object]] = [
+    core,
+    middleware,
+    chain,
+    graph,
+    pydantic_agent,
+    openai,
+]
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize("name", ROWS)
+def test_same_decision_everywhere(name: str, guard: Callable[[Row, Seen, str], object], how: str) -> None:
+    row, seen = ROWS[name], Seen()
+    seen.check(row, guard(row, seen, how))
+
+
+OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "nothing to ground": False}
+
+
+@pytest.mark.parametrize("name", OUTPUT_GUARDRAIL)
+async def test_output_guardrail_stops_a_run_with_the_verdict(name: str) -> None:
+    row, seen = ROWS[name], Seen()
+    hooks = GroundingHooks(JUDGE, **seen.options(row))
+    run = agents.Runner.run(openai_agent(row, hooks), QUERY, hooks=hooks)
+    if OUTPUT_GUARDRAIL[name]:
+        with pytest.raises(agents.OutputGuardrailTripwireTriggered) as raised:
+            await run
+        result = raised.value.guardrail_result
+    else:
+        (result,) = (await run).output_guardrail_results
+    (outcome,) = seen.outcomes
+    assert result.output.output_info == outcome.verdict
+    assert [draft.response for draft in outcome.drafts] == [row.drafts[0]]
+
+
+async def test_output_guardrail_without_its_hooks_lets_nothing_out() -> None:
+    row, seen = ROWS["good"], Seen()
+    with pytest.raises(agents.OutputGuardrailTripwireTriggered):
+        await agents.Runner.run(openai_agent(row, GroundingHooks(JUDGE, **seen.options(row))), QUERY)
+    assert seen.outcomes[0].reason == "not_judged"
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_judge_sees_what_the_tools_returned(guard: Callable[[Row, Seen, str], object]) -> None:
+    """The source is in the prompt of each judgement, also after a note."""
+    asked: list[str] = []
+
+    def judging(request: Request) -> Reply:
+        asked.append(str(request.messages))
+        return judge(request)
+
+    row = replace(ROWS["bad then good"], options={"model": judging})
+    assert guard(row, Seen(), "sync") == "good two"
+    assert [SOURCE in prompt for prompt in asked] == [True, True]

@@ -1,0 +1,374 @@
+"""The guard without a framework: what goes out, what is asked again, what is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import selectors
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import cycle
+from typing import Any, TypeVar
+
+import pytest
+from guard_table import FALLBACK, QUERY, REPLIES, ROWS, SOURCE, WORD, Row, Seen, judge
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_model import ScriptedModel
+
+from groundjudge import (
+    Case,
+    CaseError,
+    Guard,
+    GuardError,
+    ModelError,
+    PanelError,
+    Reply,
+    ReplyError,
+    Usage,
+    Verdict,
+    load,
+    panel,
+)
+from groundjudge.guard import NOTE, NOTHING, Progress, as_guard, failed_parts, note_on
+from groundjudge.verdict import Evidence, Part
+
+T = TypeVar("T")
+CASE: Mapping[str, Any] = {"query": QUERY, "context": [SOURCE], "response": "bad one"}
+JUDGE = load("groundedness", model=judge, max_reasks=0)
+
+
+class FakeClock(asyncio.SelectorEventLoop):
+    """An event loop whose clock goes on at once to what is waited for."""
+
+    def __init__(self) -> None:
+        super().__init__(Waiting(self))
+        self.now = 0.0
+
+    def time(self) -> float:
+        return self.now
+
+
+class Waiting(selectors.DefaultSelector):
+    """Waits for nothing: it moves the clock instead."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def select(self, timeout: float | None = None) -> Any:
+        found = super().select(0)
+        self.clock.now += (timeout or 0) if not found else 0
+        return found
+
+
+def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+    """What the work returns, and the seconds of the fake clock that it took."""
+
+    async def run() -> T:
+        return await work()
+
+    with asyncio.Runner(loop_factory=FakeClock) as runner:
+        result = runner.run(run())
+        return result, runner.get_loop().time()
+
+
+def always(draft: str) -> Callable[[str, Verdict], str]:
+    """What writes the same draft each time."""
+    return lambda note, verdict: draft  # noqa: ARG005  as a guard calls it
+
+
+def never(note: str, verdict: Verdict) -> str:
+    """What must not be asked."""
+    pytest.fail(f"asked again: {note} {verdict}")
+
+
+def slow_judge(seconds: float, reply: str = "bad") -> Any:
+    async def answer(_: object) -> Reply:
+        await asyncio.sleep(seconds)
+        found = REPLIES[reply]
+        assert isinstance(found, Reply)
+        return found
+
+    return load("groundedness", model=answer)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"on_error": "ignore"},
+        {"mode": "silent"},
+        {"retries": -1},
+        {"deadline": 0},
+        {"deadline": float("nan")},
+    ],
+)
+def test_setting_out_of_range_is_refused(settings: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        Guard(JUDGE, **settings)
+
+
+def test_misspelt_option_and_path_are_refused() -> None:
+    with pytest.raises(TypeError, match="retries"):
+        as_guard(JUDGE, retrys=2)  # type: ignore[call-arg]
+    with pytest.raises(CaseError, match="begins with"):
+        as_guard(JUDGE, fields={"query": "input.q"})
+
+
+def test_guard_keeps_its_settings_but_for_those_given() -> None:
+    guard = as_guard(as_guard(JUDGE, retries=3, fallback="no"), threshold=0.9, on_error="allow")
+    assert (guard.retries, guard.fallback, guard.on_error) == (3, "no", "allow")
+    assert guard.judge.threshold == 0.9
+
+
+def test_fields_are_found_where_they_are_said_to_be() -> None:
+    by_path = as_guard(JUDGE, fields={"query": "inputs.q", "response": "outputs.final.text"})
+
+    def found(inputs: Any, outputs: Any) -> dict[str, str]:
+        return {"query": inputs["q"], "response": outputs["final"]["text"]}
+
+    by_function = as_guard(JUDGE, fields=found)
+    for guard in (by_path, by_function):
+        case = guard.case({"q": "when?", "answer": "of the last turn"}, {"final": {"text": "now"}})
+        assert (case.query, case.response) == ("when?", "now")
+
+
+def test_without_a_fallback_an_error_has_the_outcome_and_no_word_of_the_drafts() -> None:
+    guard = Guard(JUDGE)
+    with pytest.raises(GuardError) as raised:
+        guard.run(CASE, always("bad two"))
+    error = pickle.loads(pickle.dumps(raised.value))  # noqa: S301  its own
+    for found in (error, raised.value):
+        assert found.code == "blocked"
+        assert [draft.response for draft in found.outcome.drafts] == ["bad one", "bad two"]
+        assert (found.outcome.response, found.outcome.reason, found.outcome.calls) == (None, "fallback", 2)
+        assert found.verdict == found.outcome.verdict
+        assert not [word for word in ("bad", WORD) if word in repr(found) + str(found)]
+
+
+def test_fallback_may_be_made_from_the_verdict() -> None:
+    outcome = Guard(JUDGE, fallback=lambda verdict: f"score {verdict.score}", retries=0).run(CASE)
+    assert (outcome.response, outcome.replaced) == ("score 0.0", True)
+
+
+@pytest.mark.parametrize(
+    ("draft", "error"), [("refused one", ReplyError), ("late one", ModelError), (" ", CaseError)]
+)
+def test_errors_of_the_judge_are_raised_where_wanted(draft: str, error: type[Exception]) -> None:
+    guard = Guard(JUDGE, on_error="raise", fallback=FALLBACK)
+    with pytest.raises(error) as raised:
+        guard.run({**CASE, "response": draft}, never)
+    verdict: Verdict = raised.value.verdict  # type: ignore[attr-defined]
+    assert verdict.status == "error"
+
+
+def test_what_regenerate_raises_is_raised() -> None:
+    def fails(*_: object) -> str:
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        Guard(JUDGE, fallback=FALLBACK, deadline=60).run(CASE, fails)
+
+
+def test_new_case_has_new_sources() -> None:
+    model = ScriptedModel("<S2>1</S2>", "<S2>5</S2>")
+    Guard(load("groundedness", model=model)).run(CASE, lambda *_: Case(**{**CASE, "context": ["a new one"]}))
+    assert SOURCE not in str(model.asked[1].messages)
+    assert "a new one" in str(model.asked[1].messages)
+
+
+def test_tokens_and_calls_are_added_up() -> None:
+    usage = Usage(prompt_tokens=5, completion_tokens=2)
+    model = ScriptedModel(*(Reply(f"<S2>{score}</S2>", usage=usage) for score in (1, 5)))
+    outcome = Guard(load("groundedness", model=model)).run(CASE, always("good two"))
+    assert (outcome.calls, outcome.usage and outcome.usage.total_tokens) == (2, 14)
+    assert Guard(JUDGE, fallback="").run(CASE).usage is None
+
+
+@pytest.mark.parametrize("repeats", [2, 3])
+def test_panel_and_repeats_guard_like_a_judge(repeats: int) -> None:
+    votes = load("groundedness", model=judge, repeats=repeats, max_reasks=0)
+    judges = panel([JUDGE, load("groundedness", model=judge, threshold=0.9, max_reasks=0)])
+    for several in (votes, judges):
+        guard = Guard(several, fallback=FALLBACK)
+        assert guard.run(CASE, always("good two")).reason == "regenerated"
+        assert guard.run(CASE, always("bad two")).reason == "fallback"
+        assert guard.run({**CASE, "response": "refused"}).reason == "not_judged"
+        with pytest.raises((PanelError, ReplyError)):
+            Guard(several, on_error="raise").run({**CASE, "response": "refused"})
+
+
+# --- errors of the judge ----------------------------------------------------------------------------------
+
+FAULTS: Sequence[str | Reply | Exception] = [
+    TimeoutError(),
+    ConnectionError(),
+    ModelError("server", "down"),
+    ModelError("rate_limited", "429"),
+    ValueError("a defect"),
+    Reply("", refusal="No."),
+    Reply("<S2>5", finish_reason="length"),
+    Reply("<S2>5</S2>", finish_reason="content_filter"),
+    "",
+    "<S2>5 or 1</S2>",
+    "<S2>9</S2>",
+    "Looks good to me: 5.",
+]
+
+
+@pytest.mark.parametrize(("on_error", "passing"), [("block", 0), ("allow", 200)])
+def test_of_200_faults_none_passes_unless_allowed(on_error: Any, passing: int) -> None:
+    faults = cycle(FAULTS)
+
+    def answer(_: object) -> Any:
+        fault = next(faults)
+        if isinstance(fault, Exception):
+            raise fault
+        return fault
+
+    seen = Seen()
+    judge = load("groundedness", model=answer, max_reasks=0)
+    guard = Guard(judge, on_error=on_error, fallback=FALLBACK, on_outcome=seen.outcomes.append)
+    sent = [guard.run(CASE, never).response for _ in range(200)]
+    assert (sent.count(CASE["response"]), sent.count(FALLBACK)) == (passing, 200 - passing)
+    assert [outcome.reason for outcome in seen.outcomes] == ["not_judged"] * 200
+
+
+def test_observing_raises_nothing_and_asks_nothing_again() -> None:
+    guard = Guard(JUDGE, mode="observe", on_error="raise")
+    for draft, reason in (("bad", "observed"), ("late", "not_judged"), ("good", "passed")):
+        outcome = guard.run({**CASE, "response": draft}, never)
+        assert (outcome.response, outcome.reason, outcome.replaced) == (draft, reason, False)
+
+
+# --- deadlines --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("judging", "writing", "deadline", "reason", "seconds"),
+    [
+        (1, 1, None, "fallback", 3),
+        (1, 1, 4, "fallback", 3),
+        (1, 5, 3, "fallback", 3),
+        (2, 1, 4, "not_judged", 4),
+        (9, 1, 3, "not_judged", 3),
+        (9, 1, 0.5, "not_judged", 0.5),
+    ],
+)
+def test_deadline_holds_for_judging_and_writing_together(
+    judging: float, writing: float, deadline: float | None, reason: str, seconds: float
+) -> None:
+    async def regenerate(*_: object) -> str:
+        await asyncio.sleep(writing)
+        return "bad two"
+
+    guard = Guard(slow_judge(judging), fallback=FALLBACK, deadline=deadline)
+    outcome, taken = timed(lambda: guard.arun(CASE, regenerate))
+    assert (outcome.reason, outcome.response) == (reason, FALLBACK)
+    assert outcome.seconds == pytest.approx(seconds)
+    assert taken == pytest.approx(seconds)
+
+
+def test_deadline_is_an_error_of_the_judge() -> None:
+    guard = Guard(slow_judge(9), deadline=1, on_error="raise")
+    with pytest.raises(ModelError, match="deadline of 1 s"):
+        timed(lambda: guard.arun(CASE))
+    allowed, _ = timed(lambda: Guard(slow_judge(9), deadline=1, on_error="allow").arun(CASE))
+    assert (allowed.response, allowed.reason) == ("bad one", "not_judged")
+
+
+def test_deadline_interrupts_what_blocks_a_thread() -> None:
+    """By the real clock, with much room: nothing but the deadline ends the wait."""
+
+    def blocks(_: object) -> str:
+        time.sleep(5)
+        return "<S2>5</S2>"
+
+    started = time.perf_counter()
+    outcome = Guard(load("groundedness", model=blocks), deadline=0.05, fallback=FALLBACK).run(CASE)
+    assert (outcome.reason, outcome.response) == ("not_judged", FALLBACK)
+    assert time.perf_counter() - started < 4
+
+
+def test_deadline_counts_from_the_first_draft_where_a_framework_writes_again() -> None:
+    class AskedAgainError(Exception):
+        pass
+
+    async def again(*_: object) -> str:
+        raise AskedAgainError
+
+    async def run() -> Any:
+        guard, progress = Guard(slow_judge(2), fallback=FALLBACK, deadline=5), Progress()
+        with pytest.raises(AskedAgainError):
+            await guard.arun(CASE, again, progress)
+        await asyncio.sleep(2)
+        return await guard.arun({**CASE, "response": "bad two"}, again, progress)
+
+    outcome, taken = timed(run)
+    assert [draft.response for draft in outcome.drafts] == ["bad one", "bad two"]
+    assert outcome.reason == "not_judged"
+    assert taken == pytest.approx(5)
+
+
+# --- the note ---------------------------------------------------------------------------------------------
+
+LINES = st.text(st.characters(codec="ascii", categories=["L", "N", "Zs"]), min_size=1).filter(str.strip)
+QUOTES = st.builds(
+    Evidence, quote=LINES, document=st.just(0), start=st.just(0), end=st.just(1), exact=st.booleans()
+)
+PARTS = st.builds(
+    Part,
+    name=LINES,
+    value=st.none(),
+    score=st.none() | st.floats(0, 1),
+    reason=st.just("NOTHING FOUND"),
+    evidence=st.lists(QUOTES, max_size=2).map(tuple),
+)
+
+
+@given(st.lists(PARTS, max_size=6), st.floats(0, 1))
+def test_note_names_exactly_the_parts_below_the_threshold(parts: list[Part], threshold: float) -> None:
+    guarding = load("statement_groundedness", model="offline", threshold=threshold)
+    verdict = guarding.unjudged().model_copy(update={"parts": tuple(parts), "reason": "the whole"})
+    failed = [part for part in parts if part.score is not None and round(part.score, 9) < threshold]
+    assert [*failed_parts(verdict, threshold)] == failed
+    opening, _, faults = note_on(verdict, guarding).partition("\n\n")
+    assert opening == NOTE
+    if not failed:
+        assert faults == "the whole"
+        return
+    lines = faults.split("\n")
+    assert lines[::2] == ["- " + " ".join(part.name.split()) for part in failed]
+    for line, part in zip(lines[1::2], failed, strict=True):
+        assert [" ".join(each.quote.split()) in line for each in part.evidence] == [True] * len(part.evidence)
+        assert (line == f"  {NOTHING}") == (not part.evidence)
+    assert "NOTHING FOUND" not in faults
+
+
+NAMED = Part(name="recall", value=1, score=0.0, reason="Half of it is missing.")
+NOTES: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
+    "a judge without parts": ("groundedness", {"reason": "It says 10."}, "It says 10."),
+    "a named score": ("passage_quality", {"parts": (NAMED,)}, "- recall\n  Half of it is missing."),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_note_gives_the_reason_where_there_is_no_sentence(name: str) -> None:
+    judge_name, fields, expected = NOTES[name]
+    loaded = load(judge_name, model="offline")
+    assert note_on(loaded.unjudged().model_copy(update=fields), loaded) == f"{NOTE}\n\n{expected}"
+
+
+@pytest.mark.parametrize("name", ["bad then good", "bad twice", "good", "judge refuses"])
+def test_regenerate_gets_the_note_and_the_verdict_and_only_then(name: str) -> None:
+    row: Row = ROWS[name]
+    asked: list[tuple[str, Verdict]] = []
+
+    def regenerate(note: str, verdict: Verdict) -> str:
+        asked.append((note, verdict))
+        return row.drafts[len(asked)]
+
+    outcome = as_guard(JUDGE, fallback=FALLBACK).run({**CASE, "response": row.drafts[0]}, regenerate)
+    assert [verdict for _, verdict in asked] == [draft.verdict for draft in outcome.drafts[: len(asked)]]
+    assert [note for note, _ in asked] == [note_on(verdict, JUDGE) for _, verdict in asked]
+    assert len(asked) == len(row.drafts) - 1
