@@ -12,8 +12,11 @@ from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.value import Reader, written
 from groundjudge.scale import Scale
 
-# A line below that goes on with the value: it begins with a digit, or is a sign alone or before a digit.
-GOES_ON_BELOW = re.compile(r"\s*+(?:[0-9]|[-+–,./%][.。]?[^\S\n]*(?:[0-9]|$))", re.MULTILINE)
+# A line below that goes on with the value: it begins with a digit, or is a sign, alone but
+# for closing marks or before a digit.
+GOES_ON_BELOW = re.compile(
+    r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’\])}])*(?:[0-9]|$))", re.MULTILINE
+)
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
