@@ -289,7 +289,7 @@ REPLIES: list[tuple[str, str, object]] = [
     ("scorecard", card("N/A"), "not_a_number"),
     ("scorecard", card("10 (all 3 facts match)"), "ambiguous"),
     ("scorecard", card("8\n(all of it)", "4"), "ambiguous"),
-    *(("scorecard", card(f"8\n{sign}"), "ambiguous") for sign in ("5", "-", "-.", "-**", "-)", "+。", "- 3", "%")),
+    *(("scorecard", card(f"8\n{sign}"), "ambiguous") for sign in ("5", "-", "-.", "-**", "-)", "- 3", "%")),
     *(("scorecard", card(f"8\n{rule}"), [8]) for rule in ("---", "***", "```")),
     ("scorecard", card("8\nScore: 4"), "ambiguous"),
     ("scorecard", card("8\nScore: 8"), "ambiguous"),

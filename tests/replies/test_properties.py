@@ -195,7 +195,6 @@ MORE = [
     *("4,", ":"),
 ]
 FRAMED = [
-    *((kind, "%s") for kind in FORMATS),
     ("tags", "<S2>4%sx</S2>"),
     ("json", '{"score": 0.5, %s'),
     ("json", '{"score": 0.5%s}'),
@@ -209,7 +208,13 @@ FRAMED = [
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("kind", "frame"), FRAMED)
+@pytest.mark.parametrize(
+    ("kind", "frame"),
+    [
+        *((kind, "%s") for kind in FORMATS),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in FRAMED),
+    ],
+)
 def test_long_replies_are_read_in_linear_time(kind: str, frame: str) -> None:
     for piece in (*PIECE, *MORE):
         long = piece * (64_000 // len(piece))
