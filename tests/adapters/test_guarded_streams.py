@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 from guard_table import FALLBACK, QUERY, WORD
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 from groundjudge import GuardError, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
@@ -75,7 +75,7 @@ def lcel(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
 
 
 def whole_graph(drafts: tuple[str, ...]) -> Any:
-    return create_agent(chat(*drafts))
+    return create_agent(chat(*drafts))  # pyright: ignore[reportUnknownVariableType]
 
 
 CHAINS = [function, lcel, whole_graph]
@@ -87,10 +87,10 @@ DRAFTS = [("bad one", "good two"), ("bad one", "bad two")]
 
 def node(name: str, step: Runnable[Any, Any], saver: InMemorySaver) -> Any:
     graph = StateGraph(MessagesState)
-    graph.add_node(name, step)
+    graph.add_node(name, step)  # pyright: ignore[reportUnknownMemberType]
     graph.add_edge(START, name)
     graph.add_edge(name, END)
-    return graph.compile(checkpointer=saver)
+    return graph.compile(checkpointer=saver)  # pyright: ignore[reportUnknownMemberType]
 
 
 def chunks(graph: Any, how: str) -> list[Any]:

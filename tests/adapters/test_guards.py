@@ -11,7 +11,7 @@ import agents
 import pytest
 from agents.models.interface import Model as AgentsModel
 from guard_table import QUERY, ROWS, SOURCE, Row, Seen, judge
-from langchain.agents import create_agent
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
@@ -36,9 +36,13 @@ pytestmark = pytest.mark.usefixtures("current_event_loop")  # which pydantic-ai 
 def core(row: Row, seen: Seen, how: str) -> object:
     guard, drafts = as_guard(JUDGE, **seen.options(row)), iter(row.drafts)
     case = {"query": QUERY, "context": [SOURCE] * row.uses_tool, "response": next(drafts)}
+
+    def again(*_: object) -> str:
+        return next(drafts)
+
     if how == "async":
-        return asyncio.run(guard.arun(case, lambda *_: next(drafts))).response
-    return guard.run(case, lambda *_: next(drafts)).response
+        return asyncio.run(guard.arun(case, again)).response
+    return guard.run(case, again).response
 
 
 class Chat(GenericFakeChatModel):
@@ -80,7 +84,7 @@ def chain(row: Row, seen: Seen, how: str) -> object:
 
 
 def graph(row: Row, seen: Seen, how: str) -> object:
-    agent = guarded(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))
+    agent = guarded(create_agent(chat(row), [hours]), JUDGE, **seen.options(row))  # pyright: ignore[reportUnknownArgumentType]
     state = asyncio.run(agent.ainvoke(question(row))) if how == "async" else agent.invoke(question(row))
     said: list[BaseMessage] = state["messages"]
     assert len([each for each in said if each.type == "human"]) == 1 + len(row.turns) // 2
@@ -107,7 +111,7 @@ def pydantic_agent(row: Row, seen: Seen, how: str) -> object:
     said = {"user": pydantic_messages.UserPromptPart, "assistant": pydantic_messages.TextPart}
     history: list[Any] = [
         (pydantic_messages.ModelRequest if role == "user" else pydantic_messages.ModelResponse)(
-            parts=[said[role](text)]
+            parts=[said[role](text)]  # pyright: ignore[reportArgumentType]
         )
         for role, text in row.turns
     ]

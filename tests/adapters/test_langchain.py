@@ -31,7 +31,7 @@ from langchain_core.tracers.schemas import Run
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import ConfigDict, Field
 from scripted_model import ScriptedModel
 
@@ -335,7 +335,7 @@ JUDGES: Mapping[str, Callable[[], Any]] = {
     "a chat model": lambda: GenericFakeChatModel(messages=iter([GOOD])),
     "a chat model with retries": lambda: GenericFakeChatModel(messages=iter([GOOD])).with_retry(),
     "a model": lambda: ScriptedModel(Reply(GOOD)),
-    "a function": lambda: lambda _request: GOOD,
+    "a function": lambda: lambda _request: GOOD,  # pyright: ignore[reportUnknownLambdaType]
     "asked again": lambda: GenericFakeChatModel(messages=iter(["?", GOOD])),
 }
 NODES = ("gate", "model", "prompt", "parser", "groundedness", "RunnableLambda", "llm")
@@ -343,10 +343,10 @@ NODES = ("gate", "model", "prompt", "parser", "groundedness", "RunnableLambda", 
 
 def graph(name: str, node: Any) -> Any:
     built = StateGraph(State)
-    built.add_node(name, node)
+    built.add_node(name, node)  # pyright: ignore[reportUnknownMemberType]
     built.add_edge(START, name)
     built.add_edge(name, END)
-    return built.compile()
+    return built.compile()  # pyright: ignore[reportUnknownMemberType]
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -380,7 +380,7 @@ def test_prompt_of_a_chain_is_not_streamed_from_a_node_of_any_name() -> None:
     rubric = load_rubric("groundedness")
     for node in NODES:
         llm = GenericFakeChatModel(messages=iter([GOOD]), tags=["nostream"])
-        chain = prompt(rubric) | llm | parser(rubric) | (lambda verdict: {"verdict": verdict})
+        chain = prompt(rubric) | llm | parser(rubric) | (lambda verdict: {"verdict": verdict})  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType]
         assert list(graph(node, chain).stream(STATE, stream_mode="messages")) == []
 
 

@@ -218,7 +218,7 @@ def test_a_full_disk_names_the_file_and_how_to_go_on(file_of: FileOf, tmp_path: 
             "/dev/full: No space left on device",
         ),
     ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",  # pyright: ignore[reportUnknownLambdaType]
 )
 def test_no_space_is_a_line_that_names_the_file(
     command: Invoke, arguments: tuple[str, ...], message: str

@@ -280,9 +280,11 @@ def test_run_of_a_panel_shows(
 def test_noisy_votes_cost_about_two_calls_a_row(judged: Judged) -> None:
     """The first two votes agree on about 90 % of the rows."""
     votes = random.Random(3)  # noqa: S311  not a secret
-    result, server = judged(
-        *REPEATED, "5", script=lambda _: Text(BAD if votes.random() < 0.0528 else GOOD, model="m"), n=120
-    )
+
+    def noisy(*_: object) -> Text:
+        return Text(BAD if votes.random() < 0.0528 else GOOD, model="m")
+
+    result, server = judged(*REPEATED, "5", script=noisy, n=120)
     asked = [len(verdict.votes) for verdict in verdicts_in(result.stdout)]
     assert ({*asked} <= {2, 4, 5}, sum(asked)) == (True, len(server.requests))
     assert cells(result.stderr)["calls/row"] == f"{sum(asked) / 120:.2f}"

@@ -170,7 +170,7 @@ def voted(name: str, *votes: Any, options: Any = MappingProxyType({}), **setting
         if isinstance(vote, str):
             return Reading(rubric.scale.choices[vote], label=vote)
         if isinstance(vote, tuple):
-            return Reading(None, parts=tuple(map(PartReading, names, vote, names, [(one,) for one in names])))
+            return Reading(None, parts=tuple(map(PartReading, names, vote, names, [(one,) for one in names])))  # pyright: ignore[reportUnknownArgumentType]
         return Reading(vote, level=label_of(vote, rubric.levels) or "")
 
     replies = [rubric.format.write(reading(vote), rubric.scale) for vote in votes]

@@ -366,7 +366,7 @@ REPLIES: list[tuple[str, str, object]] = [
 @pytest.mark.parametrize(("kind", "text", "expected"), REPLIES)
 def test_reply_is_read_as(kind: str, text: str, expected: object) -> None:
     assert outcome(kind, text) == (
-        pytest.approx(expected) if kind == "adjacent" and isinstance(expected, list) else expected
+        pytest.approx(expected) if kind == "adjacent" and isinstance(expected, list) else expected  # pyright: ignore[reportUnknownArgumentType]
     )
 
 

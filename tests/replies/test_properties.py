@@ -87,8 +87,7 @@ def test_inserted_character_never_makes_another_label(
     found = outcome(
         kind, PLACED[kind].format(json.dumps(inserted)[1:-1] if kind == "json" else inserted), scale
     )
-    labels = found if isinstance(found, list) else [found]
-    assert labels == [label] or (isinstance(found, str) and found in WHAT_IS_WRONG)
+    assert found in (label, [label]) or (isinstance(found, str) and found in WHAT_IS_WRONG)
 
 
 def weighted(low: int, share: int) -> tuple[str, float]:
