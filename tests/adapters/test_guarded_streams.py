@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -126,10 +127,14 @@ def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], how: 
     check(create_agent(chat(*drafts), middleware=[guard], checkpointer=saver), saver, drafts, how)
 
 
-@pytest.mark.parametrize("how", ["sync", "async"])
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("chain", CHAINS)
-@pytest.mark.parametrize("model", MODELS)
+# Every seventh row of the product has each name, chain, model and way; all rows are in soak.
+NODES = [
+    pytest.param(*row, marks=[pytest.mark.soak] if number % 7 else [])
+    for number, row in enumerate(product(MODELS, CHAINS, NAMES, ["sync", "async"]))
+]
+
+
+@pytest.mark.parametrize(("model", "chain", "name", "how"), NODES)
 def test_node_shows_nothing_rejected(model: str, chain: Any, name: str, how: str) -> None:
     for drafts in DRAFTS:
         saver = InMemorySaver()
