@@ -255,7 +255,8 @@ def refresh_all(chosen: list[str]) -> None:
 
 def modules(folder: Path) -> None:
     """Write each page's Python blocks as a module, without checks that frameworks' types or lambdas fail."""
-    off = ("reportUnknownArgumentType", "reportUnknownLambdaType", "reportUnknownVariableType")
+    unknown = ("Argument", "Lambda", "Member", "Variable")
+    off = (*(f"reportUnknown{each}Type" for each in unknown), "reportMissingTypeStubs")
     leave_out = f"# mypy: disable-error-code=attr-defined\n# pyright: {'=false, '.join(off)}=false\n"
     folder.mkdir(parents=True, exist_ok=True)
     for page in (page for page in pages() if name_of(page) not in NOT_TYPED):
