@@ -153,7 +153,7 @@ def _execute(page: Path, block: Block, names: dict[str, Any]) -> str:
     """Run a Python block and the tests in it; returns what was printed."""
     in_its_place = "\n" * block.line + block.code  # so that tracebacks name the line of the page
     with redirect_stdout(StringIO()) as printed:
-        exec(compile(in_its_place, str(page), "exec"), names)  # noqa: S102
+        exec(compile(in_its_place, str(page), "exec", dont_inherit=True), names)  # noqa: S102
         for name in [name for name in names if name.startswith("test_")]:
             names.pop(name)()
     sys.stdout.write(printed.getvalue())
