@@ -100,7 +100,7 @@ def test_input_without_an_id_keeps_nothing() -> None:
         (["qeury"], "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query"),
         (["score"], "column 'score' cannot be kept: a column of the verdicts has that name"),
         ("*", "column 'score' cannot be kept: a column of the verdicts has that name"),
-        (["twice"], "column 'twice' cannot be kept: it appears twice"),
+        (["twice"], "column 'twice' appears twice: rename or drop one"),
     ],
 )
 def test_column_that_cannot_be_kept_is_refused(columns: Columns, message: str) -> None:

@@ -15,7 +15,7 @@ from command_line import GOOD, Invoke, run_command, verdicts_in
 from scripted_model import ScriptedModel
 
 from groundjudge import CaseError, ModelError, Verdict
-from groundjudge.runs.rows import count_rows, read_rows
+from groundjudge.runs.rows import CaseFile, read_rows
 from groundjudge.runs.verdict_file import read_verdicts
 
 pq: Any = import_module("pyarrow.parquet")
@@ -36,13 +36,13 @@ def write(path: Path | str, *rows: Mapping[str, Any], group: int | None = None) 
 def test_rows_are_read(tmp_path: Path, group: int | None) -> None:
     path = write(tmp_path / "cases.parquet", *ROWS, group=group)
     assert list(read_rows(path)) == ROWS
-    assert count_rows(path) == 5
+    assert CaseFile(path).count() == 5
 
 
 def test_format_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path / "cases.data", *ROWS)
     assert list(read_rows(path, "parquet")) == ROWS
-    assert count_rows(path, "parquet") == 5
+    assert CaseFile(path, file_format="parquet").count() == 5
 
 
 def test_folder_stands_for_its_files(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_folder_stands_for_its_files(tmp_path: Path) -> None:
     (folder / "_temporary" / "part-9.parquet").write_text("half a file")
     (folder / "_SUCCESS").touch()
     assert sorted(row["id"] for row in read_rows(folder) if not isinstance(row, CaseError)) == list("01234")
-    assert count_rows(folder) == 5
+    assert CaseFile(folder).count() == 5
 
 
 def test_fields_elsewhere_are_found(tmp_path: Path) -> None:
@@ -77,7 +77,11 @@ def test_fields_elsewhere_are_found(tmp_path: Path) -> None:
 def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "cases.parquet"
     path.write_bytes(content)
-    for read in (lambda: list(read_rows(path)), lambda: count_rows(path), lambda: list(read_verdicts(path))):
+    for read in (
+        lambda: list(read_rows(path)),
+        lambda: CaseFile(path).count(),
+        lambda: list(read_verdicts(path)),
+    ):
         with pytest.raises(CaseError, match=message):
             read()
 
@@ -171,7 +175,7 @@ def test_cases_are_not_overwritten(command: Invoke, out: str) -> None:
     result = run_on(command, "--out", out, "--overwrite")
     assert result.exit_code == 2
     assert "is the file of cases: choose another file" in result.stderr
-    assert count_rows("cases.parquet") == 5
+    assert CaseFile("cases.parquet").count() == 5
 
 
 def test_verdicts_without_their_column_are_refused(command: Invoke) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
-from groundjudge.runs.rows import FileFormat, count_rows, read_rows
+from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
 
 Table: TypeAlias = dict[str, tuple[str | bytes, list[object]]]
 """Contents of files by what is special about them, each with the rows that are read."""
@@ -140,7 +140,7 @@ FILES = {"rows.jsonl": JSON_LINES, "rows.CSV": CSV, "rows.TSV": TSV, "rows.json"
 def test_files_are_read(tmp_path: Path, name: str, content: str | bytes, expected: list[object]) -> None:
     assert rows_of(tmp_path, name, content) == expected
     if name == "rows.json":
-        assert count_rows(tmp_path / name) == len(expected)
+        assert CaseFile(tmp_path / name).count() == len(expected)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format:
     path = tmp_path / f"rows.{suffix}"
     path.write_bytes(CONTENTS[file_format])
     assert list(read_rows(path, file_format)) == [{"query": "q", "response": "r"}]
-    assert count_rows(path, file_format) == 1
+    assert CaseFile(path, file_format=file_format).count() == 1
 
 
 @pytest.mark.parametrize("file_format", [*CONTENTS, None])
@@ -250,5 +250,5 @@ def test_missing_file_raises(tmp_path: Path) -> None:
 )
 def test_rows_of_a_file_are_counted(tmp_path: Path, name: str, content: str, count: int) -> None:
     (tmp_path / name).write_text(content)
-    assert count_rows(tmp_path / name) == count
-    assert count_rows("-") is None
+    assert CaseFile(tmp_path / name).count() == count
+    assert CaseFile("-").count() is None

@@ -13,12 +13,11 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from groundjudge.case.case import Case
@@ -42,24 +41,18 @@ RecordBatch: TypeAlias = Any
 ROWS_AT_ONCE = 64
 """How many rows are turned into Python values at a time."""
 
-VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = MappingProxyType(
+TEXT = pa.string()
+
+VERDICT_SCHEMA = pa.schema(
     {
-        "key": (pa.string(), lambda verdict: verdict.key),
-        "judge": (pa.string(), lambda verdict: verdict.judge),
-        "status": (pa.string(), lambda verdict: verdict.status),
-        "score": (pa.float64(), lambda verdict: verdict.score),
-        "label": (pa.string(), lambda verdict: verdict.label),
-        "passed": (pa.bool_(), lambda verdict: verdict.passed),
-        "reason": (
-            pa.string(),
-            lambda verdict: (not verdict.error and verdict.reason) or verdict.explanation,
-        ),
-        "signature": (pa.string(), lambda verdict: verdict.signature),
-        "verdict": (pa.string(), Verdict.model_dump_json),
+        **dict.fromkeys(("key", "judge", "status"), TEXT),
+        "score": pa.float64(),
+        "label": TEXT,
+        "passed": pa.bool_(),
+        **dict.fromkeys(("reason", "signature", "verdict"), TEXT),
     }
 )
-"""The columns of a verdict, each with its type and what it holds."""
-
+"""The columns of a verdict; "verdict" is the whole as JSON."""
 
 WRITTEN_AT_ONCE = 10_000
 """Rows of a row group."""
@@ -139,7 +132,7 @@ def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN4
     """
     schema = batch if isinstance(batch, pa.Schema) else batch.schema
     kept = [schema.field(name) for name in kept_columns(schema.names, columns)]
-    return pa.schema([*kept, *verdict_fields()])
+    return pa.schema([*kept, *VERDICT_SCHEMA])
 
 
 def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
@@ -157,9 +150,30 @@ def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
     elif isinstance(columns, str):
         columns = names if columns == "*" else [columns]
     for name in columns:
-        if fault := _fault(name, names):
-            raise ValueError(fault)
-    return [*dict.fromkeys(columns)]
+        if name not in names:
+            hint = did_you_mean(name, names) or ";"
+            message = f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
+            raise ValueError(message)
+        if name in VERDICT_SCHEMA.names:
+            message = (
+                f"the column {name!r} cannot be kept: a column of the verdicts has that name. Rename it, or "
+                "list the columns to keep without it"
+            )
+            raise ValueError(message)
+    return _once(columns, names)
+
+
+def _once(chosen: Collection[str], names: Sequence[str]) -> list[str]:
+    """The chosen ones of the columns with these names, each once.
+
+    Raises:
+        ValueError: the input has two of that name.
+    """
+    for name in chosen:
+        if names.count(name) > 1:
+            message = f"the column {name!r} appears twice: rename or drop one"
+            raise ValueError(message)
+    return [*dict.fromkeys(chosen)]
 
 
 def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
@@ -187,11 +201,12 @@ def check_keyed(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `keyed`.
     """
-    if "id" not in names or "key" in names:
-        needs_id = "the key of a verdict contains the row's id: add a column 'id'"
-        raise ValueError(
-            needs_id if "id" not in names else "there is a column 'key' already: rename or drop it"
-        )
+    for is_wrong, message in (
+        ("id" not in names, "the key of a verdict contains the row's id: add a column 'id'"),
+        ("key" in names, "there is a column 'key' already: rename or drop it"),
+    ):
+        if is_wrong:
+            raise ValueError(message)
 
 
 def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
@@ -199,19 +214,6 @@ def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
         if not isinstance(row, CaseError) and ((case := Case.from_mapping(row)).id or "").strip():
             return judge.key(case)
     return None
-
-
-def _fault(name: str, names: Sequence[str]) -> str:
-    """Why a column cannot be kept; "" if it can."""
-    if name not in names:
-        hint = did_you_mean(name, names) or ";"
-        return f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
-    if name in VERDICT_COLUMNS:
-        return (
-            f"the column {name!r} cannot be kept: a column of the verdicts has that name. Rename it, or list "
-            "the columns to keep without it"
-        )
-    return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
 
 
 def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
@@ -224,13 +226,9 @@ def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
     if not isinstance(batch, pa.RecordBatch):
         message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
         raise TypeError(message)
-    names = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
-    read = [name for name in batch.schema.names if name in names]
-    for name in read:
-        if read.count(name) > 1:
-            message = f"the column {name!r} appears twice: rename or drop one"
-            raise ValueError(message)
-    return batch.select(read)
+    read = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
+    names = batch.schema.names
+    return batch.select(_once([name for name in names if name in read], names))
 
 
 class _Held(NamedTuple):
@@ -250,8 +248,9 @@ class _Held(NamedTuple):
         """The output for verdicts on rows of the batch."""
         rows = pa.array([number - self.first for number, _ in numbered], pa.int64())
         kept = [column.take(rows) for column in self.kept.columns]
-        arrays = [*kept, *verdict_arrays([verdict for _, verdict in numbered])]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*self.kept.schema, *verdict_fields()]))
+        judged = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
+        schema = pa.schema([*self.kept.schema, *VERDICT_SCHEMA])
+        return pa.RecordBatch.from_arrays([*kept, *judged.columns], schema=schema)
 
 
 async def _rows(
@@ -290,14 +289,11 @@ def _batches(
         yield held[0].output(waiting)
 
 
-def verdict_fields() -> list[Any]:
-    """The columns of a verdict as the fields of a schema."""
-    return [pa.field(name, kind) for name, (kind, _) in VERDICT_COLUMNS.items()]
-
-
-def verdict_arrays(verdicts: Sequence[Verdict]) -> list[Any]:
-    """The columns of verdicts, in the order of `verdict_fields`."""
-    return [pa.array(map(read, verdicts), kind) for kind, read in VERDICT_COLUMNS.values()]
+def _cells(verdict: Verdict) -> dict[str, object]:
+    """The cells of a verdict, by column."""
+    own = {name: getattr(verdict, name, None) for name in VERDICT_SCHEMA.names}
+    reason = (not verdict.error and verdict.reason) or verdict.explanation
+    return own | {"reason": reason, "verdict": verdict.model_dump_json()}
 
 
 def rows_of(
@@ -377,19 +373,18 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
-    """Write verdicts as a table: the case's `id`, and the columns of `VERDICT_COLUMNS`.
+    """Write verdicts as a table: the case's `id`, and the columns of `VERDICT_SCHEMA`.
 
     The file is replaced as a whole or not at all.
 
     Raises:
         OSError: it cannot be written.
     """
-    schema = pa.schema([pa.field("id", pa.string()), *verdict_fields()])
-    left = iter(verdicts)
+    schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
+    rows = ({"id": verdict.case_id, **_cells(verdict)} for verdict in verdicts)
     with replaced(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
-        while group := list(islice(left, WRITTEN_AT_ONCE)):
-            ids = pa.array((verdict.case_id for verdict in group), pa.string())
-            writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
+        while group := [*islice(rows, WRITTEN_AT_ONCE)]:
+            writer.write_batch(pa.RecordBatch.from_pylist(group, schema))
 
 
 def parquet_files(path: Path, *, oldest_first: bool = False) -> Iterator[Any]:

@@ -71,7 +71,13 @@ class RunOptions(TypedDict, total=False):
     on_outage: OnOutage | None
 
 
+CONCURRENCY = 16
+"""How many verdicts are in progress unless the caller says otherwise."""
+
 NO_LIMIT = sys.maxsize
+
+SPENT = {"max_calls": "calls were made", "max_tokens": "tokens were spent"}
+"""What the options for a budget count."""
 
 _END = object()
 
@@ -133,7 +139,7 @@ def judged(
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
     check_options(options, RunOptions)
-    concurrency = options.get("concurrency", 16)
+    concurrency = options.get("concurrency", CONCURRENCY)
     listed = checked(judges, concurrency)
     if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
         message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
@@ -141,10 +147,9 @@ def judged(
     if isinstance(cases, Case | Mapping | str | bytes):
         message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
         raise TypeError(message)
-    pace = Pace(concurrency, options.get("on_outage"))
-    limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
+    limits = Limits(options)
     jobs = partial(jobs_of, judges=listed, previous=options.get("previous"), ids={})
-    at_once = _rows_at_once(concurrency, listed, limits)
+    at_once = _rows_at_once(concurrency, listed, limits.most)
     return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
@@ -209,13 +214,13 @@ def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
     return next((name for name, n in counts.items() if n > 1), None)
 
 
-def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) -> int:
+def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], most: Mapping[str, int]) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
     votes = max(len(judge.rubrics) for judge in judges)
     if votes == 1:
         return concurrency
-    rows = concurrency if limits.max_tokens == NO_LIMIT else concurrency // votes
-    return max(1, min(rows, limits.max_calls // (2 * votes)))
+    rows = concurrency if most["max_tokens"] == NO_LIMIT else concurrency // votes
+    return max(1, min(rows, most["max_calls"] // (2 * votes)))
 
 
 def jobs_of(
@@ -234,11 +239,10 @@ def jobs_of(
         previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
     """
+    if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
+        row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
     if isinstance(row, CaseError):
         return [_failed("", row, id_of(row, number))]
-    if not isinstance(row, Case | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
-        return [_failed("", error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
@@ -247,10 +251,9 @@ def jobs_of(
         case = case_of(row, number)
         if ids is not None and applying:
             _check_id(case, number, applying, ids)
-        known = [previous(judge, case) if previous else None for judge in applying]
+        jobs = [(previous and previous(judge, case)) or (judge, case) for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-        return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
-    jobs = (verdict or (judge, case) for judge, verdict in zip(applying, known, strict=True))
+        jobs = [_failed(judge.name, error, case_id) for judge in applying]
     return [*jobs, *misnamed]
 
 
@@ -417,31 +420,27 @@ class Limits:
     rejected by a rate limit do not count. Tokens are known only once the reply has arrived, so the requests
     in flight when the last token is spent can exceed `max_tokens`.
 
-    Args:
-        pace: how many requests are in flight, and when they are sent again.
-        deadline: the time limit of one verdict in seconds, above 0; None for no limit.
-        max_calls: 1 or more; None for no limit.
-        max_tokens: prompt and completion tokens together, 1 or more; None for no limit.
+    Attributes:
+        most: the budget: how many calls and tokens there may be.
 
     Raises:
         ValueError: a limit is below 1, or the deadline not above 0.
     """
 
-    def __init__(
-        self, pace: Pace, deadline: float | None, max_calls: int | None, max_tokens: int | None
-    ) -> None:
-        if deadline is not None and not deadline > 0:
-            message = f"deadline must be more than 0 seconds, not {deadline}"
+    def __init__(self, options: RunOptions) -> None:
+        self._deadline = options.get("deadline")
+        if self._deadline is not None and not self._deadline > 0:
+            message = f"deadline must be more than 0 seconds, not {self._deadline}"
             raise ValueError(message)
-        budget = {"max_calls": max_calls, "max_tokens": max_tokens}
+        budget = {"max_calls": options.get("max_calls"), "max_tokens": options.get("max_tokens")}
         for name, limit in budget.items():
             if limit is not None and limit < 1:
                 message = f"{name} must be 1 or more, not {limit}"
                 raise ValueError(message)
-        self.max_calls, self.max_tokens = (limit or NO_LIMIT for limit in budget.values())
-        self._pace, self._deadline = pace, deadline
-        self._calls = self._tokens = 0
-        self._left = asyncio.Semaphore(self.max_calls)
+        self.most = {name: limit or NO_LIMIT for name, limit in budget.items()}
+        self._spent = dict.fromkeys(budget, 0)
+        self._left = asyncio.Semaphore(self.most["max_calls"])
+        self._pace = Pace(options.get("concurrency", CONCURRENCY), options.get("on_outage"))
 
     async def ask(self, started: float, model: Model, request: Request) -> Reply:
         """The model's reply, if it comes before the deadline of the row that was started then.
@@ -477,20 +476,20 @@ class Limits:
             n_calls = 1  # a call that is cancelled or fails counts too
             reply = await self._pace.ask(model, request)
             n_calls = int(not reply.cached)
-            self._tokens += reply.usage.total_tokens if reply.usage else 0
+            self._spent["max_tokens"] += reply.usage.total_tokens if reply.usage else 0
         except ModelError as error:
             n_calls = 0 if error.code == "rate_limited" else n_calls
             raise
         finally:
-            self._calls += n_calls
-            if not n_calls or self._calls >= self.max_calls or self._tokens >= self.max_tokens:
+            self._spent["max_calls"] += n_calls
+            if not n_calls or self._used_up():
                 self._left.release()  # the next one that waits must find out too
         return reply
 
+    def _used_up(self) -> list[str]:
+        return [name for name, spent in self._spent.items() if spent >= self.most[name]]
+
     def _check_budget(self) -> None:
-        for spent, most, what, name in (
-            (self._calls, self.max_calls, "calls were made", "max_calls"),
-            (self._tokens, self.max_tokens, "tokens were spent", "max_tokens"),
-        ):
-            if spent >= most:
-                raise ModelError("budget", f"{spent} {what}, and `{name}` allows {most}", name)
+        for name in self._used_up():
+            message = f"{self._spent[name]} {SPENT[name]}, and `{name}` allows {self.most[name]}"
+            raise ModelError("budget", message, name)
