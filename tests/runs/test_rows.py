@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
 from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
 
@@ -57,13 +56,6 @@ JSON_LINES: Table = {
         [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
     ),
 }
-
-
-@pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
-def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None:
-    first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
-    assert first.startswith("line 1: not readable as JSON")
-    assert second == {"a": 1}
 
 
 CSV: Table = {
@@ -143,23 +135,28 @@ def test_files_are_read(tmp_path: Path, name: str, content: str | bytes, expecte
         assert CaseFile(tmp_path / name).count() == len(expected)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        pytest.param('{"a": 1}\n', "it is a single value (dict)", id="one object"),
-        pytest.param('"text"', "it is a single value (str)", id="a text"),
-        pytest.param('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1", id="JSON Lines"),
-        pytest.param("", "it is not JSON: Expecting value", id="empty"),
-        pytest.param(b'["\xe9"]', "it is not JSON: 'utf-8' codec", id="not UTF-8"),
-        pytest.param("[" * 200_000, "it is not JSON: ", id="deep"),
-    ],
-)
+@pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
+def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None:
+    first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
+    assert (first.startswith("line 1: not readable as JSON"), second) == (True, {"a": 1})
+
+
+NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
+    "one object": ('{"a": 1}\n', "it is a single value (dict)"),
+    "a text": ('"text"', "it is a single value (str)"),
+    "JSON Lines": ('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1"),
+    "empty": ("", "it is not JSON: Expecting value"),
+    "not UTF-8": (b'["\xe9"]', "it is not JSON: 'utf-8' codec can't decode byte 0xe9"),
+    "deep": ("[" * 200_000, "it is not JSON: "),
+}
+
+
+@pytest.mark.parametrize(("content", "what"), NO_ARRAYS.values(), ids=NO_ARRAYS)
 def test_what_is_no_json_array_is_refused(tmp_path: Path, content: str | bytes, what: str) -> None:
-    with pytest.raises(CaseError) as raised:
+    with pytest.raises(CaseError, match="unreadable_file") as raised:
         rows_of(tmp_path, "rows.json", content)
-    path = tmp_path / "rows.json"
-    assert raised.value.code == "unreadable_file"
-    assert raised.value.message.startswith(f"{path}: a JSON file must be an array of objects, but {what}")
+    beginning = f"{tmp_path / 'rows.json'}: a JSON file must be an array of objects, but {what}"
+    assert raised.value.message.startswith(beginning)
     assert raised.value.message.endswith("If each line is an object, use --format jsonl")
 
 
@@ -216,15 +213,6 @@ def test_csv_cell_with_a_list_is_parsed_in_columns_that_take_lists(
 ) -> None:
     quoted = cell.replace('"', '""')
     assert rows_of(tmp_path, "rows.csv", f'{column}\n"{quoted}"\n') == [{column: expected}]
-
-
-def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
-    context = ["Refunds take 5 days.", {"title": "Tool Result: get_order", "content": '{"id": 1}'}]
-    line = {"id": "1", "question": "When?", "answer": "In 5 days.", "contexts": context}
-    (as_json,) = rows_of(tmp_path, "rows.jsonl", json.dumps(line))
-    cell = json.dumps(context).replace('"', '""')
-    (as_csv,) = rows_of(tmp_path, "rows.csv", f'id,question,answer,contexts\n1,When?,In 5 days.,"{cell}"\n')
-    assert Case.from_mapping(as_csv) == Case.from_mapping(as_json)
 
 
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:

@@ -236,7 +236,10 @@ class CaseFile:
             try:
                 yield text
             except UnicodeError as error:
-                raise self._in_another_encoding(error) from error
+                why = getattr(error, "reason", error)
+                remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
+                message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
+                raise CaseError("unreadable_file", message, "encoding") from error
             finally:
                 text.detach()  # closing the text would close stdin
 
@@ -256,16 +259,7 @@ class CaseFile:
             return
         with self._text("\n") as lines:
             for number, line in enumerate(lines, 1):
-                try:
-                    _check_utf8(line)
-                except UnicodeError as error:
-                    raise self._in_another_encoding(error, f" on line {number}") from error
-
-    def _in_another_encoding(self, error: UnicodeError, place: str = "") -> CaseError:
-        why = f"{getattr(error, 'reason', error)}{place}"
-        remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
-        message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
-        return CaseError("unreadable_file", message, "encoding")
+                _check_utf8(line, f" on line {number}")
 
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
@@ -275,13 +269,17 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _check_utf8(text: str) -> None:
+def _check_utf8(text: str, place: str = "") -> None:
     """Make sure that no byte of the text was escaped.
 
     Raises:
-        UnicodeDecodeError: it was not UTF-8.
+        UnicodeDecodeError: it was not UTF-8; the place is added to the reason.
     """
-    text.encode(errors="surrogateescape").decode()
+    try:
+        text.encode(errors="surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        error.reason += place
+        raise
 
 
 def _array(text: str, name: str) -> Sequence[Any]:

@@ -321,7 +321,7 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
             async with places:
                 verdict = job if isinstance(job, Verdict) else await _judged(limits, *job)
         except (EndsRunError, SystemExit, KeyboardInterrupt) as ends:
-            ended.append(ends.error if isinstance(ends, EndsRunError) else ends)
+            ended.append(ends.args[0] if isinstance(ends, EndsRunError) else ends)
             # After the last call of a budget, requests in flight are completed.
             in_vain = () if getattr(ended[-1], "code", None) == "budget" else running
             _cancel(reading, *in_vain)
@@ -407,10 +407,6 @@ def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 
 class EndsRunError(BaseException):
     """Carries an error that ends the run past all that makes verdicts of the errors of rows and votes."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(error)
-        self.error = error
 
 
 class Limits:
