@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 from any_options import load_any
 from command_line import run_program
-from many_rows import GOOD, Echo, Row, ids, judge_named, rows
+from many_rows import GOOD, Echo, Row, codes, ids, judge_named, rows
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, CaseError, ModelError, Verdict, arun, run
+from groundjudge import Case, CaseError, ModelError, Verdict, arun, estimate, run
+from groundjudge.batches.lines import verdicts_of
 from groundjudge.case.shapes import well_formed
 from groundjudge.types import Request
 
@@ -447,5 +448,7 @@ def test_id_of_two_different_rows_is_an_error_of_the_second() -> None:
         RAG_ROW,
         RAG_ROW,
     ]
-    codes = [verdict.error.code if verdict.error else None for verdict in run(judge, rows, ordered=True)]
-    assert codes == [None, None, "duplicate_id", None, None]
+    ways = {"ok": run(judge, rows, ordered=True), "unanswered": verdicts_of([], judge, rows)}
+    for outcome, verdicts in ways.items():
+        assert codes(verdicts) == {outcome: 4, "duplicate_id": 1}
+    assert estimate(judge, rows)[0].n_error == 1

@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, RESERVED
@@ -27,7 +27,7 @@ from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import listed
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged
+from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
 from groundjudge.verdict import Verdict
 
 with requires("record batches and Parquet files need PyArrow", "arrow"):
@@ -37,6 +37,10 @@ with requires("record batches and Parquet files need PyArrow", "arrow"):
 
 RecordBatch: TypeAlias = Any
 """A pyarrow.RecordBatch."""
+
+_Held: TypeAlias = tuple[int, RecordBatch]
+"""A batch whose rows are being judged: the position of its first row among the rows of all batches, from 1,
+and its columns that come before the verdict's."""
 
 ROWS_AT_ONCE = 64
 """How many rows are turned into Python values at a time."""
@@ -154,12 +158,9 @@ def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
             hint = did_you_mean(name, names) or ";"
             message = f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
             raise ValueError(message)
-        if name in VERDICT_SCHEMA.names:
-            message = (
-                f"the column {name!r} cannot be kept: a column of the verdicts has that name. Rename it, or "
-                "list the columns to keep without it"
-            )
-            raise ValueError(message)
+        taken = f"the column {name!r} cannot be kept: a column of the verdicts has that name"
+        remedy = "Rename it, or list the columns to keep without it"
+        raise_if(ValueError, (name in VERDICT_SCHEMA.names, f"{taken}. {remedy}"))
     return _once(columns, names)
 
 
@@ -170,9 +171,8 @@ def _once(chosen: Collection[str], names: Sequence[str]) -> list[str]:
         ValueError: the input has two of that name.
     """
     for name in chosen:
-        if names.count(name) > 1:
-            message = f"the column {name!r} appears twice: rename or drop one"
-            raise ValueError(message)
+        message = f"the column {name!r} appears twice: rename or drop one"
+        raise_if(ValueError, (names.count(name) > 1, message))
     return [*dict.fromkeys(chosen)]
 
 
@@ -201,12 +201,11 @@ def check_keyed(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `keyed`.
     """
-    for is_wrong, message in (
+    raise_if(
+        ValueError,
         ("id" not in names, "the key of a verdict contains the row's id: add a column 'id'"),
         ("key" in names, "there is a column 'key' already: rename or drop it"),
-    ):
-        if is_wrong:
-            raise ValueError(message)
+    )
 
 
 def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
@@ -223,34 +222,11 @@ def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
         ValueError: one of them appears twice.
         TypeError: it is not a record batch.
     """
-    if not isinstance(batch, pa.RecordBatch):
-        message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
-        raise TypeError(message)
+    fault = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
+    raise_if(TypeError, (not isinstance(batch, pa.RecordBatch), fault))
     read = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
     names = batch.schema.names
     return batch.select(_once([name for name in names if name in read], names))
-
-
-class _Held(NamedTuple):
-    """A batch whose rows are being judged.
-
-    Attributes:
-        kept: its columns that come before the verdict's.
-        first: the position of its first row among the rows of all batches, from 1.
-        last: that of its last row.
-    """
-
-    kept: RecordBatch
-    first: int
-    last: int
-
-    def output(self, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
-        """The output for verdicts on rows of the batch."""
-        rows = pa.array([number - self.first for number, _ in numbered], pa.int64())
-        kept = [column.take(rows) for column in self.kept.columns]
-        judged = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
-        schema = pa.schema([*self.kept.schema, *VERDICT_SCHEMA])
-        return pa.RecordBatch.from_arrays([*kept, *judged.columns], schema=schema)
 
 
 async def _rows(
@@ -260,8 +236,7 @@ async def _rows(
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         read = _read(batch, judges)
-        kept = batch.select(kept_columns(batch.schema.names, columns))
-        held.append(_Held(kept, first, first + batch.num_rows - 1))
+        held.append((first, batch.select(kept_columns(batch.schema.names, columns))))
         for row in rows_of(read, first):
             yield row
         first += batch.num_rows
@@ -271,22 +246,32 @@ def _batches(
     numbered: Generator[tuple[int, Verdict], None, None], held: deque[_Held]
 ) -> Generator[RecordBatch, None, None]:
     """The verdicts, which are in order, as batches."""
-    waiting: list[tuple[int, Verdict]] = []
+    waiting: list[tuple[int, Verdict]] = []  # on rows of the first batch that is held
     with closing(numbered):
         try:
             for number, verdict in numbered:
-                if waiting and (len(waiting) == MOST_ROWS or number > held[0].last):
-                    yield held[0].output(waiting)
+                is_of_next = len(held) > 1 and number >= held[1][0]
+                if waiting and (len(waiting) == MOST_ROWS or is_of_next):
+                    yield _output(held[0], waiting)
                     waiting = []
-                while number > held[0].last:
+                while len(held) > 1 and number >= held[1][0]:
                     held.popleft()
                 waiting.append((number, verdict))
         except Exception:
             if waiting:  # the verdicts that are finished come before the error
-                yield held[0].output(waiting)
+                yield _output(held[0], waiting)
             raise
     if waiting:
-        yield held[0].output(waiting)
+        yield _output(held[0], waiting)
+
+
+def _output(held: _Held, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
+    """The output for verdicts on rows of a batch."""
+    first, kept = held
+    rows = pa.array([number - first for number, _ in numbered], pa.int64())
+    judged = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
+    arrays = [*(column.take(rows) for column in kept.columns), *judged.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kept.schema, *VERDICT_SCHEMA]))
 
 
 def _cells(verdict: Verdict) -> dict[str, object]:

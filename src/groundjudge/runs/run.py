@@ -141,14 +141,13 @@ def judged(
     check_options(options, RunOptions)
     concurrency = options.get("concurrency", CONCURRENCY)
     listed = checked(judges, concurrency)
-    if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
-        message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
-        raise TypeError(message)
-    if isinstance(cases, Case | Mapping | str | bytes):
-        message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
-        raise TypeError(message)
+    cannot = "cases must be an iterable of cases"
+    table = f'{cannot}: of a pandas data frame pass df.to_dict("records")'  # iterating it gives column names
+    single = f"{cannot}: put a single case in a list, read a file with json"
+    is_single = isinstance(cases, Case | Mapping | str | bytes)
+    raise_if(TypeError, (hasattr(cases, "to_dict"), table), (is_single, single))
     limits = Limits(options)
-    jobs = partial(jobs_of, judges=listed, previous=options.get("previous"), ids={})
+    jobs = partial(jobs_of, judges=listed, ids={}, previous=options.get("previous"))
     at_once = _rows_at_once(concurrency, listed, limits.most)
     return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
@@ -194,18 +193,24 @@ def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[An
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
-        raise TypeError(message)
+    is_named = any(isinstance(judge, str) for judge in listed)  # pyright: ignore[reportUnnecessaryIsInstance]
+    names_given = "judges must be Judge objects, not names: load() returns the Judge of a name"
+    raise_if(TypeError, (is_named, names_given))
     twice = named_twice(listed)
-    for is_wrong, message in (
+    raise_if(
+        ValueError,
         (not listed, "no judge given"),
-        (twice is not None, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
+        (twice, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
         (concurrency < 1, f"concurrency must be 1 or more, not {concurrency}"),
-    ):
-        if is_wrong:
-            raise ValueError(message)
+    )
     return listed
+
+
+def raise_if(kind: type[Exception], *rules: tuple[object, str]) -> None:
+    """Raise an error of that kind with the message of the first rule that is broken."""
+    for is_broken, message in rules:
+        if is_broken:
+            raise kind(message)
 
 
 def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
@@ -217,18 +222,16 @@ def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
 def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], most: Mapping[str, int]) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
     votes = max(len(judge.rubrics) for judge in judges)
-    if votes == 1:
-        return concurrency
     rows = concurrency if most["max_tokens"] == NO_LIMIT else concurrency // votes
-    return max(1, min(rows, most["max_calls"] // (2 * votes)))
+    return concurrency if votes == 1 else max(1, min(rows, most["max_calls"] // (2 * votes)))
 
 
 def jobs_of(
     row: Row,
     number: int,
     judges: Sequence[J],
+    ids: dict[int, int],
     previous: Callable[[J, Case], Verdict | None] | None = None,
-    ids: dict[int, int] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
     """The jobs of a row. An error in the row becomes a verdict.
 
@@ -236,8 +239,8 @@ def jobs_of(
         row: the row.
         number: its position, from 1.
         judges: the judges.
-        previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
+        previous: looks up the verdict of a previous run.
     """
     if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
         row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
@@ -249,7 +252,7 @@ def jobs_of(
         applying, unknown = _named(row, judges)
         misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
         case = case_of(row, number)
-        if ids is not None and applying:
+        if applying:
             _check_id(case, number, applying, ids)
         jobs = [(previous and previous(judge, case)) or (judge, case) for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
@@ -424,15 +427,13 @@ class Limits:
     """
 
     def __init__(self, options: RunOptions) -> None:
-        self._deadline = options.get("deadline")
-        if self._deadline is not None and not self._deadline > 0:
-            message = f"deadline must be more than 0 seconds, not {self._deadline}"
-            raise ValueError(message)
+        self._deadline = deadline = options.get("deadline")
+        is_low = deadline is not None and not deadline > 0
+        raise_if(ValueError, (is_low, f"deadline must be more than 0 seconds, not {deadline}"))
         budget = {"max_calls": options.get("max_calls"), "max_tokens": options.get("max_tokens")}
         for name, limit in budget.items():
-            if limit is not None and limit < 1:
-                message = f"{name} must be 1 or more, not {limit}"
-                raise ValueError(message)
+            is_low = limit is not None and limit < 1
+            raise_if(ValueError, (is_low, f"{name} must be 1 or more, not {limit}"))
         self.most = {name: limit or NO_LIMIT for name, limit in budget.items()}
         self._spent = dict.fromkeys(budget, 0)
         self._left = asyncio.Semaphore(self.most["max_calls"])
