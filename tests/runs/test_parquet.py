@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,11 @@ def test_folder_of_verdicts_is_read_in_the_order_in_which_it_was_written(tmp_pat
 def test_file_that_is_not_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "cases.parquet"
     path.write_bytes(content)
-    reads = [lambda: [*read_rows(path)], lambda: CaseFile(path).count(), lambda: [*read_verdicts(path)]]
+    reads: list[Callable[[], object]] = [
+        lambda: [*read_rows(path)],
+        lambda: CaseFile(path).count(),
+        lambda: [*read_verdicts(path)],
+    ]
     for read in reads:
         with pytest.raises(CaseError, match="is not a Parquet file"):
             read()

@@ -397,6 +397,7 @@ class DataFrame(dict[str, Any]):
     ("arguments", "error", "message"),
     [
         ({"judges": []}, ValueError, "no judge given"),
+        ({"judges": [judge_named("j", Echo())] * 2}, ValueError, "two judges have the name 'j'"),
         ({"concurrency": 0}, ValueError, "concurrency must be 1 or more, not 0"),
         ({"cases": {"response": "x"}}, TypeError, "put a single case in a list"),
         ({"cases": Case(response="x")}, TypeError, "put a single case in a list"),

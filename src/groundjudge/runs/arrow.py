@@ -274,7 +274,7 @@ def _output(held: _Held, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kept.schema, *VERDICT_SCHEMA]))
 
 
-def _cells(verdict: Verdict) -> dict[str, object]:
+def _cells(verdict: Verdict) -> Mapping[str, object]:
     """The cells of a verdict, by column."""
     own = {name: getattr(verdict, name, None) for name in VERDICT_SCHEMA.names}
     reason = (not verdict.error and verdict.reason) or verdict.explanation
