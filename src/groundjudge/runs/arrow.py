@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -348,13 +348,27 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
         CaseError: `unreadable_file`, if it is not Parquet or has no such column.
         OSError: it cannot be read.
     """
+    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
+    # Engines hide files, and folders of files, that are not part of the table.
+    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
+    if column:  # names say nothing of age: Spark's are random
+        files.sort(key=lambda file: file.stat().st_mtime_ns)
+    if path.is_dir() and not files:
+        raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
     first = 1
-    for opened in parquet_files(path, oldest_first=column is not None):
-        if column and column not in opened.schema_arrow.names:
-            raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
-        for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
-            yield from rows_of(batch, first)
-            first += batch.num_rows
+    for batch in chain.from_iterable(_batches_in(file, column) for file in files or [path]):
+        yield from rows_of(batch, first)
+        first += batch.num_rows
+
+
+def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
+    try:
+        with pq.ParquetFile(file) as opened:
+            if column and column not in opened.schema_arrow.names:
+                raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
+            yield from opened.iter_batches(MOST_ROWS, columns=column and [column])
+    except pa.ArrowInvalid as error:
+        raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
@@ -370,29 +384,3 @@ def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
     with replaced(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
         while group := [*islice(rows, WRITTEN_AT_ONCE)]:
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema))
-
-
-def parquet_files(path: Path, *, oldest_first: bool = False) -> Iterator[Any]:
-    """The file itself, or the files in a folder, without those that engines hide; each one open.
-
-    Args:
-        path: the file or the folder.
-        oldest_first: in the order in which they were changed last, and then by name. Names alone say nothing
-            of age: Spark's are random.
-
-    Raises:
-        CaseError, OSError: as for `parquet_rows`, at once or when one is read.
-    """
-    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
-    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
-    if oldest_first:
-        files.sort(key=lambda file: file.stat().st_mtime_ns)
-    if path.is_dir() and not files:
-        raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
-    for file in files or [path]:
-        try:
-            with pq.ParquetFile(file) as opened:
-                yield opened
-        except pa.ArrowInvalid as error:
-            message = f"{file} is not a Parquet file: {error}"
-            raise CaseError("unreadable_file", message, str(file)) from error
