@@ -129,12 +129,16 @@ def in_langsmith(row: dict[str, Any], judge: AnyJudge) -> Verdict:
     assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
     for one in feedback:
         assert (one.extra["status"], one.extra["passed"]) == (verdict.status, verdict.passed)
+        assert one.extra["warnings"] == [*verdict.warnings]
+        assert [part["name"] for part in one.extra["parts"]] == [part.name for part in verdict.parts]
         assert one.extra.get("error", False) is bool(verdict.error)
         assert one.extra.get("reply") == (verdict.reply if verdict.error else None)
-        assert (one.evaluator_info["signature"], one.evaluator_info["model"]) == (
-            verdict.signature,
-            verdict.model,
-        )
+        prompt = verdict.prompt.model_dump() if verdict.prompt else {}
+        assert one.evaluator_info == {
+            **{f"prompt_{name}": value for name, value in prompt.items()},
+            "model": verdict.model,
+            "signature": verdict.signature,
+        }
     return verdict
 
 
@@ -182,6 +186,12 @@ def by_measure(measure: Any, judge: AnyJudge, rows: Rows, **options: Any) -> lis
         assert metric.verdict
         check_metric(metric, metric.verdict, metric)
         assert metric.verdict.signature in str(metric.verbose_logs)
+        if metric.verdict.error:
+            assert metric.reason == metric.error == metric.verdict.explanation
+            _, *replies = str(metric.verbose_logs).split("Reply:\n")
+            assert [each.startswith(metric.verdict.reply or "") for each in replies] == [True] * bool(
+                metric.verdict.reply
+            )
         weakest = {} if metric.verdict.weakest is None else {"weakest": metric.verdict.weakest}
         scores = {part.name: part.score for part in metric.verdict.parts}
         assert metric.score_breakdown == ({**scores, **weakest} or None)
