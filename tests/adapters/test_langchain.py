@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -349,8 +350,14 @@ def graph(name: str, node: Any) -> Any:
     return built.compile()  # pyright: ignore[reportUnknownMemberType]
 
 
-@pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("model", JUDGES)
+# Every fourth row of the product has each model and each name; all rows are in soak.
+@pytest.mark.parametrize(
+    ("model", "node"),
+    [
+        pytest.param(*row, marks=[pytest.mark.soak] if number % 4 else [])
+        for number, row in enumerate(product(JUDGES, NODES))
+    ],
+)
 async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str, node: str) -> None:
     def gate() -> Any:
         return graph(node, runnable("groundedness", model=JUDGES[model](), output="verdict"))
