@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import formatter
@@ -220,6 +221,7 @@ def judge_of(name: str) -> AnyJudge:
     return load_any("groundedness" if own else name, model=Script(name), **own or {})
 
 
+@cache
 def expected(name: str) -> list[Fields]:
     """The verdicts of the judge itself."""
     judge = judge_of(name)

@@ -91,19 +91,22 @@ def test_table_covers_every_judge_status_and_error() -> None:
     }
 
 
+KINDS = ("groundedness", "passage_quality", "repeats")
+"""Judges of one score, of several, and of votes."""
+
 QUICK: Mapping[str, Sequence[str]] = {
     "deepeval evaluate": ["groundedness", "repeats"],
     "deepeval evaluate async": ["groundedness", "repeats"],
     "langfuse run_experiment": ["passage_quality"],
     "langfuse dataset": ["passage_quality"],
-}
-"""The judges of entries that take long; the others are soak tests."""
+} | {name: JUDGES for name in ENTRIES}
+"""The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
 
 def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
     if name.startswith(SLOW):
         return [LOUD, pytest.mark.soak]
-    return [] if judge in QUICK.get(name, JUDGES) else [pytest.mark.soak]
+    return [] if judge in QUICK.get(name, KINDS) else [pytest.mark.soak]
 
 
 @pytest.mark.parametrize(
