@@ -56,12 +56,16 @@ def scores_of(judge: AnyJudge, verdict: Verdict) -> Mapping[str, tuple[Any, str]
 
 def by_invoke(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     made = runnable(judge, **options)
-    return [outcome(lambda row=row: made.invoke(row.row)) for row in rows]
+    return [outcome(partial(made.invoke, row.row)) for row in rows]
 
 
 def by_ainvoke(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     made = runnable(judge, **options)
-    return [outcome(lambda row=row: asyncio.run(made.ainvoke(row.row))) for row in rows]
+
+    def judged(row: Exchange) -> Verdict:
+        return asyncio.run(made.ainvoke(row.row))
+
+    return [outcome(partial(judged, row)) for row in rows]
 
 
 def by_stream(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
@@ -442,7 +446,7 @@ def by_mlflow(how: str, judge: AnyJudge, rows: Rows, **options: Any) -> list[Ver
     return ENTRIES[how](judge, rows, **options)
 
 
-ENTRIES: Mapping[str, Entry] = {
+ENTRIES: dict[str, Entry] = {
     "langchain": by_batch,
     "langsmith": partial(by_langsmith, by_evaluate),
     "deepeval": partial(by_measure, JudgeMetric.measure),
@@ -455,7 +459,7 @@ ENTRIES: Mapping[str, Entry] = {
 }
 """One way through each adapter."""
 
-OTHER_ENTRIES: Mapping[str, Entry] = {
+OTHER_ENTRIES: dict[str, Entry] = {
     "langchain invoke": by_invoke,
     "langchain ainvoke": by_ainvoke,
     "langchain stream": by_stream,

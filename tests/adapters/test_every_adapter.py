@@ -18,6 +18,7 @@ from fenced import without_codes
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, GroundjudgeError, ModelError, Reply, Verdict, load
+from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import WHAT_IS_WRONG
 from groundjudge.types import Request
 from groundjudge.verdict import Part, named_scores
@@ -99,7 +100,7 @@ QUICK: Mapping[str, Sequence[str]] = {
     "deepeval evaluate async": ["groundedness", "repeats"],
     "langfuse run_experiment": ["passage_quality"],
     "langfuse dataset": ["passage_quality"],
-} | {name: JUDGES for name in ENTRIES}
+} | dict.fromkeys(ENTRIES, JUDGES)
 """The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
 
@@ -406,7 +407,7 @@ WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
 def at_root(options: Mapping[str, Any], root: str) -> Mapping[str, Any]:
     """The options, with paths that begin with what the adapter's do."""
     fields = options.get("fields")
-    if not isinstance(fields, dict):
+    if not is_mapping(fields):
         return options
     return {"fields": {name: path.format(root) for name, path in fields.items()}}
 

@@ -631,7 +631,7 @@ def test_uploaded_runs_of_two_judges_are_nested_and_named_in_their_feedback(uplo
     server = upload(fine, failed, summary_evaluators=[summary("fine", metrics=["mean"])])
     runs = server.of_project("evaluators")
     for judge, n_calls in ((fine, 1), (failed, 2)):
-        (outer,) = (run for run in runs if run["name"] == judge.key)
+        (outer,) = (run for run in runs if run["name"] == judge.feedback_keys[0])
         (inner,) = (run for run in runs if run.get("parent_run_id") == outer["id"])
         calls = [run for run in runs if run.get("parent_run_id") == inner["id"]]
         assert [run["name"] for run in (inner, *calls)] == ["judge", *["groundjudge.call"] * n_calls]

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, FileOf, Invoke
@@ -101,7 +102,7 @@ def test_messages_about_an_endpoint_name_no_argument(
     assert "api_key" not in result.stderr
 
 
-ROWS = {
+ROWS: Mapping[str, list[Mapping[str, Any]]] = {
     "c.jsonl": [ROW],
     "odd.jsonl": [{"inputs": {"q": "q"}, "found": [{"text": "c"}], "output": {"text": "r"}}],
     "v.jsonl": [],
