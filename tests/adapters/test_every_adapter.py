@@ -14,6 +14,7 @@ from adapter_entries import ENTRIES, OTHER_ENTRIES, Entry
 from adapters_table import ENDPOINT_CODES, JUDGES, TABLE, Exchange, exchanges, expected, fields_of, judge_of
 from any_options import load_any
 from chats import CHAT, LANGCHAIN, OPENAI
+from command_line import run_program
 from fenced import without_codes
 from scripted_model import ScriptedModel
 
@@ -440,13 +441,8 @@ FRAMEWORKS = {
 }
 
 
-def python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    return done.stdout
-
-
 def test_missing_framework_is_named_with_its_extra() -> None:
-    said = python(
+    _, said, _ = run_program(
         "import sys, importlib\n"
         f"for adapter, (package, _) in {FRAMEWORKS!r}.items():\n"
         "    sys.modules[package] = None\n"
@@ -472,4 +468,4 @@ def test_import_loads_no_other_framework_and_no_client(adapter: str) -> None:
     others = {each for each, _ in FRAMEWORKS.values()} - {package, "opentelemetry"} | {"openai", "pytest"}
     others -= {"langsmith"} if adapter == "langchain" else set()  # langchain-core needs it
     code = f"import sys, groundjudge.adapters.{adapter}\nprint(*sorted({others!r} & {{*sys.modules}}))"
-    assert python(code).split() == []
+    assert run_program(code)[:2] == (0, "\n")
