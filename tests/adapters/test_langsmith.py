@@ -381,6 +381,14 @@ def test_crashed_run_is_an_error_and_lowers_the_coverage(
     assert model.asked == []
 
 
+def test_crashed_run_without_any_outputs_has_no_response_whatever_its_inputs_hold() -> None:
+    times: Any = {"start_time": "2026-01-01T00:00:00", "end_time": "2026-01-01T00:00:01"}
+    ids: Any = {"id": uuid4(), "trace_id": uuid4()}
+    run = Run(name="a", run_type="chain", inputs={**ASKED, **ANSWERED}, error="it broke", **ids, **times)
+    found: Any = evaluator("groundedness", model=ScriptedModel(TAGS.format(5))).evaluate_run(run)
+    assert comment(found["results"][0]).startswith("no_response: ")
+
+
 @pytest.mark.parametrize(("choice", "score"), [("worst", 0.0), ("not_applicable", None)])
 def test_crashed_run_follows_empty_response(run: Any, choice: Any, score: float | None) -> None:
     judge = evaluator("groundedness", model=ScriptedModel(TAGS.format(5)), empty_response=choice)
@@ -455,6 +463,7 @@ def test_second_evaluator_with_the_same_key_is_an_error(
         assert comment(one).endswith(f"evaluator(..., key='{taken}_2')")
         assert (one.score, extra(one)["error"]) == (None, True)
     assert (len(models[0].asked), len(models[1].asked)) == (1, 0)
+    assert summarised(judges[0].feedback_keys[0], [row])["coverage"].score == 1
 
 
 def test_evaluators_of_one_judge_with_different_keys_keep_their_verdicts(run: Any) -> None:
