@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -75,6 +75,9 @@ Row = Case | Mapping[str, Any]
 Judging = Runnable[Row, Verdict]
 
 
+MOST_WAITS = 5000
+"""Milliseconds in which the calls that are awaited must begin."""
+
 GRACE = 0.005
 """Seconds in which a call that exceeds the concurrency would begin."""
 
@@ -114,14 +117,14 @@ class Answers(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            while self.in_flight.peak < self.together:
+            for _ in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 time.sleep(0.001)
             time.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            while self.in_flight.peak < self.together:  # noqa: ASYNC110  other calls are in threads
+            for _ in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 await asyncio.sleep(0.001)
             await asyncio.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
