@@ -63,7 +63,8 @@ def by_ainvoke(judge: AnyJudge, rows: Rows, **options: Any) -> list[Verdict]:
     made = runnable(judge, **options)
 
     def judged(row: Exchange) -> Verdict:
-        return asyncio.run(made.ainvoke(row.row))
+        verdict: Verdict = asyncio.run(made.ainvoke(row.row))
+        return verdict
 
     return [outcome(partial(judged, row)) for row in rows]
 

@@ -31,7 +31,7 @@ def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServe
             raw, url = self.rfile.read(int(self.headers.get("Content-Length") or 0)), urlsplit(self.path)
             is_json = (self.headers.get("Content-Type") or "").startswith("application/json")
             query = {name: values[-1] for name, values in parse_qs(url.query).items()}
-            body = json.loads(raw) if is_json and raw else {}
+            body: Any = json.loads(raw) if is_json and raw else {}
             status, answered = answer(Seen(self.command, url.path, query, body))
             sent = json.dumps(answered).encode()
             self.send_response(status)

@@ -117,14 +117,14 @@ class Answers(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            for _ in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
+            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 time.sleep(0.001)
             time.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            for _ in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
+            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 await asyncio.sleep(0.001)
             await asyncio.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
