@@ -170,13 +170,13 @@ class SharedModel:
 
     Attributes:
         model: the underlying model.
-        made: the calls that it has made and the other one has not asked for, by the request.
-        offered: those that the other one has made.
+        calls: those that it has made and the other one has not asked for, by the request.
+        others: those that the other one has made.
     """
 
     model: Model
-    made: Calls
-    offered: Calls
+    calls: Calls
+    others: Calls
 
     @property
     def name(self) -> str:
@@ -192,13 +192,13 @@ class SharedModel:
             ModelError: as for the underlying model.
         """
         key = repr((request.messages, request.parameters, request.repeat))
-        call = self.offered.pop(key, None)
+        call = self.others.pop(key, None)
         if call and _can_serve(call):
             reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = self.made[key] = asyncio.create_task(self.model.acomplete(request))
-        if len(self.made) > KEPT:
-            del self.made[next(iter(self.made))]
+        call = self.calls[key] = asyncio.create_task(self.model.acomplete(request))
+        if len(self.calls) > KEPT:
+            del self.calls[next(iter(self.calls))]
         return await asyncio.shield(call)
 
 
