@@ -18,7 +18,7 @@ from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
-from groundjudge.errors import ModelError
+from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.rubric.model import Model, identity_of
@@ -79,7 +79,7 @@ class CachedModel:
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(TABLE)
         except sqlite3.Error as error:
-            raise ModelError("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
+            raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
 
     @property
     def identity(self) -> str:

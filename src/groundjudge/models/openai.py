@@ -241,10 +241,19 @@ class OpenAIModel:
         raise self._error("server", f"{self._who}: {no_completion(answer)} ({REMEDIES['server']})")
 
     async def _send(self, body: dict[str, Any]) -> object:
-        """Send a body, and return the response."""
+        """Send a body, and return the response.
+
+        Raises:
+            APIStatusError: the response has an error status, or whatever a client raises.
+        """
         if self._given is None:
             endpoint = await self._per_loop.client(partial(self._built, _endpoint))
-            return await _posted(endpoint, body)
+            response = await endpoint.post("chat/completions", json=body)
+            if response.is_error:
+                said = parsed(response.content)
+                error = said.get("error", said) if is_mapping(said) else said
+                raise openai.APIStatusError("", response=response, body=error)
+            return response.content
         # What the openai client does not know by name is `extra_body`.
         arguments = {name: value for name, value in body.items() if name in KNOWN}
         extra = {name: value for name, value in body.items() if name not in KNOWN}
@@ -282,20 +291,6 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     # What the client leaves out has no string as its value.
     transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
     return transport
-
-
-async def _posted(endpoint: Any, body: Mapping[str, Any]) -> bytes:  # noqa: ANN401
-    """The body of an endpoint's response.
-
-    Raises:
-        APIStatusError: the response has an error status.
-    """
-    response = await endpoint.post("chat/completions", json=body)
-    if response.is_error:
-        said = parsed(response.content)
-        error = said.get("error", said) if is_mapping(said) else said
-        raise openai.APIStatusError("", response=response, body=error)
-    return bytes(response.content)
 
 
 def _is_async(client: object) -> bool:
