@@ -92,7 +92,7 @@ async def negotiated(
             _learn(known, refused, f"{who} refuses")
             ignored = {name: new for name, new in _ignored(reply, sent).items() if name in request.added}
             _learn(known, ignored, f"{who} ignores")
-            return replace(reply, retries=reply.retries + retries)
+            return replace(reply, retries=reply.retries + retries) if retries else reply
 
 
 def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
