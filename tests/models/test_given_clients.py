@@ -19,7 +19,7 @@ from openai.resources.chat.completions import AsyncCompletions, Completions
 from openai.types.chat import ChatCompletion
 from pydantic import BaseModel
 from standin_langsmith import StandIn as LangSmith
-from standin_openai import StandIn, Status, Text
+from standin_openai import Answer, StandIn, Status, Text
 
 from groundjudge import Case, Reply, Usage, load_rubric
 from groundjudge.errors import ModelError
@@ -68,7 +68,7 @@ in_its_loop = pytest.mark.parametrize(
 
 @both_ways
 def test_the_library_retries_for_an_object_that_says_nothing_about_retries(ask: Ask) -> None:
-    script = [Status(500, retry_after=0.01), "fine"]
+    script: list[Answer] = [Status(500, retry_after=0.01), "fine"]
     with (
         StandIn(script) as server,
         openai.OpenAI(base_url=server.url, api_key="k", max_retries=0) as client,

@@ -26,7 +26,7 @@ from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
 
-PARAMETERS = {"temperature": 0, "top_p": 1, "max_tokens": 100}
+PARAMETERS: dict[str, Any] = {"temperature": 0, "top_p": 1, "max_tokens": 100}
 MESSAGES = [{"role": "user", "content": "grüße"}]
 SOON = 0.01
 
@@ -297,9 +297,9 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
     ],
 )
 def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
-    asked = request(
-        **PARAMETERS, **({"response_format": {"type": "json_object"}} if sent is PARAMETERS else {})
-    )
+    more = {"response_format": {"type": "json_object"}} if sent is PARAMETERS else {}
+    parameters: dict[str, Any] = {**PARAMETERS, **more}
+    asked = request(**parameters)
     for number in range(3):
         with StandIn([*refusals, "fine"]) as server, each_model(server) as models:
             ask_sync(models[number], asked)

@@ -246,7 +246,7 @@ def test_rows_of_an_endpoint_that_answers_at_times(
     said: list[str] = []
     with StandIn(script) as server:
         judging = run(judge_named("j", at(server.url)), rows(n_rows), on_outage=said.append, **settings)
-        found, ends = [], Counter[str]()
+        found, ends = list[Verdict](), Counter[str]()
         try:
             found.extend(judging)
         except ModelError as error:

@@ -287,9 +287,7 @@ def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those 
     """
     transport: Any = openai.DefaultAioHttpClient(timeout=timeout)
     client = openai.AsyncOpenAI(http_client=transport, **options)
-    transport.url = client.base_url.join(
-        "chat/completions"
-    )  # a quarter of sending is parsing it
+    transport.url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
     headers = {**client.default_headers, **client.auth_headers}
     # What the client leaves out has no string as its value.
     transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
