@@ -208,9 +208,15 @@ def with_create(create: Any) -> Any:
 
 
 def objects_that_return(answer: Any) -> list[Any]:
+    def create(**_: Any) -> Any:
+        return answer
+
     async def acreate(**_: Any) -> Any:
         await asyncio.sleep(0)
         return answer
+
+    def late(**_: Any) -> Any:
+        return acreate()
 
     mock, amock, spec, autospec = MagicMock(), MagicMock(), Mock(spec=openai.OpenAI), Mock()
     mock.chat.completions.create.return_value = answer
@@ -220,8 +226,7 @@ def objects_that_return(answer: Any) -> list[Any]:
     autospec.chat.completions.create.return_value = answer
     aspec = Mock(spec=openai.AsyncOpenAI)
     aspec.chat.completions.create = AsyncMock(return_value=answer)
-    functions = (lambda **_: answer, acreate, lambda **_: acreate())
-    return [*map(with_create, functions), mock, amock, spec, aspec, autospec]
+    return [*map(with_create, (create, acreate, late)), mock, amock, spec, aspec, autospec]
 
 
 def clients_that_return(answer: Any) -> list[Any]:
@@ -244,6 +249,9 @@ def test_any_object_with_chat_completions_create_is_a_client(ask: Ask, answer: A
 REQUEST: Any = httpx.Request("POST", "http://here")
 
 
+UNREADABLE: list[Any] = [None, 3, {"error": "no"}, {"choices": []}, object()]
+
+
 @pytest.mark.parametrize(
     ("outcome", "code"),
     [
@@ -253,7 +261,7 @@ REQUEST: Any = httpx.Request("POST", "http://here")
         (TimeoutError("late"), "timeout"),
         (ValueError("what?"), "failed"),
         (json.JSONDecodeError("what?", "<html>", 0), "server"),
-        *((answer, "server") for answer in (None, 3, {"error": "no"}, {"choices": []}, object())),
+        *((answer, "server") for answer in UNREADABLE),
     ],
 )
 @both_ways

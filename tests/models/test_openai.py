@@ -7,7 +7,7 @@ import gc
 import logging
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -58,7 +58,7 @@ def error_of(model: OpenAIModel) -> ModelError:
 
 
 @contextmanager
-def each_model(server: StandIn) -> Iterator[list[OpenAIModel]]:
+def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
     """A model of the library's own client, and one of each of openai's; no client retries by itself."""
     plain: Any = {"base_url": server.url, "api_key": "k", "max_retries": 0}
     with openai.OpenAI(**plain) as client:

@@ -172,8 +172,8 @@ class LibraryModel:
             ModelError: the llm raised an exception, or its result cannot be read as a reply; the codes are
                 those of a FunctionModel.
         """
-        kind, is_llm = cast("Any", type(self.llm)), hasattr(type(self.llm), "bind_tools")
-        # A runnable around an llm has fields of another kind.
+        kind = cast("Any", type(self.llm))
+        is_llm = hasattr(kind, "bind_tools")  # a runnable around an llm has fields of another kind
         possible: set[str] = kind.model_fields.keys() - self.llm.model_fields_set if is_llm else set()
 
         async def send(parameters: dict[str, Any]) -> Reply:

@@ -120,7 +120,7 @@ class OpenAIModel:
             raise self._error("unknown_model", message)
         # A client may serve several models.
         if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
-            completions._post = PostPerLoop(client)  # noqa: SLF001
+            completions._post = PostPerLoop(self._given)  # noqa: SLF001
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self.name!r})"
