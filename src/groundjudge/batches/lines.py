@@ -15,8 +15,8 @@ from groundjudge.batches.replay import Answer, DiskDict, PendingRequest, pending
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion, reply_in
-from groundjudge.replies.reply import Reply
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion
+from groundjudge.replies.reply import Reply, completion_of
 from groundjudge.runs.run import Row, checked
 from groundjudge.verdict import Usage, Verdict
 
@@ -92,7 +92,7 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
         case {"response": {} as response}:
             body = response.get("body", response)
             error = ModelError("server", f"{where}{no_completion(body)}", model)
-            return reply_in(body) or error
+            return completion_of(body) or error
         case _:
             fault = found["error"]
             code = fault.get("code") if is_mapping(fault) else None

@@ -20,7 +20,7 @@ from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, identity_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Usage, Verdict
@@ -201,11 +201,6 @@ class AnsweredModel:
     def name(self) -> str:
         """The model's name."""
         return self.model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model."""
-        return identity_of(self.model)
 
     async def acomplete(self, request: Request) -> Reply:
         """The reply that is there, marked as one that costs nothing now, or the model's.
