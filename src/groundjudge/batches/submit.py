@@ -130,7 +130,7 @@ def plan(  # noqa: PLR0913  independent options
     return planned
 
 
-def _limits(settings: Mapping[str, Any]) -> Mapping[str, int | None]:
+def _limits(settings: Mapping[str, Any]) -> Mapping[str, int]:
     """The user's limits of batches."""
     return settings.get("limits", {})
 
@@ -247,9 +247,12 @@ def download(
     fault: ModelError | None = None
     for part in state.parts:
         if part.step in {"created", "incomplete", "lost"}:
-            noted = state.change(part, batch=described(part, providers[part.model], listed_within))
+            provider = providers[part.model]
+            batch = described(part, provider, listed_within)
+            step = part.step if batch.is_ended else "created"
+            noted = state.change(part, batch=batch, step=step)
             try:
-                show(_collected(state, noted, providers[part.model]) if noted.batch.is_ended else noted)
+                show(_collected(state, noted, provider) if batch.is_ended else noted)
             except ModelError as error:
                 fault = error
     if fault:

@@ -119,9 +119,11 @@ def submit(  # noqa: PLR0913  one per option
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(state_folder(out), is_new=True) as state:
-            run = submission(state, selection, judges, rows, asdict(limits))
+            given = {name: limit for name, limit in asdict(limits).items() if limit}
+            run = submission(state, selection, judges, rows, given)
             if state.settings:
                 typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
+                state.write(run.settings, state.parts)
             else:
                 choice = "continue it with --resume, or choose another file"
                 refuse((holds_something(out) and not resume, f"--out {out} already exists: {choice}"))
@@ -388,9 +390,9 @@ def submission(
     selection: options.JudgeSelection,
     judges: Sequence[AnyJudge],
     rows: CaseFile,
-    limits: Mapping[str, int | None],
+    limits: Mapping[str, int],
 ) -> Submitted:
-    """The run of a state, or a new one.
+    """The run of a state, or a new one. Limits that are given replace those that it had.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
@@ -404,7 +406,7 @@ def submission(
         "fields": dict(rows.fields),
         "encoding": rows.encoding,
         "limit": rows.limit,
-        "limits": limits,
+        "limits": {**state.settings.get("limits", {}), **limits},
         "selection": {**asdict(selection), "judge": files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
@@ -435,7 +437,7 @@ def submitted(state: State) -> Submitted:
     reading = (settings[name] for name in ("format", "fields", "encoding", "limit"))
     rows = CaseFile(settings["cases"], frozenset(), *reading)
     judges = [*map(with_all_votes, selection.judges())]
-    return submission(state, selection, judges, rows, settings.get("limits", {}))
+    return submission(state, selection, judges, rows, {})
 
 
 def line_of(part: PartOfRun) -> str:
@@ -494,7 +496,7 @@ def _show(  # noqa: PLR0913, PLR0917  what there is to show
     if answers.n_unreadable:
         screen.text(f"lines that are not results: {answers.n_unreadable:,}")
     if not totals.stopped and (n_unfit := answers.n_unfit):
-        origin = "they come from another model, judge or option, or from cases that have changed since"
+        origin = "they come from another run, model or option, or from cases that have changed since"
         screen.text(f"results that fit no request: {n_unfit:,}; {origin}")
 
 
