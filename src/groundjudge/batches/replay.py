@@ -6,9 +6,7 @@ the next batch: the first batch holds the first requests, a second one what must
 
 from __future__ import annotations
 
-import errno
 import sqlite3
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -114,8 +112,8 @@ class DiskDict:
         try:
             return self._file.execute(statement, values)
         except sqlite3.OperationalError as error:
-            place = f"a temporary file in {tempfile.gettempdir()}"
-            raise OSError(errno.ENOSPC, str(error), place) from error
+            message = f"a temporary file cannot be written: {error}"
+            raise OSError(message) from error
 
     def close(self) -> None:
         """Remove the file."""

@@ -116,7 +116,7 @@ def plan(  # noqa: PLR0913  independent options
         settings: kept in the state together with the plan; None: those that it has. Under "limits" are
             the user's, by the names that they have in a Plan.
     """
-    planned = Plan(**_limits(settings or state.settings))
+    planned = Plan(**(settings or state.settings).get("limits", {}))
     with closing(_attempts(state)) as attempts:
         for new, n_asked in pending_requests(judges, rows, answers, previous):
             planned.n_free += not n_asked
@@ -128,11 +128,6 @@ def plan(  # noqa: PLR0913  independent options
         sync(state.requests(number))
     state.write(settings or state.settings, (*state.parts, *planned.parts.values()))
     return planned
-
-
-def _limits(settings: Mapping[str, Any]) -> Mapping[str, int]:
-    """The user's limits of batches."""
-    return settings.get("limits", {})
 
 
 def _attempts(state: State) -> DiskDict:
@@ -175,8 +170,8 @@ def submit(
 def _must_wait(state: State, part: PartOfRun) -> bool:
     """Whether a part is sent only once another one has ended."""
     others = [each for each in state.parts if each.model == part.model]
-    one_by_one = [*_limits(state.settings).values(), *(each.batch.is_refused for each in others)]
-    return any(one_by_one) and any(each.step == "created" for each in others)
+    one_by_one = state.settings.get("limits") or any(each.batch.is_refused for each in others)
+    return bool(one_by_one) and any(each.step == "created" for each in others)
 
 
 def _tag(state: State, part: PartOfRun) -> Mapping[str, str]:

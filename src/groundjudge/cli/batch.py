@@ -27,7 +27,7 @@ from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_row
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
-from groundjudge.models.pacing import TRANSIENT, OnOutage
+from groundjudge.models.pacing import TRANSIENT
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.replaced import named
@@ -192,10 +192,11 @@ def collect(  # noqa: PLR0913  one per option
         with closing(answers_of(state)) as answers:
             if has_all and finish == "online":
                 judges = with_models(judges, lambda model: AnsweredModel(model, answers))
-                judged_by = partial(_asked, answers, judges, run.rows, limits)
+                judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
             else:
                 judged_by = partial(_replayed, answers, judges, run.rows, is_final=has_all)
-            totals = judge_rows(judged_by, judges, out, CONTINUE, prices, count=run.rows.count)
+            noting = _noting(answers, judged_by)
+            totals = judge_rows(noting, judges, out, CONTINUE, prices, count=run.rows.count)
             _show(Screen(), judges, run.rows, totals, answers, prices)
         n_running = sum(not part.is_settled for part in state.parts)
         message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
@@ -330,7 +331,7 @@ def read(  # noqa: PLR0913  one per option
         judges, rows = _opened(out, cases, selection, row_options, results)
         with closing(CollectedAnswers()) as answers:
             answers.add(result_lines(results))
-            judged_by = partial(_replayed, answers, judges, rows)
+            judged_by = _noting(answers, partial(_replayed, answers, judges, rows))
             totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
             _show(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
@@ -345,20 +346,14 @@ def _replayed(  # noqa: PLR0913  as `judge_rows` calls it
     on_outage: object,  # noqa: ARG001  nothing is asked here
     is_final: bool = True,
 ) -> Generator[Verdict, None, None]:
-    return verdicts_in(answers, judges, rows, previous=answers.noting(previous), is_final=is_final)
+    return verdicts_in(answers, judges, rows, previous=previous, is_final=is_final)
 
 
-def _asked(  # noqa: PLR0913  as `judge_rows` calls it
-    answers: CollectedAnswers,
-    judges: Sequence[AnyJudge],
-    rows: CaseFile,
-    limits: options.RunLimits,
-    *,
-    previous: Previous | None,
-    on_outage: OnOutage,
-) -> Generator[Verdict, None, None]:
-    noting = answers.noting(previous)
-    return run_judges(judges, rows, **asdict(limits), previous=noting, on_outage=on_outage)
+def _noting(
+    answers: CollectedAnswers, judged_by: Callable[..., Generator[Verdict, None, None]]
+) -> Callable[..., Generator[Verdict, None, None]]:
+    """`judged_by`, noting what is asked: for the number of results that fit no request."""
+    return lambda *, previous, **more: judged_by(previous=answers.noting(previous), **more)
 
 
 @dataclass(frozen=True)

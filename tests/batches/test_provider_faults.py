@@ -182,14 +182,8 @@ def test_results_that_never_come_are_given_up_but_taken_when_they_come_after_all
     assert all(error.message.count(f"{4 - n_missing} of 4 results are there") == 1 for error in errors)
     for batch in run.server.batches.values():
         batch.late_for = 0
-    if not finish:
-        return check(run)[:0] or None
-    run.server.late_for = 0
-    run.collect_options = ("--wait", "--every", "0.01")
-    assert run.collect(*finish).exit_code == 0  # they are there again before anything is asked
+    check(run, *finish)  # they are there before anything is asked
     assert not run.server.chats
-    assert {*run.server.paid().values()} == {1}
-    return None
 
 
 @pytest.mark.soak
@@ -538,4 +532,4 @@ except OSError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
-    assert "a temporary file in" in done.stdout
+    assert done.stdout.startswith("a temporary file cannot be written: ")
