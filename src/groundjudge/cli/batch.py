@@ -27,7 +27,7 @@ from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_row
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
-from groundjudge.models.pacing import TRANSIENT
+from groundjudge.models.pacing import TRANSIENT, OnOutage
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.replaced import named
@@ -353,7 +353,11 @@ def _noting(
     answers: CollectedAnswers, judged_by: Callable[..., Generator[Verdict, None, None]]
 ) -> Callable[..., Generator[Verdict, None, None]]:
     """`judged_by`, noting what is asked: for the number of results that fit no request."""
-    return lambda *, previous, **more: judged_by(previous=answers.noting(previous), **more)
+
+    def judged(*, previous: Previous | None, on_outage: OnOutage) -> Generator[Verdict, None, None]:
+        return judged_by(previous=answers.noting(previous), on_outage=on_outage)
+
+    return judged
 
 
 @dataclass(frozen=True)
