@@ -74,7 +74,7 @@ CUTS: list[Sequence[Part | Cut | Status]] = [
 
 @both
 @pytest.mark.parametrize("has_ranges", [True, pytest.param(False, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("cuts", [CUTS[5], *(pytest.param(cuts, marks=pytest.mark.soak) for cuts in CUTS)])
+@pytest.mark.parametrize("cuts", [CUTS[4], *(pytest.param(cuts, marks=pytest.mark.soak) for cuts in CUTS)])
 def test_a_download_that_is_cut_is_fetched_again(
     batches: Any, model: str, cuts: Sequence[Part | Cut | Status], *, has_ranges: bool
 ) -> None:
@@ -131,8 +131,9 @@ def test_what_a_range_brings_is_not_fetched_twice(batches: Any) -> None:
 # --- results that are late ------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 @both
-@pytest.mark.parametrize("late_share", [0.5, pytest.param(0.0, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("late_share", [0.0, 0.5])
 def test_results_that_are_not_there_yet_are_waited_for(batches: Any, model: str, late_share: float) -> None:
     run = begun(batches, model, late_for=3, late_share=late_share)
     said = check(run)
@@ -411,8 +412,18 @@ def test_results_for_cases_that_changed_are_counted(batches: Any, model: str) ->
     assert collected.exit_code == 1
     assert run.results() == {"0": 1.0, "1": "unanswered", "2": 1.0}
     assert UNFIT.format(2) in collected.output
-    assert UNFIT.format(2) in run.collect().output
-    assert UNFIT.format(2) in run.collect("--finish", "online").output
+
+
+@pytest.mark.soak
+@both
+@pytest.mark.parametrize("finish", [(), ("--finish", "online"), ("--finish", "batch")])
+def test_results_that_fit_no_request_are_counted_each_time(
+    batches: Any, model: str, finish: tuple[str, ...]
+) -> None:
+    run = begun(batches, model)
+    run.write_cases(rows(6)[2:])
+    for _ in range(2):
+        assert UNFIT.format(2) in run.collect(*finish).output
 
 
 @pytest.mark.soak
@@ -519,6 +530,7 @@ def test_a_full_disk_is_a_message_and_the_command_can_go_on(batches: Any, model:
     check(run)
 
 
+@pytest.mark.soak
 def test_a_full_disk_of_temporary_files_is_an_os_error() -> None:
     program = """
 import resource, sys
