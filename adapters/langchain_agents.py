@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
-from groundjudge.case.case import Case
 from groundjudge.case.fields import field_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
 from groundjudge.errors import requires
 from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.judging.judge import CaseGiven
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
@@ -38,6 +40,9 @@ OWN = ("groundjudge-draft", "groundjudge-note")
 
 OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
+
+RUNTIME = "__pregel_runtime"
+"""Where it keeps what `get_stream_writer` gives."""
 
 
 class GroundedState(AgentState[Any]):
@@ -73,17 +78,17 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails."""
-        with _held(self.guard):
-            return _response(*self.guard.answer(handler, request, self._case, _retried))
+        with _held(self.guard, request) as held:
+            return _response(*self.guard.answer(handler, held, self._case, _retried))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails, without blocking the event loop."""
-        with _held(self.guard):
-            return _response(*await self.guard.aanswer(handler, request, self._case, _retried))
+        with _held(self.guard, request) as held:
+            return _response(*await self.guard.aanswer(handler, held, self._case, _retried))
 
-    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
+    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> CaseGiven | None:
         answer: Any = _said(response)
-        return None if answer.tool_calls else self.guard.case(request.state, {"messages": [answer]})
+        return None if answer.tool_calls else partial(self.guard.case, request.state, {"messages": [answer]})
 
 
 def guarded(
@@ -114,25 +119,25 @@ def guarded(
     """
     own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
 
-    def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
-        return None if getattr(_said(output), "tool_calls", None) else own.case(given, output)
+    def case_of(given: Any, output: Any) -> CaseGiven | None:  # noqa: ANN401  the chain's
+        return None if _said(output).tool_calls else partial(own.case, given, _update(output))
 
     def invoke(given: Any) -> Any:  # noqa: ANN401
-        with _held(own):
+        with _held(own, given):
             return _sent(*own.answer(lambda each: _without_note(step.invoke(each)), given, case_of, retried))
 
     async def ainvoke(given: Any) -> Any:  # noqa: ANN401
         async def ask(given: Any) -> Any:  # noqa: ANN401
             return _without_note(await step.ainvoke(given))
 
-        with _held(own):
+        with _held(own, given):
             return _sent(*await own.aanswer(ask, given, case_of, retried))
 
     return RunnableLambda(invoke, ainvoke, name="guarded")
 
 
 @contextmanager
-def _held(guard: Guard) -> Generator[None]:
+def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a request, or what a chain is given
     """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
     config = configs.ensure_config()
     if guard.mode == "enforce":
@@ -140,18 +145,31 @@ def _held(guard: Guard) -> Generator[None]:
         for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
             manager.remove_handler(handler)
         kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
+        if RUNTIME in kept:
+            kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
+        if isinstance(asked, ModelRequest):
+            asked = asked.override(runtime=kept[RUNTIME])
         config = RunnableConfig(**{**config, "callbacks": manager, "configurable": kept})
     token = configs.var_child_runnable_config.set(config)
     try:
-        yield
+        yield asked
     finally:
         configs.var_child_runnable_config.reset(token)
 
 
+def _unwritten(_: object) -> None:
+    """Write nothing to a stream: what is written while an answer is held may be of a draft."""
+
+
 def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
-    if outcome and outcome.replaced:
-        response = ModelResponse[Any]([AIMessage(outcome.response)])
-    update = {"verdict": outcome.summary} if outcome else {}
+    if outcome is None:
+        return ExtendedModelResponse(response)
+    update: dict[str, Any] = {"verdict": outcome.summary}
+    if outcome.replaced:
+        structured = None if isinstance(outcome.response, str) else outcome.response
+        response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
+        # Without a structured response an agent that must give one would ask its model on and on.
+        update["jump_to"] = "end"
     return ExtendedModelResponse(response, Command(update=update))
 
 
@@ -185,24 +203,34 @@ def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
     return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
 
 
-def _said(output: Any) -> BaseMessage:  # noqa: ANN401  the chain's
+def _update(output: Any) -> Any:  # noqa: ANN401  the chain's
+    """What a chain returns, or a node of LangGraph in a Command."""
+    return output.update if isinstance(output, Command) else output
+
+
+def _said(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
+    output = _update(output)
     if isinstance(output, ModelResponse):
         structured: Any = output.structured_response
-        return _said(output.result if structured is None else as_json(structured))
+        # A call of a tool that gives the structured response is followed by what that tool returned.
+        said = [each for each in output.result if isinstance(each, AIMessage)]
+        return _said(said if structured is None else as_json(structured))
     if is_mapping(output) and (places := _places(output)):
         return _said(output[places[0]])
     last = output[-1] if is_list(output) and output else output
-    return last if isinstance(last, BaseMessage) else AIMessage(content_text(last))
+    return last if isinstance(last, AIMessage) else AIMessage(content_text(getattr(last, "content", last)))
 
 
-def _in_form(output: Any, text: str) -> Any:  # noqa: ANN401  the chain's
+def _in_form(output: Any, answer: Any) -> Any:  # noqa: ANN401  the chain's
     """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
+    if isinstance(output, Command):
+        return replace(output, update=_in_form(output.update, answer))
     if is_mapping(output) and (places := _places(output)):
-        return {**output, **{name: _in_form(output[name], text) for name in places}}
+        return {**output, **{name: _in_form(output[name], answer) for name in places}}
     if is_list(output):
-        return [*output[:-1], AIMessage(text)]
-    return AIMessage(text) if isinstance(output, BaseMessage) else text
+        return [*output[:-1], _in_form(AIMessage(""), answer)]
+    return AIMessage(content_text(answer)) if isinstance(output, BaseMessage) else answer
 
 
 def _places(output: Mapping[str, Any]) -> list[str]:
