@@ -12,23 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
-from groundjudge.case.fields import field_of
+from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
 from groundjudge.errors import requires
-from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
-from groundjudge.judging.judge import CaseGiven
+from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.models.loop_thread import entered
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
-    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.runnables import config as configs
-    from langchain_core.runnables.base import coerce_to_runnable
+    from langchain_core.runnables.base import Runnable, RunnableLambda, coerce_to_runnable
     from langgraph.types import Command
 
 __all__ = ["GroundingMiddleware", "guarded"]
@@ -86,8 +84,10 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
         with _held(self.guard, request) as held:
             return _response(*await self.guard.aanswer(handler, held, self._case, _retried))
 
-    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> CaseGiven | None:
-        answer: Any = _said(response)
+    def _case(self, request: ModelRequest[Any], reply: ModelResponse[Any]) -> Drafted:
+        # The call of a tool that gives a structured response is followed by what that tool returned.
+        said = [each for each in reply.result if isinstance(each, AIMessage)]
+        answer = _said(said if reply.structured_response is None else as_json(reply.structured_response))
         return None if answer.tool_calls else partial(self.guard.case, request.state, {"messages": [answer]})
 
 
@@ -119,8 +119,8 @@ def guarded(
     """
     own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
 
-    def case_of(given: Any, output: Any) -> CaseGiven | None:  # noqa: ANN401  the chain's
-        return None if _said(output).tool_calls else partial(own.case, given, _update(output))
+    def case_of(given: Any, output: Any) -> Drafted:  # noqa: ANN401  the chain's
+        return None if _said(output).tool_calls else partial(own.case, given, output)
 
     def invoke(given: Any) -> Any:  # noqa: ANN401
         with _held(own, given):
@@ -139,7 +139,7 @@ def guarded(
 @contextmanager
 def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a request, or what a chain is given
     """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
-    config = configs.ensure_config()
+    config: Any = configs.ensure_config()
     if guard.mode == "enforce":
         manager = configs.get_callback_manager_for_config(config)
         for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
@@ -147,25 +147,20 @@ def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a reques
         kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
         if RUNTIME in kept:
             kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
-        if isinstance(asked, ModelRequest):
+        if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware
             asked = asked.override(runtime=kept[RUNTIME])
-        config = RunnableConfig(**{**config, "callbacks": manager, "configurable": kept})
-    token = configs.var_child_runnable_config.set(config)
-    try:
+        config = {**config, "callbacks": manager, "configurable": kept}
+    with configs.set_config_context(config) as context, entered(context):
         yield asked
-    finally:
-        configs.var_child_runnable_config.reset(token)
 
 
 def _unwritten(_: object) -> None:
-    """Write nothing to a stream: what is written while an answer is held may be of a draft."""
+    """Write nothing to the stream: what is written while an answer is held may be of a draft."""
 
 
 def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
-    if outcome is None:
-        return ExtendedModelResponse(response)
-    update: dict[str, Any] = {"verdict": outcome.summary}
-    if outcome.replaced:
+    update: dict[str, Any] = {"verdict": outcome.summary} if outcome else {}
+    if outcome and outcome.replaced:
         structured = None if isinstance(outcome.response, str) else outcome.response
         response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
         # Without a structured response an agent that must give one would ask its model on and on.
@@ -177,8 +172,8 @@ def _sent(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
     return _in_form(output, outcome.response) if outcome and outcome.replaced else output
 
 
-def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:
-    return request.override(messages=_with_note(request.messages, response, note))
+def _retried(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
+    return request.override(messages=[*request.messages, *response.result, HumanMessage(note, id=OWN[1])])
 
 
 def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
@@ -186,8 +181,7 @@ def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the 
     if isinstance(given, str):
         return f"{given}\n\n{note}"
     if is_mapping(given):
-        named = [name for name in given if field_of(name) == "query"]
-        name = "messages" if "messages" in given or not named else named[0]
+        name = [*keys_of(given, "messages"), *keys_of(given, "query"), "messages"][0]
         said = output.get("messages", ()) if is_mapping(output) and name == "messages" else ()
         # A graph returns what it was asked too, and what its tools returned.
         thread = said[:-1] if any(isinstance(each, HumanMessage) for each in said) else given.get(name, ())
@@ -203,20 +197,9 @@ def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
     return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
 
 
-def _update(output: Any) -> Any:  # noqa: ANN401  the chain's
-    """What a chain returns, or a node of LangGraph in a Command."""
-    return output.update if isinstance(output, Command) else output
-
-
 def _said(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
-    output = _update(output)
-    if isinstance(output, ModelResponse):
-        structured: Any = output.structured_response
-        # A call of a tool that gives the structured response is followed by what that tool returned.
-        said = [each for each in output.result if isinstance(each, AIMessage)]
-        return _said(said if structured is None else as_json(structured))
-    if is_mapping(output) and (places := _places(output)):
+    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
         return _said(output[places[0]])
     last = output[-1] if is_list(output) and output else output
     return last if isinstance(last, AIMessage) else AIMessage(content_text(getattr(last, "content", last)))
@@ -224,14 +207,8 @@ def _said(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
 
 def _in_form(output: Any, answer: Any) -> Any:  # noqa: ANN401  the chain's
     """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
-    if isinstance(output, Command):
-        return replace(output, update=_in_form(output.update, answer))
-    if is_mapping(output) and (places := _places(output)):
+    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
         return {**output, **{name: _in_form(output[name], answer) for name in places}}
     if is_list(output):
         return [*output[:-1], _in_form(AIMessage(""), answer)]
     return AIMessage(content_text(answer)) if isinstance(output, BaseMessage) else answer
-
-
-def _places(output: Mapping[str, Any]) -> list[str]:
-    return [name for name in output if name == "messages" or field_of(name) == "response"]

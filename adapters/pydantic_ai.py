@@ -126,10 +126,10 @@ def _with_answer(message: ModelMessage, call: str | None, answer: object) -> Mod
     """The model's last message with another answer: in its call of the output tool, or as its text."""
     if not isinstance(message, ModelResponse):
         return message
-    data = to_jsonable_python(answer)
+    data: Any = to_jsonable_python(answer)
     if call is None:
         return replace(message, parts=[TextPart(content_text(data))])
-    arguments = data if is_mapping(data) else {"response": data}
-    calls = [each for each in message.parts if isinstance(each, ToolCallPart)]
+    arguments: Any = data if is_mapping(data) else {"response": data}
+    calls: list[Any] = [each for each in message.parts if isinstance(each, ToolCallPart)]
     parts = [replace(each, args=arguments) if each.tool_call_id == call else each for each in calls]
     return replace(message, parts=parts)

@@ -35,7 +35,9 @@ Reason: TypeAlias = Literal["passed", "regenerated", "fallback", "not_judged", "
 Regenerate: TypeAlias = Callable[[str, Verdict], Text | Case | Awaitable[Text | Case]]
 """From a note on what is not grounded, and the verdict, to a new response, or a case with new sources too."""
 Ask: TypeAlias = Callable[[Any], Any]
-CaseOf: TypeAlias = Callable[[Any, Any], CaseGiven | None]
+Drafted: TypeAlias = CaseGiven | None
+"""A case with a draft, or a function to it; None: no answer yet, as in a message that calls tools."""
+CaseOf: TypeAlias = Callable[[Any, Any], Drafted]
 Retried: TypeAlias = Callable[[Any, Any, str], Any]
 Fallback: TypeAlias = str | Callable[[Verdict], Any]
 """What goes out instead of an answer that must not: a text, or a function from the last verdict to one, or to
@@ -330,8 +332,7 @@ class Guard:
         Args:
             ask: called with `given`, and later with what `retried` returned; returns an output.
             given: the request, the messages, the input.
-            case_of: from `given` and an output to the case, or to a function to it, as for `arun`; None:
-                there is no answer yet, as in a message that calls tools.
+            case_of: from `given` and an output to what `arun` takes as a case; to None, if it is no answer.
             retried: from `given`, the last output and the note to what is asked with next.
 
         Returns:
