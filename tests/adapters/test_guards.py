@@ -224,10 +224,8 @@ def test_fields_that_cannot_be_found_follow_on_error(
 
 @pytest.mark.parametrize("guard", GUARDS[1:])
 def test_observing_never_stands_in_the_way(guard: Callable[[Row, Seen, str], object]) -> None:
-    row = replace(ROWS["observed"], drafts=["good one"])
-    for broken in ("fields", "on_outcome"):
-        options = {"mode": "observe", "on_error": "raise", broken: raises}
-        assert guard(replace(row, options=options), Seen(), "sync") == "good one"
+    options = {"mode": "observe", "on_error": "raise", "fields": raises}
+    assert guard(replace(ROWS["good"], options=options), Seen(), "sync") == "good one"
 
 
 @pytest.mark.parametrize("guard", GUARDS[1:])
@@ -242,20 +240,26 @@ class Answer(BaseModel):
     text: str
 
 
-def structured_middleware(row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy) -> Any:
+def structured_middleware(
+    row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy, tools: Sequence[Any] = ()
+) -> Any:
     said: list[AIMessage] = []
     for number, draft in enumerate(row.drafts):
-        call = {"name": "Answer", "args": json.loads(draft), "id": str(number)}
-        said.append(AIMessage("", tool_calls=[call]) if strategy is ToolStrategy else AIMessage(draft))
+        data = {"text": draft}
+        call = {"name": "Answer", "args": data, "id": str(number)}
+        is_call = strategy is ToolStrategy
+        said.append(AIMessage("", tool_calls=[call]) if is_call else AIMessage(json.dumps(data)))
     model, guard = Chat(messages=iter(said)), GroundingMiddleware(JUDGE, **seen.options(row))
-    agent: Any = create_agent(
-        model, [hours] * row.uses_tool, middleware=[guard], response_format=strategy(Answer)
-    )
-    given = {"messages": [("user", QUERY)]}
+    agent: Any = create_agent(model, tools, middleware=[guard], response_format=strategy(Answer))
+    given = question(row)
     state = asyncio.run(agent.ainvoke(given)) if how == "async" else agent.invoke(given)
     for word in row.rejected:
         assert word not in str(state)
     return state["structured_response"] or state["messages"][-1].content
+
+
+def structured_beside_tools(row: Row, seen: Seen, how: str) -> Any:
+    return structured_middleware(row, seen, how, tools=[hours])
 
 
 def structured_by_the_provider(row: Row, seen: Seen, how: str) -> Any:
@@ -266,10 +270,10 @@ def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any =
     drafts = iter(row.drafts)
 
     def answer(_: object, info: AgentInfo) -> Any:
-        draft = next(drafts)
-        part: Any = pydantic_messages.TextPart(draft)
+        data = {"text": next(drafts)}
+        part: Any = pydantic_messages.TextPart(json.dumps(data))
         if info.output_tools:
-            part = pydantic_messages.ToolCallPart(info.output_tools[0].name, json.loads(draft))
+            part = pydantic_messages.ToolCallPart(info.output_tools[0].name, data)
         return pydantic_messages.ModelResponse(parts=[part])
 
     agent: Any = PydanticAgent(PydanticModel(answer), output_type=output_type, retries={"output": 2})
@@ -285,7 +289,8 @@ def structured_as_text(row: Row, seen: Seen, how: str) -> Any:
 
 
 def structured_openai_agent(row: Row, seen: Seen, how: str) -> Any:
-    agent = agents.Agent(name="clerk", model=Scripted(row.drafts), output_type=Answer)
+    drafts = [json.dumps({"text": draft}) for draft in row.drafts]
+    agent = agents.Agent(name="clerk", model=Scripted(drafts), output_type=Answer)
     if how == "async":
         run = asyncio.run(guarded_run(agent, QUERY, JUDGE, **seen.options(row)))
     else:
@@ -306,14 +311,14 @@ def judge_of_data(request: Request) -> Reply:
     return reply
 
 
-GOOD, BAD, OTHER = '{"text": "good one"}', '{"text": "bad one"}', '{"text": "bad two"}'
-STRUCTURED: Mapping[str, tuple[Sequence[str], str, Any, bool]] = {
-    "good": ([GOOD], "passed", Answer(text="good one"), False),
-    "bad then good": ([BAD, GOOD], "regenerated", Answer(text="good one"), False),
-    "bad then good, with tools": ([BAD, GOOD], "regenerated", Answer(text="good one"), True),
-    "bad twice": ([BAD, OTHER], "fallback", Answer(text="none"), False),
-    "bad twice, with tools": ([BAD, OTHER], "fallback", Answer(text="none"), True),
-    "bad twice, a text instead": ([BAD, OTHER], "fallback", FALLBACK, False),
+STRUCTURED: Mapping[str, tuple[Row, object]] = {
+    "good": (Row(["good one"], "passed", "good one"), Answer(text="good one")),
+    "bad then good": (Row(["bad one", "good two"], "regenerated", "good two"), Answer(text="good two")),
+    "bad twice": (
+        Row(["bad one", "bad two"], "fallback", FALLBACK, options={"fallback": lambda _: Answer(text="no")}),
+        Answer(text="no"),
+    ),
+    "bad twice, a text instead": (Row(["bad one", "bad two"], "fallback", FALLBACK), FALLBACK),
 }
 
 
@@ -322,6 +327,7 @@ STRUCTURED: Mapping[str, tuple[Sequence[str], str, Any, bool]] = {
     "guard",
     [
         structured_middleware,
+        structured_beside_tools,
         structured_by_the_provider,
         structured_pydantic_agent,
         structured_as_text,
@@ -332,21 +338,20 @@ STRUCTURED: Mapping[str, tuple[Sequence[str], str, Any, bool]] = {
 def test_structured_answers_are_judged_like_others(
     name: str, guard: Callable[[Row, Seen, str], object], how: str
 ) -> None:
-    drafts, reason, sent, uses_tool = STRUCTURED[name]
-    options = {
-        "model": judge_of_data,
-        "fallback": FALLBACK if sent == FALLBACK else lambda _: Answer(text="none"),
-    }
-    row, seen = Row(drafts, reason, sent, uses_tool=uses_tool, options=options), Seen()
+    row, sent = STRUCTURED[name]
+    row, seen = replace(row, options={"model": judge_of_data, **row.options}), Seen()
     assert guard(row, seen, how) == sent
-    assert [outcome.reason for outcome in seen.outcomes] == [reason]
+    assert [outcome.reason for outcome in seen.outcomes] == [row.reason]
 
 
-def test_structured_answer_that_langchain_cannot_read_is_asked_again_and_not_judged() -> None:
-    seen = Seen()
-    drafts = ["{}", GOOD]
-    row = Row(drafts, "passed", GOOD, uses_tool=False, options={"model": judge_of_data})
-    assert structured_middleware(replace(row, drafts=["{}", GOOD]), seen, "sync") == Answer(text="good one")
+def test_structured_answer_that_langchain_cannot_read_is_not_judged() -> None:
+    """LangChain asks for it again."""
+    row, seen = replace(STRUCTURED["good"][0], options={"model": judge_of_data}), Seen()
+    calls = [{"name": "Answer", "args": args, "id": str(args)} for args in ({}, {"text": "good one"})]
+    model = Chat(messages=iter([AIMessage("", tool_calls=[call]) for call in calls]))
+    guard = GroundingMiddleware(JUDGE, **seen.options(row))
+    agent: Any = create_agent(model, middleware=[guard], response_format=ToolStrategy(Answer))
+    assert agent.invoke(question(row))["structured_response"] == Answer(text="good one")
     assert [len(outcome.drafts) for outcome in seen.outcomes] == [1]
 
 
