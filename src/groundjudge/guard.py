@@ -8,8 +8,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
@@ -24,7 +23,7 @@ from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import called, shared_loop
 from groundjudge.rubric.options import check_options
-from groundjudge.verdict import Part, Usage, Verdict, passes
+from groundjudge.verdict import Part, Usage, Verdict, passes, spent_on
 
 log = logging.getLogger("groundjudge")
 
@@ -102,8 +101,8 @@ class Outcome:
     @property
     def usage(self) -> Usage | None:
         """The tokens that judging took; None if the judge's model reported none."""
-        counted = [draft.verdict.usage for draft in self.drafts if draft.verdict.usage]
-        return reduce(add, counted) if counted else None
+        usage: Usage | None = spent_on([draft.verdict for draft in self.drafts])["usage"]
+        return usage
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from groundjudge.judging.judge import Judge, Judging
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Usage, Verdict, Vote, deciding_score
+from groundjudge.verdict import Verdict, Vote, deciding_score, spent_on
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -246,7 +246,6 @@ def _outcome(vote: Verdict) -> str | None:
 
 def _with_votes(verdict: Verdict, votes: Sequence[Verdict], agreement: float, latency: float) -> Verdict:
     """A verdict with what the votes cost, and how far they agree."""
-    usages = [vote.usage for vote in votes if vote.usage]
     scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
     return verdict.model_copy(
         update={
@@ -254,9 +253,7 @@ def _with_votes(verdict: Verdict, votes: Sequence[Verdict], agreement: float, la
             "spread": pstdev(scores) if scores else None,
             "agreement": agreement or None,
             "decided_after": len(votes),
-            "usage": sum(usages, Usage()) if usages else None,
-            "attempts": sum(vote.attempts for vote in votes),
-            "retries": sum(vote.retries for vote in votes),
+            **spent_on(votes),
             "latency_s": latency,
             "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
         }
