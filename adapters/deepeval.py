@@ -126,6 +126,8 @@ class _Judged:
     default_judge: ClassVar[str] = ""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
+    title: ClassVar[str] = ""
+    """What the name in reports begins with, so that it differs from that of the metric of single turns."""
     judged: ClassVar[type[Any]] = LLMTestCase
     """The kind of test case."""
 
@@ -197,7 +199,7 @@ class _Judged:
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
         shown = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
-        return shown if self.name else shown.replace("_", " ").title()
+        return shown if self.name else self.title + shown.replace("_", " ").title()
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
@@ -383,12 +385,8 @@ class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
     """
 
     default_judge = "groundedness"
+    title = "Turn "
     judged = ConversationalTestCase
-
-    @property
-    def __name__(self) -> Any:  # noqa: ANN401
-        """The name of the metric in DeepEval's reports, other than that of the metric of single turns."""
-        return self.name or f"Turn {super().__name__}"
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
         return {}
