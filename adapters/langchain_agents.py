@@ -57,7 +57,8 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
     """Judges the answers of an agent made by `create_agent` before they go out.
 
     The sources are the results of the tools; messages that call tools are not judged. The decision is under
-    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once.
+    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once. A
+    structured answer is judged as JSON; for it `fallback` is a function to an object of its type.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.

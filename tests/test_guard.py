@@ -30,7 +30,8 @@ from groundjudge import (
     load,
     panel,
 )
-from groundjudge.guard import NOTE, NOTHING, Outcome, Progress, as_guard, failed_parts, note_on
+from groundjudge.guard import NOTE, NOTHING, OnError, Outcome, Progress, as_guard, failed_parts, note_on
+from groundjudge.types import JudgeOptions
 from groundjudge.verdict import Evidence, Part
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         return result, runner.get_loop().time()
 
 
-def always(draft: str) -> Callable[[str, Verdict], str]:
+def always(draft: Any) -> Callable[[str, Verdict], Any]:
     """What writes the same draft each time."""
     return lambda note, verdict: draft  # noqa: ARG005  as a guard calls it
 
@@ -107,7 +108,8 @@ def slow_judge(seconds: float, reply: str = "bad") -> Any:
 )
 def test_setting_out_of_range_is_refused(settings: Any) -> None:
     with pytest.raises(ValueError, match=f"`{next(iter(settings))}` must be"):
-        Guard(**{"judge": JUDGE, **settings})
+        make: Any = Guard
+        make(**{"judge": JUDGE, **settings})
 
 
 def test_misspelt_option_and_path_are_refused() -> None:
@@ -153,9 +155,21 @@ def raises(*_: object, **__: object) -> Any:
     raise LookupError(message)
 
 
+def score_of(verdict: Verdict) -> str:
+    return f"score {verdict.score}"
+
+
 async def later(verdict: Verdict) -> str:
     await asyncio.sleep(0)
-    return f"score {verdict.score}"
+    return score_of(verdict)
+
+
+def nothing(*_: object) -> None:
+    """Return None, as who forgets to return something."""
+
+
+def of_no_verdict() -> str:
+    return "no"
 
 
 def run_and_arun(guard: Guard, *given: Any) -> list[Callable[[], Outcome]]:
@@ -163,7 +177,7 @@ def run_and_arun(guard: Guard, *given: Any) -> list[Callable[[], Outcome]]:
     return [lambda: guard.run(*given), lambda: asyncio.run(guard.arun(*given))]
 
 
-@pytest.mark.parametrize("fallback", [lambda verdict: f"score {verdict.score}", later])
+@pytest.mark.parametrize("fallback", [score_of, later])
 def test_fallback_may_be_made_from_the_verdict(fallback: Any) -> None:
     for run in run_and_arun(Guard(JUDGE, fallback=fallback, retries=0), CASE):
         outcome = run()
@@ -171,7 +185,7 @@ def test_fallback_may_be_made_from_the_verdict(fallback: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fallback", "cause"), [(raises, LookupError), (lambda _: None, None), (lambda: "no", TypeError)]
+    ("fallback", "cause"), [(raises, LookupError), (nothing, None), (of_no_verdict, TypeError)]
 )
 def test_draft_is_blocked_whatever_happens_to_the_fallback(fallback: Any, cause: type[Exception]) -> None:
     seen = Seen()
@@ -222,7 +236,7 @@ def test_what_regenerate_raises_is_raised() -> None:
 @pytest.mark.parametrize("returned", [None, 5, object(), b"good", {"answer": "good"}, [1]])
 @pytest.mark.parametrize("on_error", ["block", "allow", "raise"])
 def test_what_regenerate_returns_must_be_a_response(returned: Any, on_error: Any) -> None:
-    for run in run_and_arun(Guard(JUDGE, on_error=on_error, fallback=FALLBACK), CASE, lambda *_: returned):
+    for run in run_and_arun(Guard(JUDGE, on_error=on_error, fallback=FALLBACK), CASE, always(returned)):
         with pytest.raises(CaseError, match="`regenerate` must return"):
             run()
 
@@ -245,8 +259,12 @@ def test_regenerate_may_be_asynchronous_and_return_messages(draft: Any) -> None:
 
 def test_new_case_has_new_sources() -> None:
     model = ScriptedModel("<S2>1</S2>", "<S2>1</S2>", "<S2>5</S2>")
-    answers = iter([Case.of({**CASE, "context": ["a new one"]}), "good"])
-    Guard(load("groundedness", model=model), retries=2).run(CASE, lambda *_: next(answers))
+    answers: Any = iter([Case.of({**CASE, "context": ["a new one"]}), "good"])
+
+    def again(*_: object) -> Any:
+        return next(answers)
+
+    Guard(load("groundedness", model=model), retries=2).run(CASE, again)
     for request in model.asked[1:]:
         assert SOURCE not in str(request.messages)
         assert "a new one" in str(request.messages)
@@ -273,7 +291,8 @@ def test_case_that_cannot_be_judged_follows_on_error(response: Any, on_error: An
 def test_case_may_be_a_function_whose_errors_follow_on_error() -> None:
     guard = Guard(JUDGE, fallback=FALLBACK)
     assert guard.run(lambda: CASE, always("good two")).reason == "regenerated"
-    for on_error, sent in (("block", FALLBACK), ("allow", None)):
+    rows: list[tuple[OnError, Any]] = [("block", FALLBACK), ("allow", None)]
+    for on_error, sent in rows:
         for run in run_and_arun(Guard(JUDGE, on_error=on_error, fallback=FALLBACK), raises, never):
             outcome = run()
             assert (outcome.response, outcome.reason) == (sent, "not_judged")
@@ -304,8 +323,8 @@ def test_panel_and_repeats_guard_like_a_judge(repeats: int) -> None:
 
 
 def test_failed_vote_of_a_panel_is_no_verdict_unless_the_others_decide() -> None:
-    options: Any = {"max_reasks": 0, "parameters": {"temperature": 0.5}}
-    fails = load("groundedness", model=lambda _: Reply("", refusal="No."), **options)
+    options: JudgeOptions = {"max_reasks": 0, "parameters": {"temperature": 0.5}}
+    fails = load("groundedness", model=ScriptedModel(Reply("", refusal="No.")), **options)
     votes = load("groundedness", model=judge, **options)
     for judges, reason in (
         ([votes, fails, votes], "passed"),
@@ -330,11 +349,8 @@ def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
         return " ".join(said)
 
     outcome = Guard(weakest, fallback=FALLBACK).run({**CASE, "response": " ".join(said)}, regenerate)
-    assert (outcome.verdict.score, outcome.verdict.weakest, outcome.reason) == (
-        pytest.approx(2 / 3),
-        0,
-        "fallback",
-    )
+    assert outcome.verdict.score == pytest.approx(2 / 3)
+    assert (outcome.verdict.weakest, outcome.reason) == (0, "fallback")
     assert [[text in note for text in said] for note in notes] == [[False, True, False]]
 
 

@@ -504,7 +504,7 @@ TURNS: Mapping[str, tuple[Any, list[str], float | None, dict[str, float | None],
     ),
     "an empty context": (dialogue(("At 9.", [])), [INCORRECT], 0.25, {"turn 2": 0.25}, "Not passed: turn 2."),
     "a tool's output": (
-        dialogue(("At 9.", [ToolCall(name="hours", output=SOURCE)])),
+        dialogue(("At 9.", [tool("hours", SOURCE)])),
         [GROUNDED],
         1.0,
         {"turn 2": 1.0},

@@ -311,11 +311,15 @@ def judge_of_data(request: Request) -> Reply:
     return reply
 
 
+def no_answer(_: object) -> Answer:
+    return Answer(text="no")
+
+
 STRUCTURED: Mapping[str, tuple[Row, object]] = {
     "good": (Row(["good one"], "passed", "good one"), Answer(text="good one")),
     "bad then good": (Row(["bad one", "good two"], "regenerated", "good two"), Answer(text="good two")),
     "bad twice": (
-        Row(["bad one", "bad two"], "fallback", FALLBACK, options={"fallback": lambda _: Answer(text="no")}),
+        Row(["bad one", "bad two"], "fallback", FALLBACK, options={"fallback": no_answer}),
         Answer(text="no"),
     ),
     "bad twice, a text instead": (Row(["bad one", "bad two"], "fallback", FALLBACK), FALLBACK),
