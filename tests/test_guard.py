@@ -107,8 +107,8 @@ def slow_judge(seconds: float, reply: str = "bad") -> Any:
     ],
 )
 def test_setting_out_of_range_is_refused(settings: Any) -> None:
+    make: Any = Guard
     with pytest.raises(ValueError, match=f"`{next(iter(settings))}` must be"):
-        make: Any = Guard
         make(**{"judge": JUDGE, **settings})
 
 
