@@ -1111,6 +1111,44 @@ def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(fold
     assert folder.asked() == {"groundedness": 1, "kindness_of_tone": 4}
 
 
+CONVERSATIONS_FILE = """
+from deepeval import assert_test
+from deepeval.test_case import ConversationalTestCase, Turn
+
+from groundjudge.adapters.deepeval import TurnGroundednessMetric
+
+SOURCE = ["The library opens at 9:00 on weekdays. It is closed on Sundays."]
+
+
+def talk(*answers):
+    turns = []
+    for answer in answers:
+        turns.append(Turn(role="user", content="When?"))
+        turns.append(Turn(role="assistant", content=answer, retrieval_context=SOURCE))
+    return ConversationalTestCase(turns=turns)
+
+
+def test_grounded():
+    case = talk("It opens at 9:00 on weekdays.", "It is closed on Sundays.")
+    assert_test(case, [TurnGroundednessMetric(model="offline")])
+
+
+def test_not_grounded():
+    case = talk("It opens at 9:00 on weekdays.", "It opens at 11:30.")
+    assert_test(case, [TurnGroundednessMetric(model="offline")])
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_turns_are_judged_by_deepeval_test_run(folder: Folder) -> None:
+    folder.write("test_conversations.py", CONVERSATIONS_FILE)
+    found = folder.run(file="test_conversations.py")
+    assert found.returncode == 1
+    assert "1 failed, 1 passed" in found.stdout
+    assert "Not passed: turn 4." in found.stdout
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_unreadable_reply_in_deepeval_test_run_is_an_error_with_the_reply_in_the_logs(folder: Folder) -> None:
