@@ -40,8 +40,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
     "GuardError": {
-        "blocked": "The guard let no draft of the answer out, and has no fallback. "
-        "Give `fallback=`, or look at the verdicts in the error's `outcome`.",
+        "blocked": "The guard let no draft of the answer out, and has no fallback, or could not make it. "
+        "Give `fallback=`, or look at the verdicts in the error's `outcome`, and at its cause.",
     },
     "ModelError": {
         "auth": "The endpoint rejects the key (status 401 or 403). "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
@@ -289,6 +289,16 @@ def weakest_part(parts: Iterable[Part]) -> Part | None:
 def deciding_score(judged: Verdict | Vote) -> float | None:
     """The score that thresholds apply to: the weakest part's where it decides, otherwise the headline."""
     return judged.score if judged.weakest is None else judged.weakest
+
+
+def spent_on(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """What several verdicts took together, as fields of one: usage, attempts and retries."""
+    counted = [each.usage for each in verdicts if each.usage]
+    return {
+        "usage": sum(counted, Usage()) if counted else None,
+        "attempts": sum(each.attempts for each in verdicts),
+        "retries": sum(each.retries for each in verdicts),
+    }
 
 
 def decided(verdict: Verdict, by: Passes, threshold: float) -> Verdict:

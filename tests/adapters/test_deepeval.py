@@ -54,6 +54,7 @@ from groundjudge.adapters.deepeval import (
     PassageQualityMetric,
     PassageRecallMetric,
     StatementGroundednessMetric,
+    TurnGroundednessMetric,
     passage_metrics,
 )
 from groundjudge.types import Request
@@ -75,6 +76,7 @@ CLASSES: tuple[Build, ...] = (
     PassagePrecisionMetric,
     KnowledgeHallucinationMetric,
     ConversationalKnowledgeHallucinationMetric,
+    TurnGroundednessMetric,
 )
 
 GROUNDED = "<S0>t</S0><S1>It stands in the source.</S1><S2>5</S2>"
@@ -420,6 +422,140 @@ def test_metadata_of_a_conversation_provides_agent_name_and_answers() -> None:
     ConversationalKnowledgeHallucinationMetric(model=model).measure(case)
     assert "<data-agent_name>\nMira\n" in last_prompt(model)
     assert "I am Mira." in last_prompt(model)
+
+
+SOURCE = "The library opens at 9:00 on weekdays."
+
+
+def dialogue(*answers: tuple[str, Any]) -> ConversationalTestCase:
+    """A question before each answer, which has a retrieval context or the output of a tool."""
+    turns: list[Turn] = []
+    for number, (answer, retrieved) in enumerate(answers, 1):
+        turns.append(Turn(role="user", content=f"Question {number}?"))
+        held = {
+            "tools_called" if isinstance(each, ToolCall) else "retrieval_context": retrieved
+            for each in retrieved or [""]
+        }
+        turns.append(Turn(role="assistant", content=answer, **(held if retrieved is not None else {})))
+    return ConversationalTestCase(turns=turns)
+
+
+TURNS: Mapping[str, tuple[Any, list[str], float | None, dict[str, float | None], str]] = {
+    "grounded": (dialogue(("At 9.", [SOURCE])), [GROUNDED], 1.0, {"turn 2": 1.0}, "All 1 judged"),
+    "the lowest decides": (
+        dialogue(("At 9.", [SOURCE]), ("At 10.", [SOURCE]), ("At 9:00.", [SOURCE])),
+        [GROUNDED, INCORRECT, INCOMPLETE],
+        0.25,
+        {"turn 2": 1.0, "turn 4": 0.25, "turn 6": 0.75},
+        "Not passed: turn 4.",
+    ),
+    "without a context": (
+        dialogue(("Hello.", None), ("At 9.", [SOURCE])),
+        [GROUNDED],
+        1.0,
+        {"turn 4": 1.0},
+        "All 1 judged",
+    ),
+    "an empty context": (dialogue(("At 9.", [])), [INCORRECT], 0.25, {"turn 2": 0.25}, "Not passed: turn 2."),
+    "a tool's output": (
+        dialogue(("At 9.", [tool("hours", SOURCE)])),
+        [GROUNDED],
+        1.0,
+        {"turn 2": 1.0},
+        "All 1 judged",
+    ),
+    "nothing to ground": (
+        dialogue(("Hello.", [SOURCE])),
+        [GREETING],
+        None,
+        {"turn 2": None},
+        "Not applicable",
+    ),
+    "one claims nothing": (
+        dialogue(("Hello.", [SOURCE]), ("At 9.", [SOURCE])),
+        [GREETING, INCOMPLETE],
+        0.75,
+        {"turn 2": None, "turn 4": 0.75},
+        "All 2 judged",
+    ),
+}
+
+
+@sync_and_async
+@pytest.mark.parametrize("name", TURNS)
+async def test_turns_are_judged_by_their_own_context(name: str, measure: Any) -> None:
+    case, replies, score, breakdown, reason = TURNS[name]
+    model = ScriptedModel(*replies)
+    metric = TurnGroundednessMetric(model=model, threshold=0.7)
+    assert await measure(metric, case) == score
+    assert (metric.score_breakdown, metric.success) == (breakdown, score is None or score >= 0.7)
+    assert reason in str(metric.reason)
+    assert metric.verdict
+    assert metric.verdict.attempts == len(replies)
+    for request, place in zip(model.asked, breakdown, strict=True):
+        prompt = str(request.messages[-1]["content"])
+        number = int(place.removeprefix("turn ")) // 2
+        assert f"Question {number}?" in prompt
+        assert f"Question {number + 1}?" not in prompt
+        assert (SOURCE in prompt) == (name != "an empty context")
+
+
+@sync_and_async_runs
+@pytest.mark.parametrize(
+    ("case", "replies", "message"),
+    [
+        (dialogue(("At 9.", [SOURCE]), ("At 10.", [SOURCE])), [GROUNDED, UNREADABLE], "no_verdict: turn 4: "),
+        (dialogue(("At 9.", [SOURCE]), (" ", [SOURCE])), [GROUNDED], "empty_response: turn 4: "),
+        (dialogue(("Hello.", None)), [GROUNDED], "missing_field: no turn of the assistant"),
+        (
+            ConversationalTestCase(
+                turns=[Turn(role="assistant", content="At 9.", retrieval_context=[SOURCE])]
+            ),
+            [GROUNDED],
+            "missing_field: turn 1: groundedness needs query",
+        ),
+    ],
+)
+def test_turn_that_cannot_be_judged_is_the_error_of_its_row(
+    case: Any,
+    replies: Any,
+    message: str,
+    run_async: bool,  # noqa: FBT001
+) -> None:
+    metric = TurnGroundednessMetric(
+        model=ScriptedModel(*replies), judge=load("groundedness", model="offline", max_reasks=0)
+    )
+    (data,) = results([metric], case, run_async=run_async, ignore_errors=True)
+    found = data["Turn Groundedness"]
+    assert message in found.error
+    assert (found.score, found.success) == (None, False)
+
+
+@sync_and_async
+async def test_turns_are_refused_in_another_kind_of_test_case(measure: Any) -> None:
+    with pytest.raises(
+        ValueError, match="'LLMTestCase', not 'ConversationalTestCase', which Turn Groundedness"
+    ):
+        await measure(TurnGroundednessMetric(model="offline"), row())
+
+
+@sync_and_async_runs
+def test_turns_pass_and_fail_in_assert_test(run_async: bool) -> None:  # noqa: FBT001
+    case = TURNS["the lowest decides"][0]
+    assert_passes(case, TurnGroundednessMetric(model=ScriptedModel(GROUNDED)), run_async=run_async)
+    metric = TurnGroundednessMetric(model=ScriptedModel(GROUNDED, INCORRECT, GROUNDED))
+    with pytest.raises(AssertionError, match=r"score: 0.25[\s\S]*turn 4"):
+        assert_passes(case, metric, run_async=run_async)
+
+
+@sync_and_async
+async def test_turns_may_be_judged_by_any_judge_and_by_a_panel(measure: Any) -> None:
+    case = TURNS["the lowest decides"][0]
+    panel = TurnGroundednessMetric(judge=load("groundedness", model="offline", repeats=3))
+    await measure(panel, case)
+    assert (panel.success, panel.verdict and len(panel.verdict.votes)) == (False, 2)
+    weakest = TurnGroundednessMetric(judge="statement_groundedness", model="offline")
+    assert await measure(weakest, case) == min(score for score in weakest.score_breakdown.values())
 
 
 ON_TOPIC = """\
@@ -877,6 +1013,44 @@ def test_changed_prompt_or_tool_output_is_judged_again_by_deepeval_test_run(fold
     assert re.search(r"Kindness Of Tone \(score: 0\.6, threshold: 0\.7, .*, reason: gruff\)", done.stdout)
     assert "4 failed" in done.stdout
     assert folder.asked() == {"groundedness": 1, "kindness_of_tone": 4}
+
+
+CONVERSATIONS_FILE = """
+from deepeval import assert_test
+from deepeval.test_case import ConversationalTestCase, Turn
+
+from groundjudge.adapters.deepeval import TurnGroundednessMetric
+
+SOURCE = ["The library opens at 9:00 on weekdays. It is closed on Sundays."]
+
+
+def talk(*answers):
+    turns = []
+    for answer in answers:
+        turns.append(Turn(role="user", content="When?"))
+        turns.append(Turn(role="assistant", content=answer, retrieval_context=SOURCE))
+    return ConversationalTestCase(turns=turns)
+
+
+def test_grounded():
+    case = talk("It opens at 9:00 on weekdays.", "It is closed on Sundays.")
+    assert_test(case, [TurnGroundednessMetric(model="offline")])
+
+
+def test_not_grounded():
+    case = talk("It opens at 9:00 on weekdays.", "It opens at 11:30.")
+    assert_test(case, [TurnGroundednessMetric(model="offline")])
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_turns_are_judged_by_deepeval_test_run(folder: Folder) -> None:
+    folder.write("test_conversations.py", CONVERSATIONS_FILE)
+    found = folder.run(file="test_conversations.py")
+    assert found.returncode == 1
+    assert "1 failed, 1 passed" in found.stdout
+    assert "Not passed: turn 4." in found.stdout
 
 
 @pytest.mark.soak

@@ -58,6 +58,11 @@ def field_of(name: object) -> str | None:
     return FOLDED.get(str(name).casefold())
 
 
+def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
+    """The keys of a mapping that name one of some fields, or `messages`, in upper or lower case."""
+    return [key for key in row if MEANINGS.get(str(key).casefold()) in meanings]
+
+
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
     """The row's id: what it has under `id` or else `case_id`, in upper or lower case."""
     ids = {str(key).casefold(): row[key] for key in row if str(key).casefold() in {"id", "case_id"}}

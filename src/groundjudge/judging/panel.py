@@ -25,7 +25,7 @@ from groundjudge.judging.judge import Judge, Judging
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Usage, Verdict, Vote, deciding_score
+from groundjudge.verdict import Verdict, Vote, deciding_score, spent_on
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -246,15 +246,12 @@ def _outcome(vote: Verdict) -> str | None:
 
 def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
     """What the votes cost together, and how far their scores are apart."""
-    usages = [vote.usage for vote in votes if vote.usage]
     scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
     return {
         "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
         "spread": pstdev(scores) if scores else None,
         "decided_after": len(votes),
-        "usage": sum(usages, Usage()) if usages else None,
-        "attempts": sum(vote.attempts for vote in votes),
-        "retries": sum(vote.retries for vote in votes),
+        **spent_on(votes),
         "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
     }
 
