@@ -81,7 +81,8 @@ class Json:
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        at = -1 if "\\" in value else value.find(reader.bare(_place(value, reader)))
+        said = _place(value, reader)[slice(*found.span or ())]
+        at = -1 if "\\" in value else value.find(said)
         span = None if at < 0 else (offset + start + at, offset + start + len(value))
         return replace(found, reason=reason, span=span)
 

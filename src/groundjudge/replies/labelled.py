@@ -17,6 +17,7 @@ from groundjudge.scale import Scale
 GOES_ON_BELOW = re.compile(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’\])}])*(?:[0-9]|$))", re.MULTILINE
 )
+LINE = re.compile("\n")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
@@ -57,7 +58,8 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
 def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
     """The labelled fields of a text in order."""
     found: list[Field] = []
-    matches = [*labels.finditer(text)]
+    begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
+    matches = [match for begin in begins if (match := labels.match(text, begin))]
     for match, after in zip_longest(matches, matches[1:]):
         label, end = match["label"].casefold().replace("_", " "), after.start() if after else len(text)
         rest = text[match.end() : end].lstrip()

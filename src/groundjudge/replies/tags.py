@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
 from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
@@ -42,7 +43,7 @@ class Tags:
             ReplyError: there is no verdict, there are several that differ or more behind it (`ambiguous`),
                 or it cannot be read.
         """
-        element = _element((self.value, self.reason, THOUGHTS))
+        element = self._element
         text = opened(reply, element)
         reader = Reader(text, scale, asked, (self.value,))
         elements = [*element.finditer(text.text)]
@@ -65,15 +66,16 @@ class Tags:
         reason = reading.reason.translate(UNTAGGED)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{said(reading)}</{self.value}>"
 
+    @cached_property
+    def _element(self) -> re.Pattern[str]:
+        """A pattern for outermost elements, and for a closing tag that closes nothing.
 
-def _element(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern for outermost elements, and for a closing tag that closes nothing.
-
-    An element that is not closed holds all that follows.
-    """
-    name = "|".join(map(re.escape, names))
-    return re.compile(
-        rf"<\s*+(?P<name>{name})\s*+>(?P<content>.*?)(?:<\s*+/\s*+(?P=name)\s*+>|(?P<unclosed>\Z))"
-        rf"|<\s*+/\s*+(?:{name})\s*+>",
-        re.IGNORECASE | re.DOTALL,
-    )
+        An element that is not closed holds all that follows.
+        """
+        name = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
+        closing = r"<\s*+/\s*+(?P=name)\s*+>"
+        return re.compile(
+            rf"<\s*+(?P<name>{name})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
+            rf"|<\s*+/\s*+(?:{name})\s*+>",
+            re.IGNORECASE,
+        )
