@@ -292,7 +292,7 @@ def deciding_score(judged: Verdict | Vote) -> float | None:
 
 
 def decision(score: float | None, parts: Iterable[Part], by: Passes, threshold: float) -> dict[str, Any]:
-    """Whether a verdict passes, and the lowest score of its parts where that decides, by a verdict's fields."""
+    """A verdict's fields that say whether it passes: with the lowest score of its parts, if that decides."""
     weakest = None
     if by == "weakest" and score is not None:
         # A blank response that is scored 0 has no parts: its headline is all there is.

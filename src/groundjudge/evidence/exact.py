@@ -27,7 +27,7 @@ def exact(quote: str, sources: Sources) -> Evidence | None:
 def _passages(quote: str, sources: Sources) -> Iterator[Evidence]:
     yield from verbatim(quote, sources)
     for variant in _variants(quote):
-        sought = Normalized(variant)
+        sought = sources.quote(variant)
         places = ((place, place + len(sought.words)) for place in sources.occurrences(sought.words))
         yield from islice(evidence(sought, places, sources), MOST_PASSAGES)
 

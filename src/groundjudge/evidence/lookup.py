@@ -92,7 +92,7 @@ def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]
 
 def _inexact(part: str, sources: Sources) -> Found:
     """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
-    quote = Normalized(bare(part))
+    quote = sources.quote(bare(part))
     if not quote.words:
         return [], []
     if nearly := next(evidence(quote, near(quote.words, sources), sources), None):

@@ -36,6 +36,11 @@ KEY_WORDS = 3
 MOST_PAIRS = 100_000_000
 
 
+def comparable(text: str) -> str:
+    """A text in one width and one case."""
+    return normalize("NFKC", text).casefold()
+
+
 class Words:
     """The words of a text.
 
@@ -47,7 +52,7 @@ class Words:
     """
 
     def __init__(self, text: str) -> None:
-        self.source = normalize("NFKC", text).casefold()
+        self.source = comparable(text)
         self.words: list[str] = WORD.findall(self.source)
         self.taken = bytearray(len(self.words))
         self.pairs = MOST_PAIRS
@@ -82,11 +87,11 @@ class Words:
         yield from places[behind : behind + MOST_PLACES]
         yield from places[:MOST_PLACES]
 
-    def take_similar(self, said: Words) -> bool:
-        """Take the words among those left that are nearly the same; whether there are such words."""
+    def take_similar(self, words: list[str]) -> bool:
+        """Take nearly the same words among those that are left; whether there are such words."""
         from rapidfuzz.fuzz import partial_ratio_alignment  # noqa: PLC0415  needed for inexact copies only
 
-        sentence = " ".join(said.words)
+        sentence = " ".join(words)
         self.pairs -= len(self.source) * len(sentence)
         if self.pairs < 0 or {*NUMBER.findall(sentence)} - {*NUMBER.findall(self.source)}:
             return False
@@ -129,25 +134,25 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
     """
     said, reached = Words(response), 0
     kept: list[PartReading] = []
-    inexact: list[tuple[PartReading, Words]] = []
+    inexact: list[tuple[str, list[str]]] = []
     known: set[tuple[str, ...]] = set()
     for part in parts:
         number = LIST_NUMBER.match(part.name)
-        rated = Words(part.name[number.end() :] if number else part.name)
-        end = said.take(rated.words, reached)
-        is_new = end >= 0 or tuple(rated.words) not in known
+        text = comparable(part.name[number.end() :] if number else part.name)
+        words: list[str] = WORD.findall(text)
+        end = said.take(words, reached)
+        is_new = end >= 0 or tuple(words) not in known
         kept += [part] if is_new else []
-        known.add(tuple(rated.words))
-        is_foreign = not rated.words and rated.spaced not in said.spaced
-        if is_foreign or (is_new and end < 0):
-            inexact.append((part, rated))
+        known.add(tuple(words))
+        if (is_new and end < 0) or (not words and " ".join(text.split()) not in said.spaced):
+            inexact.append((part.name, words))
         reached = end if end >= 0 else reached
-    foreign = [part.name for part, rated in inexact if not (rated.words and said.take_similar(rated))]
+    foreign = [name for name, words in inexact if not (words and said.take_similar(words))]
     left_out = list(said.left_out())
     if foreign or left_out:
         message = (
-            "every sentence of the statement needs one block, in the words of the statement: "
-            f"{len(left_out)} pieces of it have none, and {len(foreign)} of the rated sentences are not in it"
+            "every sentence of the statement needs one block, in the words of the statement (parts of the "
+            f"statement without a block: {len(left_out)}; blocks that are not in it: {len(foreign)})"
         )
         raise ReplyError("unrated_sentences", reply.text, message, (*left_out, *foreign))
     return kept

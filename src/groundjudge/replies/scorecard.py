@@ -31,6 +31,7 @@ NOTHING = re.compile(
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
+NOT_CLAIMED = folded(NO_CLAIM)
 # A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Field, Field, Field]
 
@@ -115,7 +116,7 @@ def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
     name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
     quotes = () if NOTHING.match(quote) else (quote,)
-    claims_nothing = folded(unwrapped(score.place)) == folded(NO_CLAIM) and not reader.scale.named(NO_CLAIM)
+    claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
     if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
         return PartReading(name, None, quote, quotes)
     _, found = verdict(reader, [score], name)

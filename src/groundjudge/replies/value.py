@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
@@ -63,7 +63,7 @@ class Reader:
         """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""
         index, found = self.agreed([self.text.text[start:stop] for start, stop in places], of)
         first, last = (self.text.origins[places[index][0] + at] for at in found.span or ())
-        return index, replace(found, span=(first, last))
+        return index, Reading(found.value, label=found.label, span=(first, last))
 
     def agreed(self, places: Sequence[str], of: str = "") -> tuple[int, Reading]:
         """What all places say: verdicts that agree are one. Echoes of the prompt ahead of them are none.

@@ -435,7 +435,8 @@ def _evidence_nowhere(parts: Sequence[Part]) -> str:
     numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
     if not numbers:
         return ""
-    return f"evidence_not_found: the evidence for sentence {', '.join(numbers)} is in none of the documents"
+    sentences = f"sentence{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+    return f"evidence_not_found: the evidence for {sentences} is in none of the documents"
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:
