@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
-from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
-from groundjudge.replies.line import Line
+from groundjudge.replies.labelled import Banded, Line
 from groundjudge.replies.plain import Plain
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = MappingProxyType(
-    {
-        "adjacent": Adjacent,
-        "banded": Banded,
-        "json": Json,
-        "line": Line,
-        "plain": Plain,
-        "scorecard": Scorecard,
-        "tags": Tags,
-    }
-)
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = {
+    "adjacent": Adjacent,
+    "banded": Banded,
+    "json": Json,
+    "line": Line,
+    "plain": Plain,
+    "scorecard": Scorecard,
+    "tags": Tags,
+}
 """The formats by the names that prompt files use."""
 
 

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
 from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
-from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said, unwrapped
 from groundjudge.scale import Scale, folded
@@ -52,8 +52,8 @@ class Scorecard:
                 in another order or a sentence with two scores, `unrated_sentences` if the blocks are not the
                 sentences of the response, or the code of a score that cannot be read.
         """
-        reader = Reader(opened(reply, LABELS), scale, asked)
-        parts = [_part(block, reader) for block in _blocks(fields(reader.text.text, LABELS), reader)]
+        reader, found = labelled(reply, LABELS, scale, asked)
+        parts = [_part(block, reader) for block in _blocks(found, reader)]
         if not parts:
             raise reader.error("no_verdict")
         scores: dict[str, object] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,19 +44,17 @@ class Tags:
             ReplyError: there is no verdict, there are several that differ or more behind it (`ambiguous`),
                 or it cannot be read.
         """
-        element = self._element
-        text = opened(reply, element)
-        reader = Reader(text, scale, asked, (self.value,))
-        elements = [*element.finditer(text.text)]
-        names = [(each["name"] or "").lower() for each in elements]
-        if "" in names:
-            raise reader.error("ambiguous", elements[names.index("")][0])
-        verdicts = [each for each, name in zip(elements, names, strict=True) if name == self.value.lower()]
+        reader = Reader(opened(reply, self._element), scale, asked, (self.value,))
+        text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
+        for each in self._element.finditer(text.text):
+            elements[(each["name"] or "").lower()].append(each)
+        if elements[""]:
+            raise reader.error("ambiguous", elements[""][0][0])
+        verdicts, reasons = elements[self.value.lower()], elements[self.reason.lower()]
         index, found = reader.verdict([each.span("content") for each in verdicts])
         first = verdicts[index]
-        if LETTER_OR_DIGIT.search(element.sub("", text.text[first.end() :])):
+        if LETTER_OR_DIGIT.search(self._element.sub("", text.text[first.end() :])):
             raise reader.error("ambiguous")
-        reasons = [each for each, name in zip(elements, names, strict=True) if name == self.reason.lower()]
         before = [each for each in reasons if each.start() < first.start()]
         reason = "".join(text.slice(*each.span("content")) for each in (before or reasons)[-1:])
         warnings = ("unclosed_tag",) if any(each["unclosed"] is not None for each in verdicts) else ()
