@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -13,9 +14,9 @@ from groundjudge.replies.adjacent import Adjacent
 from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
 from groundjudge.replies.labelled import Banded, Line
-from groundjudge.replies.plain import Plain
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
+from groundjudge.replies.value import Plain
 
 FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = {
     "adjacent": Adjacent,
@@ -49,11 +50,9 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
         message = f"{path}: reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
         raise PromptError("unknown_reply_format", message, path)
     known = ", ".join(f"{each.name} ({each.type})" for each in fields(FORMATS[kind])) or "(none)"
-    try:
+    with suppress(ValidationError):
         if options.keys() <= {each.name for each in fields(FORMATS[kind])}:
             return TypeAdapter(FORMATS[kind]).validate_python(options)
-    except ValidationError:
-        pass
     message = f"{path}: reply: the format {kind} has the options {known}, not {options}"
     raise PromptError("bad_reply_option", message, path)
 

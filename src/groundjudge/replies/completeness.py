@@ -58,11 +58,6 @@ class Words:
         self.pairs = MOST_PAIRS
 
     @cached_property
-    def spaced(self) -> str:
-        """The text with one blank for each white space."""
-        return " ".join(self.source.split())
-
-    @cached_property
     def places(self) -> Mapping[tuple[str, ...], Sequence[int]]:
         """Where each word stands, and each run of three."""
         found: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -133,6 +128,7 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
             response.
     """
     said, reached = Words(response), 0
+    spaced = " ".join(said.source.split())
     kept: list[PartReading] = []
     inexact: list[tuple[str, list[str]]] = []
     known: set[tuple[str, ...]] = set()
@@ -144,7 +140,7 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         is_new = end >= 0 or tuple(words) not in known
         kept += [part] if is_new else []
         known.add(tuple(words))
-        if (is_new and end < 0) or (not words and " ".join(text.split()) not in said.spaced):
+        if (is_new and end < 0) or (not words and " ".join(text.split()) not in spaced):
             inexact.append((part.name, words))
         reached = end if end >= 0 else reached
     foreign = [name for name, words in inexact if not (words and said.take_similar(words))]

@@ -109,7 +109,7 @@ def _is_template(block: Block, reader: Reader) -> bool:
     sentence, _, score = block
     has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
     is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
-    return reader.is_echo(score.place) and bool(is_known or not has_sentence)
+    return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
 
 
 def _part(block: Block, reader: Reader) -> PartReading:

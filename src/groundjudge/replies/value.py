@@ -4,6 +4,8 @@
 
 A pair of quotation marks or brackets may stand around it, and a full stop behind it. A value is a number, or
 a label of the scale; x is the label of that very value or the same number again.
+
+The format `Plain` is nothing but a place.
 """
 
 from __future__ import annotations
@@ -14,8 +16,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, Span
-from groundjudge.replies.opening import Folded
+from groundjudge.replies.format import (
+    NOTHING_ELSE,
+    Asked,
+    PartReading,
+    Reading,
+    Span,
+    no_schema,
+    score_of_value,
+)
+from groundjudge.replies.opening import Folded, opened
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
@@ -100,11 +111,8 @@ class Reader:
         found = "unknown_label" if self.scale.choices else self._number(text)
         if isinstance(found, float):
             return Reading(found, span=span)
-        return "no_verdict" if self.is_echo(place) else found
-
-    def is_echo(self, place: str) -> bool:
-        """Whether a place only repeats the prompt."""
-        return len(place) <= LONGEST and bool(ECHO.fullmatch(place)) and not self.scale.named(place)
+        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
+        return "no_verdict" if is_echo else found
 
     def _bare(self, place: str) -> str:
         """A place without the value's name and without pairs of quotation marks and brackets around it."""
@@ -169,3 +177,33 @@ def decimal(digits: str) -> float:
 def written(value: float) -> str:
     """A number in digits, never with an exponent; a whole number without a decimal point."""
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")
+
+
+FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
+
+    It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
+    """
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply.
+
+        Raises:
+            ReplyError: the reply is not a number or a label of the scale, or it says more than that.
+        """
+        text = opened(reply)
+        fenced = FENCED.fullmatch(text.text)
+        return Reader(text, scale, asked).verdict([fenced.span(1) if fenced else (0, len(text.text))])[1]
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the number or the label."""
+        return said(reading)
