@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -45,18 +45,10 @@ class Sources:
     Attributes:
         documents: the documents.
         parts: the passages in which quotes are looked up, in order; None is all of the documents.
-        quotes: what was looked up, so that it is read once only.
     """
 
     documents: Sequence[Document]
     parts: Sequence[Passage] | None = None
-    quotes: dict[str, Normalized] = field(default_factory=dict, compare=False)
-
-    def quote(self, text: str) -> Normalized:
-        """A quote and its words."""
-        if text not in self.quotes:
-            self.quotes[text] = Normalized(text)
-        return self.quotes[text]
 
     @cached_property
     def passages(self) -> Sequence[Passage]:
@@ -75,7 +67,7 @@ class Sources:
         """Whether the documents may be scanned for each quote."""
         return sum(len(document.content) + A_DOCUMENT for document in self.documents) < SMALL
 
-    def around(self, quote: str) -> Sources:
+    def around(self, quote: Normalized) -> Sources:
         """The passages of small documents that have one of the longest words of a quote.
 
         They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
@@ -83,10 +75,10 @@ class Sources:
         """
         if not self.are_small:
             return self
-        words = {word for word in self.quote(quote).words if len(word) >= SHORTEST_WORD}
-        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + len(quote) // A_WORD]
-        found = sorted(passage for word in longest for passage in self._around(word, len(quote) + ROOM))
-        return Sources(self.documents, _merged(found), self.quotes) if found else self
+        length, words = len(quote.source), {word for word in quote.words if len(word) >= SHORTEST_WORD}
+        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + length // A_WORD]
+        found = sorted(passage for word in longest for passage in self._around(word, length + ROOM))
+        return Sources(self.documents, _merged(found)) if found else self
 
     def _around(self, word: str, room: int) -> list[Passage]:
         """Passages with some room before and behind a word, in whole words; none if it is frequent."""
