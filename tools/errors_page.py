@@ -29,7 +29,7 @@ def page(text: str) -> str:
     head, *sections = text.split("\n## ")
     titles = {section.partition("\n")[0] for section in sections}
     if absent := CODES.keys() - {KINDS.get(title, title) for title in titles}:
-        sys.exit(f"docs/errors.md has no section on {', '.join(sorted(absent))}: write one, with an empty table")
+        sys.exit(f"docs/errors.md has no section on {', '.join(sorted(absent))}: add one with an empty table")
     before, _, rest = head.partition(INDEX)
     after = rest.partition(END_OF_INDEX)[2]
     return "\n## ".join((f"{before}{INDEX}{_index()}{END_OF_INDEX}{after}", *map(_section, sections)))
