@@ -109,7 +109,7 @@ class Reader:
         if label is not None:
             return Reading(self.scale.choices[label], label=label, span=span)
         found = "unknown_label" if self.scale.choices else self._number(text)
-        if isinstance(found, float):
+        if not isinstance(found, str):
             return Reading(found, span=span)
         is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
         return "no_verdict" if is_echo else found
