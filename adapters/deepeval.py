@@ -350,8 +350,7 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
-        turns = enumerate(test_case.turns)
-        last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
+        last = max((n for n, turn in enumerate(test_case.turns) if turn.role == "assistant"), default=None)
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),

@@ -182,10 +182,10 @@ GUARDS: Sequence[Callable[[Row, Seen, str], object]] = [
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS)
-@pytest.mark.parametrize("name", ROWS)
-def test_same_decision_everywhere(name: str, guard: Callable[[Row, Seen, str], object], how: str) -> None:
-    row, seen = ROWS[name], Seen()
-    seen.check(row, guard(row, seen, how))
+def test_same_decision_everywhere(guard: Callable[[Row, Seen, str], object], how: str) -> None:
+    for row in ROWS.values():
+        seen = Seen()
+        seen.check(row, guard(row, seen, how))
 
 
 OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "nothing to ground": False}
