@@ -140,7 +140,9 @@ class Case(Frozen):
 
     def is_shown_whole(self, fields: Iterable[str]) -> bool:
         """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
-        return not any(name in self._media or holds_media(self.metadata.get(name)) for name in fields)
+        shown = {*fields}
+        of_metadata = (self.metadata[name] for name in shown & self.metadata.keys())
+        return self._media.isdisjoint(shown) and not any(map(holds_media, of_metadata))
 
     def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.
