@@ -92,8 +92,8 @@ class Calibration(Frozen):
 
     @property
     def is_reversed(self) -> bool:
-        """Whether the judge is clearly worse than guessing on held-out rows."""
-        return figures.is_reversed(self.tested)
+        """Whether the judge is clearly worse than guessing on held-out rows, as run or with any threshold."""
+        return figures.is_reversed(self.as_run)
 
 
 CALIBRATIONS = TypeAdapter(tuple[Calibration, ...])
@@ -161,7 +161,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     before, after, gain = figures.paired(as_run, tested, Sample.agreement, bootstrap)
     passed, right = int(tested.passed.sum()), int((tested.passed & positive[test]).sum())
     guess = figures.constant_guess(positive[test])
-    tested_figures = figures.figures_of(after)
+    as_run_figures = figures.figures_of(before)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -172,15 +172,15 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         n_fitted=train.size,
         n_tested=test.size,
         fitted=bootstrap.figures(fitted, Sample.agreement),
-        tested=tested_figures,
-        as_run=figures.figures_of(before),
+        tested=figures.figures_of(after),
+        as_run=as_run_figures,
         gain=figures.percentile_figures(gain),
         guess=guess if at_least is None else {**guess, "precision": float(positive[test].mean())},
         signatures=_signatures(row.verdict for row in joined.labelled),
         interval=figures.percentile_figures(draws)["threshold"],
         fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
         n_unscored=len(joined.unscored),
-        notices=notices_on(tested, tested_figures, joined.n_same_context),
+        notices=notices_on(tested, as_run_figures, joined.n_same_context),
         at_least=at_least,
         n_passed=passed,
         bound=None if at_least is None else lower_bound(right, passed),

@@ -66,6 +66,9 @@ FEW_IN_CLASS = 10
 # A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
 LEAST_VARIANCE = 1e-12
 
+# A narrower interval is rounding error: nothing varies.
+LEAST_WIDTH = 1e-9
+
 # How many bootstrap weights (8 bytes each) are held in memory at once.
 MAX_WEIGHTS = 4_000_000
 
@@ -578,7 +581,7 @@ def _figure(values: Floats, interval: Callable[[float, Floats], tuple[float, flo
         return Figure()
     resampled = resampled[~np.isnan(resampled)]
     low, high = interval(value, resampled) if resampled.size else (value, value)
-    return Figure(value=value, low=low, high=high) if low < high else Figure(value=value)
+    return Figure(value=value, low=low, high=high) if high - low > LEAST_WIDTH else Figure(value=value)
 
 
 def _percentiles(value: float, resampled: Floats) -> tuple[float, float]:
