@@ -282,6 +282,13 @@ def test_rows_without_a_score_count_as_told(
     assert (found.scores.tolist(), found.passed.tolist()) == (scores, passed)
 
 
+@pytest.mark.parametrize(("n", "is_few"), [(49, True), (50, False)])
+def test_correlations_need_more_rows(n: int, is_few: bool) -> None:  # noqa: FBT001
+    scores = np.linspace(0, 1, n)
+    found = few_rows(Sample(scores, scores > 0.5, np.arange(n), None, scores))
+    assert (found is not None) is is_few
+
+
 def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -> None:
     rows = Sample(np.full(3, np.nan), np.ones(3, dtype=bool), np.arange(3), None, np.array([1.0, 3.0, 5.0]))
     assert rows.counting("right").scores.tolist() == [0, 0.5, 1]

@@ -59,8 +59,10 @@ WILSON: Mapping[str, float] = {
 # What a guess gets in figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
 
-# Intervals cover too rarely below these numbers of independent groups: of all, and of either class.
+# Intervals cover too rarely below these numbers of independent groups: of all, of all where correlations are
+# computed, and of either class (simulated: tests/analysis/test_coverage.py).
 FEW_GROUPS = 20
+FEW_GRADED = 50
 FEW_IN_CLASS = 10
 
 # A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
@@ -408,7 +410,7 @@ def few_rows(sample: Sample) -> str | None:
     )
     counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
     rarer = min(counts, key=counts.__getitem__, default="")
-    if sample.n_groups < FEW_GROUPS:
+    if sample.n_groups < (FEW_GROUPS if sample.graded is None else FEW_GRADED):
         few = f"{sample.n_groups} independent rows or groups"
     elif rarer and counts[rarer] < FEW_IN_CLASS:
         few = f"{counts[rarer]} independent rows or groups labelled {rarer}"
@@ -580,7 +582,7 @@ def _figure(values: Floats, interval: Callable[[float, Floats], tuple[float, flo
     if isnan(value):
         return Figure()
     resampled = resampled[~np.isnan(resampled)]
-    low, high = interval(value, resampled) if resampled.size else (value, value)
+    low, high = interval(value, resampled) if resampled.size > 1 else (value, value)
     return Figure(value=value, low=low, high=high) if high - low > LEAST_WIDTH else Figure(value=value)
 
 
