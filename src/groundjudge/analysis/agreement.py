@@ -277,18 +277,21 @@ def sample_of(
     )
 
 
-def notices_on(sample: Sample, found: Mapping[str, Figure], n_same_context: int) -> tuple[str, ...]:
+def notices_on(
+    sample: Sample, found: Mapping[str, Figure], n_same_context: int, *, scores_matter: bool = False
+) -> tuple[str, ...]:
     """What makes figures doubtful, in sentences.
 
     Args:
         sample: the rows that they are computed from.
         found: the figures.
         n_same_context: the labelled rows whose context another one has too, unless rows are grouped.
+        scores_matter: whether a threshold was fitted to the scores.
     """
     shared = f"{n_same_context} labelled rows share their context with others: {NOT_INDEPENDENT}"
     reasons = (
         REVERSED if figures.is_reversed(found) else None,
-        figures.few_rows(sample),
+        figures.few_rows(sample, scores_matter=scores_matter),
         shared if n_same_context else None,
     )
     return tuple(filter(None, reasons))

@@ -59,10 +59,10 @@ WILSON: Mapping[str, float] = {
 # What a guess gets in figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
 
-# Intervals cover too rarely below these numbers of independent groups: of all, of all where correlations are
-# computed, and of either class (simulated: tests/analysis/test_coverage.py).
+# Intervals cover too rarely below these numbers of independent groups: of all; of all where scores matter, for
+# correlations and fitted thresholds; and of either class (simulated: tests/analysis/test_coverage.py).
 FEW_GROUPS = 20
-FEW_GRADED = 50
+FEW_WITH_SCORES = 50
 FEW_IN_CLASS = 10
 
 # A smaller variance, of scores or of ranks as shares of all, is rounding error: the values are constant.
@@ -403,14 +403,15 @@ def is_reversed(figures: Mapping[str, Figure]) -> bool:
     return any(high is not None and high < guess for high, guess in known)
 
 
-def few_rows(sample: Sample) -> str | None:
+def few_rows(sample: Sample, *, scores_matter: bool = False) -> str | None:
     """The sentence that there are too few independent rows for the intervals; None if there are enough."""
     classes = (
         {} if sample.positive is None else {"grounded": sample.positive, "not grounded": ~sample.positive}
     )
     counts = {name: np.unique(sample.groups[rows]).size for name, rows in classes.items() if rows.any()}
     rarer = min(counts, key=counts.__getitem__, default="")
-    if sample.n_groups < (FEW_GROUPS if sample.graded is None else FEW_GRADED):
+    needs_more = scores_matter or sample.graded is not None
+    if sample.n_groups < (FEW_WITH_SCORES if needs_more else FEW_GROUPS):
         few = f"{sample.n_groups} independent rows or groups"
     elif rarer and counts[rarer] < FEW_IN_CLASS:
         few = f"{counts[rarer]} independent rows or groups labelled {rarer}"
