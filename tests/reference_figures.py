@@ -23,15 +23,25 @@ def reference_figures(rows: list[Row]) -> dict[str, Fraction | None]:
     chance = Fraction(passes * positives + failures * negatives, n * n)
     recall, specificity = ratio(true_positives, positives), ratio(true_negatives, negatives)
     both_classes = recall is not None and specificity is not None
+    f1, f1_not_grounded = (
+        ratio(2 * true_positives, passes + positives),
+        ratio(2 * true_negatives, failures + negatives),
+    )
     return {
         "accuracy": accuracy,
         "balanced_accuracy": None if recall is None or specificity is None else (recall + specificity) / 2,
         "precision": ratio(true_positives, passes),
         "recall": recall,
-        "f1": ratio(2 * true_positives, passes + positives),
+        "f1": f1,
+        "recall_not_grounded": specificity,
+        "precision_not_grounded": ratio(true_negatives, failures),
+        "f1_not_grounded": f1_not_grounded,
+        "macro_f1": (f1 + f1_not_grounded) / 2
+        if both_classes and None not in (f1, f1_not_grounded)
+        else None,
         "kappa": ratio(accuracy - chance, 1 - chance) if both_classes else None,
         "roc_auc": roc_auc(rows),
-        "spearman": None,
+        **dict.fromkeys(("pearson", "spearman", "kendall")),
     }
 
 

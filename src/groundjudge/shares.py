@@ -30,14 +30,24 @@ class Rate(Frozen):
 
 
 def wilson(share: float, n: int) -> Rate:
-    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
+    """A share of n observations with its Wilson score interval."""
     if not n:
         return Rate(n=0)
+    low, high = wilson_interval(share, n)
+    return Rate(n=n, value=share, low=low, high=high)
+
+
+def wilson_interval(share: float, n: float) -> tuple[float, float]:
+    """The ends of the Wilson score interval (Wilson, 1927) of a share of n observations, above 0.
+
+    Args:
+        share: 0..1.
+        n: the number of observations; for observations that depend on each other, the effective number.
+    """
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
     # Rounding may put an end beyond 0 or 1, or on the wrong side of the share itself.
-    low, high = max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
-    return Rate(n=n, value=share, low=low, high=high)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def rate_of(events: Sequence[bool]) -> Rate:

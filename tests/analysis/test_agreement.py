@@ -45,13 +45,15 @@ def test_each_judge_is_measured_on_its_own_rows() -> None:
     assert (two.n, two.counts["n_unjudged"], two.confusion) == (2, 4, matrix(1, 1, 0, 0))
 
 
-ONE_CLASS = {"balanced_accuracy", "kappa", "roc_auc"}
+ONE_CLASS = {"balanced_accuracy", "macro_f1", "kappa", "roc_auc"}
 UNDEFINED: list[tuple[list[float], list[int | None], set[str], str]] = [
     ([1.0, 0.0], [1, 1], ONE_CLASS, "every label is positive"),
     ([1.0, 0.0], [0, 0], ONE_CLASS | {"recall"}, "every label is negative"),
     ([0.0, 0.25], [1, 0], {"precision"}, "nothing passed"),
-    ([1.0, 0.0], [1, 0], {"spearman"}, "the labels are not graded"),
-    ([1.0, 1.0], [1, 3], {"spearman"}, "scores or labels do not vary"),
+    ([1.0, 0.75], [1, 0], {"precision_not_grounded"}, "everything passed"),
+    ([1.0, 1.0], [1, 1], ONE_CLASS | {"recall_not_grounded", "f1_not_grounded"}, "every label is positive"),
+    ([1.0, 0.0], [1, 0], {"pearson", "spearman", "kendall"}, "the labels are not graded"),
+    ([1.0, 1.0], [1, 3], {"pearson", "spearman", "kendall"}, "scores or labels do not vary"),
     (
         [1.0, 0.0],
         [1, 3],
@@ -96,6 +98,29 @@ def test_graded_labels_without_a_label_threshold_give_spearman_alone() -> None:
     found = measure_agreement(GRADED)
     assert found.figures["spearman"].value == pytest.approx(1.0)
     assert (found.confusion, found.base_rate, found.guess) == (None, None, {})
+
+
+@pytest.mark.parametrize("labels", [[1, 1, 0, 0, 0, 1], [5, 4, 1, 2, 2, 4]])
+def test_rows_without_a_score_have_bounds_or_count(labels: list[int]) -> None:
+    scores = dict(zip("abcd", (1.0, 1.0, 0.0, 0.0), strict=True))
+    verdicts = [*(verdict(*each) for each in scores.items()), verdict("e", None), error("f", "timeout")]
+    people = Labels(dict(zip("abcdef", labels, strict=True)))
+    options: AgreeOptions = {"label_threshold": 3 if max(labels) > 1 else None}
+    (left_out,) = agree(verdicts, people, **options)
+    assert (left_out.n, left_out.n_unscored, left_out.figures["accuracy"].value) == (4, 2, 1.0)
+    assert left_out.bounds["accuracy"] == pytest.approx((4 / 6, 1))
+    assert left_out.bounds["recall_not_grounded"] == pytest.approx((2 / 3, 1))
+    for how, n_right in (("wrong", 4), ("right", 6), ("as-run", 4)):  # "not applicable" passes, and no error
+        counting: AgreeOptions = {**options, "count_unscored": how}
+        (counted,) = agree(verdicts, people, **counting)
+        assert (counted.n, counted.figures["accuracy"].value) == (6, pytest.approx(n_right / 6))
+        assert (counted.bounds, counted.worst) == (left_out.bounds, ())
+
+
+def test_rows_without_a_score_or_a_label_that_means_something_have_no_bounds() -> None:
+    verdicts = [verdict("a", 1.0), verdict("b", 0.0), verdict("c", None)]
+    (found,) = agree(verdicts, Labels({"a": 1, "b": 0}))
+    assert (found.n_unscored, found.bounds) == (0, {})
 
 
 def test_threshold_per_judge_leaves_other_judges_as_in_the_run() -> None:

@@ -23,6 +23,7 @@ from groundjudge.analysis.calibration import (
     fit_threshold,
     lower_bound,
     read_calibrations,
+    reused,
     save_calibrations,
     splits,
 )
@@ -164,6 +165,45 @@ def test_saved_calibration_is_read_back_unchanged(tmp_path: Path) -> None:
     found = calibrate(separable_rows(), resamples=50)
     save_calibrations(tmp_path / "threshold.json", [found])
     assert read_calibrations(tmp_path / "threshold.json") == {"one": found}
+
+
+@pytest.mark.parametrize(("folds", "n_fitted"), [(None, 100), (5, 200)])
+def test_rows_that_the_threshold_was_fitted_on_are_recognised(folds: int | None, n_fitted: int) -> None:
+    rows = separable_rows()
+    found = calibrate(rows, folds=folds, resamples=50)
+    own = [row.verdict for row in rows.labelled]
+    again, new = (
+        [one.model_copy(update=changed) for one in own]
+        for changed in ({"reason": "another run"}, {"key": "prompt-other content"})
+    )
+    for verdicts in (own, again):
+        assert f"was fitted on {n_fitted} of these 200 rows" in (reused(found, verdicts) or "")
+    assert reused(found, new) is None
+    assert reused(found, [one.model_copy(update={"judge": "two"}) for one in own]) is None
+
+
+@pytest.mark.parametrize("folds", [None, 4])
+def test_the_threshold_has_an_interval(folds: int | None) -> None:
+    found = calibrate(random_rows(3), folds=folds, resamples=200).interval
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low < found.high <= 1
+    generator = np.random.default_rng(0)
+    labels = generator.random(200) < 0.5
+    scores = np.clip(np.where(labels, 0.7, 0.3) + generator.normal(0, 0.15, 200), 0, 1).round(2)
+    clear = calibrate(joined(scores.tolist(), labels.astype(int).tolist()), folds=folds, resamples=200)
+    assert clear.interval.low is not None
+    assert clear.interval.high is not None
+    assert 0.35 < clear.interval.low <= clear.threshold <= clear.interval.high < 0.65
+
+
+def test_a_judge_that_is_reversed_is_noted() -> None:
+    rows = separable_rows()
+    labels = [1 - (row.people.number or 0) for row in rows.labelled]
+    found = calibrate(joined([row.verdict.score or 0.0 for row in rows.labelled], labels), resamples=100)
+    assert found.is_reversed
+    assert found.notices == ("worse than guessing: are the labels the other way round?",)
+    assert not calibrate(rows, resamples=100).is_reversed
 
 
 @pytest.mark.parametrize("text", ["", "{", "[{}]", '{"threshold": 0.5}'])

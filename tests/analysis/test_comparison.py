@@ -39,12 +39,60 @@ def test_labels_give_the_second_judge_a_higher_accuracy() -> None:
     assert found.n_labelled == 40
 
 
-def test_identical_verdicts_have_zero_differences() -> None:
+def test_identical_verdicts_have_zero_differences_and_none_is_clear() -> None:
     run = judged({str(place): place / 10 for place in range(10)})
     found = compare(run, run, Labels({str(place): place > 4 for place in range(10)}))
-    assert {
-        name: figure for name, figure in found.differences.items() if figure != Figure(value=0, low=0, high=0)
-    } == {"spearman": Figure()}
+    known = {name: figure for name, figure in found.differences.items() if figure.value is not None}
+    assert {figure.value for figure in known.values()} == {0}
+    assert all(figure.low is None or figure.low < 0 < (figure.high or 0) for figure in known.values())
+    assert (found.clear, found.p, found.n_first_right, found.n_second_right) == ((), 1.0, 0, 0)
+    assert found.differences.keys() - known.keys() == {"pearson", "spearman", "kendall"}
+
+
+HALF = Labels({str(place): place < 50 for place in range(100)})
+RIGHT = {str(place): float(place < 50) for place in range(100)}
+"""Scores that agree with `HALF`."""
+
+
+def test_cases_without_a_score_are_bounds_or_count() -> None:
+    abstaining = judged({case_id: None if int(case_id) >= 60 else score for case_id, score in RIGHT.items()})
+    fair = judged(
+        {case_id: 1 - score if int(case_id) % 10 == 0 else score for case_id, score in RIGHT.items()}
+    )
+    left_out = compare(abstaining, fair, HALF)
+    assert (left_out.n, left_out.n_labelled, left_out.n_second_only) == (60, 60, 40)
+    assert left_out.values["accuracy"] == (1.0, 0.9)
+    assert left_out.bounds["accuracy"] == pytest.approx((-0.1, 0.3))
+    assert left_out.bounds["pass_rate"] == pytest.approx((-0.4, 0.0))
+    wrong, as_run, right = (
+        compare(abstaining, fair, HALF, count_unscored=how) for how in ("wrong", "as-run", "right")
+    )
+    assert (wrong.n, wrong.values["accuracy"], wrong.bounds) == (100, (0.6, 0.9), left_out.bounds)
+    assert as_run.values["accuracy"] == (0.6, 0.9)  # "not applicable" passes
+    assert right.values["accuracy"] == (1.0, 0.9)
+    assert "accuracy" in wrong.clear
+    assert compare(fair, fair, HALF).bounds == {}
+
+
+@pytest.mark.parametrize(("grouped", "p"), [(False, 2 / 2**10), (True, None)])
+def test_mcnemar_takes_cases_as_independent(grouped: bool, p: float | None) -> None:  # noqa: FBT001
+    worse = {case_id: 1 - score if int(case_id) < 10 else score for case_id, score in RIGHT.items()}
+    groups = {case_id: case_id[0] for case_id in RIGHT} if grouped else {}
+    found = compare(judged(RIGHT), judged(worse), Labels(HALF.by_case, groups))
+    assert (found.n_first_right, found.n_second_right) == (10, 0)
+    assert found.p == p
+
+
+@pytest.mark.soak
+def test_equal_judges_are_seldom_told_apart() -> None:
+    told_apart = 0
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        sides = (
+            {case: s if generator.random() < 0.85 else 1 - s for case, s in RIGHT.items()} for _ in range(2)
+        )
+        told_apart += bool(compare(*map(judged, sides), HALF, resamples=400, seed=seed).clear)
+    assert told_apart <= 7  # 5 % of 60 are 3
 
 
 def test_groups_widen_the_interval() -> None:

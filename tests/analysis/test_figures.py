@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from itertools import chain
 from math import isnan, sqrt
@@ -19,11 +20,19 @@ from groundjudge.analysis.figures import (
     Figure,
     Floats,
     Sample,
+    clear_differences,
     constant_guess,
+    few_rows,
+    figures_of,
+    group_weight,
+    is_reversed,
     paired,
+    percentile_figures,
     weighted_kappa,
     weighted_mean,
 )
+from groundjudge.analysis.labels import Unscored
+from groundjudge.shares import wilson
 
 metrics: Any = import_module("sklearn.metrics")
 stats: Any = import_module("scipy.stats")
@@ -65,6 +74,10 @@ def test_weighted_row_counts_like_repeated_rows_and_a_common_factor_changes_noth
 
 
 ORACLES = {
+    "recall_not_grounded": partial(metrics.recall_score, pos_label=0),
+    "precision_not_grounded": partial(metrics.precision_score, pos_label=0),
+    "f1_not_grounded": partial(metrics.f1_score, pos_label=0),
+    "macro_f1": partial(metrics.f1_score, average="macro"),
     "accuracy": metrics.accuracy_score,
     "balanced_accuracy": metrics.balanced_accuracy_score,
     "precision": metrics.precision_score,
@@ -86,16 +99,22 @@ def test_weighted_figures_are_scikit_learns(seed: int) -> None:
     guess, same = constant_guess(positive, weights), (np.zeros(50, dtype=bool), np.ones(50, dtype=bool))
     accuracies = (metrics.accuracy_score(positive, each, sample_weight=weights) for each in same)
     assert guess["accuracy"] == pytest.approx(max(accuracies))
-    assert guess["f1"] == pytest.approx(metrics.f1_score(positive, same[1], sample_weight=weights))
+    for name in ("f1", "f1_not_grounded", "macro_f1"):
+        best = max(ORACLES[name](positive, each, sample_weight=weights, zero_division=0) for each in same)
+        assert guess[name] == pytest.approx(best)
     assert weighted_mean(weights[None, :], scores)[0] == pytest.approx(np.average(scores, weights=weights))
 
 
+CORRELATIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+
+
+@pytest.mark.parametrize("name", CORRELATIONS)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), min_size=2))
-def test_spearman_is_scipys(rows: list[tuple[int, int]]) -> None:
+def test_correlations_are_scipys(name: str, rows: list[tuple[int, int]]) -> None:
     scores, grades = np.array(rows, dtype=float).T
-    found = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))["spearman"]
+    found = figures(Sample(scores / 4, scores >= 2, np.arange(len(rows)), None, grades))[name]
     if np.ptp(scores) > 0 and np.ptp(grades) > 0:
-        assert found == pytest.approx(stats.spearmanr(scores, grades).statistic)
+        assert found == pytest.approx(CORRELATIONS[name](scores, grades).statistic)
     else:
         assert isnan(found)
 
@@ -136,7 +155,7 @@ def test_interval_is_wider_when_identical_rows_form_groups() -> None:
 
 
 def intervals(of: Sample, bootstrap: Bootstrap | None = None) -> dict[str, Figure]:
-    return (bootstrap or Bootstrap()).figures(of.agreement, of.groups)
+    return (bootstrap or Bootstrap()).figures(of, Sample.agreement)
 
 
 def width(figure: Figure) -> float:
@@ -159,10 +178,121 @@ def test_one_group_or_none_has_no_interval(n_groups: int) -> None:
     assert (found["accuracy"] == Figure()) is (n_groups == 0)
 
 
-def test_figure_undefined_in_many_resamples_has_no_interval() -> None:
-    # In about a third of the resamples the one row that passes is not drawn.
-    rows = sample([(1.0, True, True), *[(0.0, False, False)] * 9])
-    assert intervals(rows)["precision"] == Figure(value=1.0)
+@pytest.mark.parametrize(("right", "wrong"), [(20, 0), (19, 1), (1, 0), (30, 10), (200, 0)])
+def test_shares_of_independent_rows_have_wilsons_interval(right: int, wrong: int) -> None:
+    n = right + wrong
+    rows = [(0.0, False, False)] * right + [(1.0, True, False)] * wrong + [(1.0, True, True)] * 5
+    expected, found = wilson(right / n, n), intervals(sample(rows))["recall_not_grounded"]
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.02)
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_a_perfect_judge_has_intervals_that_grow_with_the_dependence_of_rows(group: int) -> None:
+    rows = [(float(place % 8 < 4), place % 8 < 4, place % 8 < 4) for place in range(80)]
+    found = intervals(sample(rows, [place // group for place in range(80)]))
+    known = {name: figure for name, figure in found.items() if figure.value is not None}
+    n_effective = 40 / group
+    for name, figure in known.items():
+        assert (figure.value, figure.high) == (1, 1), name
+        assert figure.low is not None
+        assert figure.low < 1 - 1 / (n_effective + 4)
+    assert known["recall"].low == pytest.approx(wilson(1, int(n_effective)).low, abs=0.03)
+
+
+def test_scores_that_do_not_vary_have_a_mean_without_an_interval() -> None:
+    rows = sample([(0.7, True, place % 2 == 0) for place in range(20)])
+    found = Bootstrap().figures(rows, Sample.scores_alone)
+    assert (found["mean_score"].low, found["mean_score"].high) == (None, None)
+    assert width(found["pass_rate"]) > 0.1
+
+
+def test_a_group_weighs_what_it_has_of_a_class() -> None:
+    assert group_weight(np.array([1, 2, 3])) == 1
+    assert group_weight(np.array([1, 1, 2, 2])) == 2
+    assert group_weight(np.array([1, 1, 1, 2])) == 2.5
+    assert group_weight(np.array([])) == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "n_positive", "group", "few"),
+    [
+        (100, 50, 1, None),
+        (19, 9, 1, "only 19 independent rows or groups:"),
+        (100, 50, 10, "only 10 independent rows or groups:"),
+        (100, 95, 1, "only 5 independent rows or groups labelled not grounded:"),
+        (100, 9, 1, "only 9 independent rows or groups labelled grounded:"),
+        (100, 100, 1, None),  # the figures of the other class are undefined
+    ],
+)
+def test_few_rows_are_noted(n: int, n_positive: int, group: int, few: str | None) -> None:
+    rows = [(1.0, True, place < n_positive) for place in range(n)]
+    found = few_rows(sample(rows, [place // group for place in range(n)]))
+    assert found == few if few is None else (found or "").startswith(few)
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        ({"roc_auc": Figure(value=0.3, low=0.2, high=0.49)}, True),
+        ({"balanced_accuracy": Figure(value=0.3, low=0.2, high=0.49)}, True),
+        ({"spearman": Figure(value=-0.3, low=-0.5, high=-0.1)}, True),
+        ({"roc_auc": Figure(value=0.45, low=0.3, high=0.6)}, False),
+        ({"spearman": Figure(value=-0.3, low=-0.5, high=0.1)}, False),
+        ({"roc_auc": Figure(value=0.3)}, False),
+        ({"accuracy": Figure(value=0.1, low=0.0, high=0.2)}, False),
+        ({}, False),
+    ],
+)
+def test_clearly_worse_than_guessing_is_reversed(figure: dict[str, Figure], expected: bool) -> None:  # noqa: FBT001
+    assert is_reversed(figure) is expected
+
+
+def test_only_differences_beyond_chance_are_clear() -> None:
+    generator = np.random.default_rng(3)
+    noise = generator.normal(size=(20, 1001))
+    noise[:, 0] = 0
+    draws = {str(place): row for place, row in enumerate(noise)}
+    assert clear_differences(draws) == []
+    shifted = draws | {"far": noise[0] + 5, "near": noise[1] + 2.5, "none": np.full(1001, np.nan)}
+    assert clear_differences(shifted) == ["far"]
+    assert clear_differences({"near": noise[1] + 2.5}) == ["near"]
+    assert clear_differences({"one group": np.array([0.5])}) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "scores", "passed"),
+    [
+        (None, [0.9, 0.2], [True, False]),
+        ("wrong", [0.9, 0.2, 0.0, 1.0, 1.0], [True, False, False, True, True]),
+        ("right", [0.9, 0.2, 1.0, 0.0, 0.0], [True, False, True, False, False]),
+        ("as-run", [0.9, 0.2, 1.0, 1.0, 0.0], [True, False, True, True, False]),
+    ],
+)
+def test_rows_without_a_score_count_as_told(
+    how: Unscored | None, scores: list[float], passed: list[bool]
+) -> None:
+    """The last rows are not applicable, twice, and an error."""
+    rows = Sample(
+        np.array([0.9, 0.2, np.nan, np.nan, np.nan]),
+        np.array([True, False, True, True, False]),
+        np.arange(5),
+        np.array([True, False, True, False, False]),
+    )
+    found = rows.counting(how)
+    assert (found.scores.tolist(), found.passed.tolist()) == (scores, passed)
+
+
+@pytest.mark.parametrize(("n", "is_few"), [(49, True), (50, False)])
+def test_correlations_need_more_rows(n: int, is_few: bool) -> None:  # noqa: FBT001
+    scores = np.linspace(0, 1, n)
+    found = few_rows(Sample(scores, scores > 0.5, np.arange(n), None, scores))
+    assert (found is not None) is is_few
+
+
+def test_rows_without_a_score_get_the_lowest_or_highest_score_of_their_grade() -> None:
+    rows = Sample(np.full(3, np.nan), np.ones(3, dtype=bool), np.arange(3), None, np.array([1.0, 3.0, 5.0]))
+    assert rows.counting("right").scores.tolist() == [0, 0.5, 1]
+    assert rows.counting("wrong").scores.tolist() == [1, 0.5, 0]
 
 
 def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
@@ -173,9 +303,9 @@ def test_paired_difference_has_a_narrower_interval_than_either_sample() -> None:
     before, after = (
         Sample(passed.astype(float), passed, np.arange(300), positive) for passed in (first, second)
     )
-    one, other, change = (
-        table["accuracy"] for table in paired(before.agreement, after.agreement, before.groups, Bootstrap())
-    )
-    assert (one, other) == (intervals(before)["accuracy"], intervals(after)["accuracy"])
+    first_draws, second_draws, changes = paired(before, after, Sample.agreement, Bootstrap())
+    one, other = (figures_of(draws)["accuracy"] for draws in (first_draws, second_draws))
+    change = percentile_figures(changes)["accuracy"]
+    assert (width(one), width(other)) == pytest.approx((0.1, 0.1), abs=0.02)
     assert change.value == pytest.approx((other.value or 0) - (one.value or 0))
     assert width(change) < 0.7 * width(one)

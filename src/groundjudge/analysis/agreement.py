@@ -14,7 +14,7 @@ from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis import figures
 from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
-from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, join
+from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, Unscored, join
 from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
@@ -24,6 +24,19 @@ NO_COMMON_LABEL = "(no label)"
 
 # The number of bins of equal width of the reliability diagram.
 RELIABILITY_BINS = 10
+
+# The scores of people's and of the judge's label in pseudo-rows (see `figures.smoothed`).
+PSEUDO_LABELS: Floats = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
+
+REVERSED = "worse than guessing: are the labels the other way round?"
+
+NOT_INDEPENDENT = "intervals are too narrow unless a group (--group) says which rows belong together"
+
+# The figures of graded labels.
+CORRELATIONS = ("pearson", "spearman", "kendall")
+
+# What a figure is if the rows without a score were all wrong, and if all were right.
+Bounds: TypeAlias = tuple[Finite | None, Finite | None]
 
 # One threshold for all judges, or one per judge name; None: whether a row passed in its run counts.
 Thresholds: TypeAlias = float | Mapping[str, float] | None
@@ -120,15 +133,21 @@ class Agreement(Frozen):
 
     Attributes:
         threshold: the lowest score that passes; None: whether a row passed in its run counts.
-        n: rows with a score and a label. All figures are computed from these.
+        n: rows with a score and a label, or those with a label if rows without a score count. All figures are
+            computed from these.
         n_groups: how many independent groups these rows belong to.
-        counts: what is not part of n, by name (see `Joined`).
+        counts: how many verdicts have no score or no label, by name (see `Joined`).
+        n_unscored: the rows with a label but without a score: errors, and "not applicable", which passes.
         base_rate: the share of rows labelled grounded, 0..1; None without rows, and for graded
             labels without a label threshold.
         guess: the figures of the constant-guess baseline (see `figures.constant_guess`); empty where
             the base rate is None.
         confusion: None for graded labels without a label threshold.
-        figures: the figures of `figures.AGREEMENT_FIGURES` by name.
+        figures: the figures by name (see `figures.Sample.agreement`).
+        count_unscored: how these count; None: not at all.
+        bounds: each figure if the rows without a score were all wrong, and if all were right; None where it
+            is undefined. Empty if `n_unscored` is 0.
+        notices: what makes the figures doubtful (see `notices_on`).
         undefined: the reason for each figure without a value, by name.
         worst: the disagreements, the widest gap between score and label first.
         curves: what a report draws.
@@ -146,6 +165,10 @@ class Agreement(Frozen):
     confusion: ConfusionMatrix | None
     figures: Mapping[str, Figure]
     undefined: Mapping[str, str]
+    n_unscored: int
+    count_unscored: Unscored | None
+    bounds: Mapping[str, Bounds]
+    notices: tuple[str, ...]
     worst: tuple[Disagreement, ...]
     curves: Curves
     labels: LabelAgreement | None = None
@@ -157,6 +180,7 @@ class AgreeOptions(TypedDict, total=False):
 
     threshold: Thresholds
     label_threshold: float | None
+    count_unscored: Unscored | None
     worst: int
     resamples: int
     seed: int
@@ -181,6 +205,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
     *,
     threshold: Thresholds = None,
     label_threshold: float | None = None,
+    count_unscored: Unscored | None = None,
     worst: int = 5,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -191,20 +216,24 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         joined: its verdicts joined with the labels.
         threshold: the lowest score, 0..1, that passes, in place of whether a row passed in its run.
         label_threshold: the lowest label that means grounded. Without it graded labels are only
-            compared by rank.
+            compared by correlations.
+        count_unscored: how labelled rows without a score count: "wrong", "right", or "as-run", where "not
+            applicable" passes and an error does not. None: they do not, and `bounds` shows what they could
+            change.
         worst: how many disagreements to list at most.
         resamples: how many bootstrap resamples to draw for the intervals (see `figures.Bootstrap`).
         seed: of the bootstrap.
     """
     threshold = threshold_of(threshold, joined.judge)
     bootstrap = Bootstrap(resamples, seed)
-    sample = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
-    found = bootstrap.figures(sample.agreement, sample.groups)
+    everything = sample_of(joined, threshold=threshold, label_threshold=label_threshold)
+    scored, sample = everything.counting(None), everything.counting(count_unscored)
+    found = bootstrap.figures(sample, Sample.agreement)
     positive = sample.positive if sample.scores.size else None
     return Agreement(
         judge=joined.judge,
         threshold=threshold,
-        n=len(joined.labelled),
+        n=sample.scores.size,
         n_groups=sample.n_groups,
         counts=joined.counts,
         base_rate=None if positive is None else float(positive.mean()),
@@ -214,10 +243,15 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         undefined={
             name: why_undefined(name, sample) for name, figure in found.items() if figure.value is None
         },
-        worst=tuple(_disagreements(joined.labelled, sample)[:worst]),
+        n_unscored=len(joined.unscored),
+        count_unscored=count_unscored,
+        bounds=_bounds(everything) if joined.unscored else {},
+        # Rows that count as wrong are no sign of labels the other way round.
+        notices=notices_on(sample, {} if count_unscored else found, joined.n_same_context),
+        worst=tuple(_disagreements(joined.labelled, scored)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores),
         labels=measure_labels(joined, bootstrap),
-        votes=measure_votes(joined, sample, threshold, bootstrap),
+        votes=measure_votes(joined, scored, threshold, bootstrap),
     )
 
 
@@ -226,9 +260,10 @@ def sample_of(
 ) -> Sample:
     """Turn the labelled verdicts of a judge into columns; for the arguments see `measure_agreement`.
 
-    If all labels are 0 or 1, they are not grades, and 1 is positive unless a label threshold is given.
+    Rows without a score come last. If all labels are 0 or 1, they are not grades, and 1 is positive unless a
+    label threshold is given.
     """
-    rows = joined.labelled
+    rows = (*joined.labelled, *joined.unscored)
     labels: Floats = np.array([row.people.number for row in rows], dtype=np.float64)
     graded = not np.isin(labels, (0, 1)).all()
     if label_threshold is None:
@@ -242,6 +277,26 @@ def sample_of(
     )
 
 
+def notices_on(
+    sample: Sample, found: Mapping[str, Figure], n_same_context: int, *, scores_matter: bool = False
+) -> tuple[str, ...]:
+    """What makes figures doubtful, in sentences.
+
+    Args:
+        sample: the rows that they are computed from.
+        found: the figures.
+        n_same_context: the labelled rows whose context another one has too, unless rows are grouped.
+        scores_matter: whether a threshold was fitted to the scores.
+    """
+    shared = f"{n_same_context} labelled rows share their context with others: {NOT_INDEPENDENT}"
+    reasons = (
+        REVERSED if figures.is_reversed(found) else None,
+        figures.few_rows(sample, scores_matter=scores_matter),
+        shared if n_same_context else None,
+    )
+    return tuple(filter(None, reasons))
+
+
 def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | None:
     """Compare people's labels with the judge's; None if people's labels are not in words."""
     scores = joined.words.scores
@@ -252,26 +307,27 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
     labels = [name for name in scores if any(name in pair for pair in counts)]
     columns = [*labels, NO_COMMON_LABEL] if any(said == NO_COMMON_LABEL for _, said in pairs) else labels
     majority = max(labels, key=people.__getitem__)
-    theirs, judged = (
-        np.array([scores.get(name) for name in side], dtype=np.float64) for side in zip(*pairs, strict=True)
-    )
+    numbers = np.array([[scores.get(name) for name in pair] for pair in pairs], dtype=np.float64)
+    theirs, judged = np.vstack([numbers, PSEUDO_LABELS]).T
     scored = ~np.isnan(theirs + judged)
-    same = np.array([word == label for word, label in pairs], dtype=np.float64)
+    same = np.append([word == label for word, label in pairs], np.equal(*PSEUDO_LABELS.T))
 
     def statistics(weights: Floats) -> dict[str, Floats]:
         kappa = figures.weighted_kappa(weights[:, scored], theirs[scored], judged[scored])
         return {"same": figures.weighted_mean(weights, same), "weighted_kappa": kappa}
 
+    groups = np.array([row.group for row in joined.paired])
+    prior = np.full(len(PSEUDO_LABELS), figures.group_weight(groups))
     return LabelAgreement(
         labels=tuple(labels),
         scores=tuple(scores[name] for name in labels),
         columns=tuple(columns),
         counts=tuple(tuple(counts[name, column] for column in columns) for name in labels),
         n=len(pairs),
-        n_scored=int(scored.sum()),
+        n_scored=int(scored[: len(pairs)].sum()),
         majority=majority,
         majority_share=people[majority] / len(pairs),
-        **bootstrap.figures(statistics, np.array([row.group for row in joined.paired])),
+        **figures.figures_of(bootstrap.draws(statistics, groups, prior)),
     )
 
 
@@ -284,12 +340,12 @@ def why_undefined(name: str, sample: Sample) -> str:
     """Explain why a figure is undefined for a sample."""
     if not sample.scores.size:
         return "no row has both a score and a label"
-    if name == "spearman":
+    if name in CORRELATIONS:
         return "the labels are not graded" if sample.graded is None else "scores or labels do not vary"
     if sample.positive is None:
         return "the labels are graded, and no label threshold says which of them mean grounded"
-    if name == "precision":
-        return "nothing passed"
+    if name == "precision" or (name == "precision_not_grounded" and sample.passed.all()):
+        return f"{'everything' if sample.passed.any() else 'nothing'} passed"
     return f"every label is {'positive' if sample.positive.all() else 'negative'}"
 
 
@@ -316,6 +372,12 @@ def curves(positive: Bools, scores: Floats, weights: Floats | None = None) -> Cu
         for rows in (bin_of_row == number for number in np.unique(bin_of_row))
     )
     return Curves(roc=roc, bins=bins)
+
+
+def _bounds(sample: Sample) -> dict[str, Bounds]:
+    """The figures if the rows without a score were all wrong, and if all were right."""
+    wrong, right = (sample.counting(how).values(Sample.agreement) for how in ("wrong", "right"))
+    return {name: (figures.defined(wrong[name]), figures.defined(right[name])) for name in wrong}
 
 
 def _confusion_matrix(positive: Bools, passed: Bools) -> ConfusionMatrix:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from hashlib import sha256
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.analysis import figures
-from groundjudge.analysis.agreement import sample_of
+from groundjudge.analysis.agreement import notices_on, sample_of
 from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
 from groundjudge.analysis.labels import Joined, LabelError
 from groundjudge.analysis.libraries import NDArray, distributions, np, selection
@@ -22,6 +23,9 @@ Criterion: TypeAlias = Literal["balanced_accuracy", "accuracy", "f1", "kappa", "
 
 ONE_SIDED = 0.05
 """The share of the samples in which a bound may be above the true share."""
+
+HASH_DIGITS = 12
+"""Digits of the hash that stands for a row that a threshold was fitted on."""
 
 Split: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 """The indices of the rows to fit on, and of those to test on."""
@@ -38,7 +42,8 @@ class Calibration(Frozen):
             folds of the cross-validation: fitted on all rows, and each fold is tested with the
             threshold fitted on the other folds.
         seed: of the split and of the bootstrap.
-        thresholds: the threshold of each fold; for halves the only one.
+        thresholds: the threshold of each fold, which `tested`, `gain`, `n_passed` and `bound` are about; for
+            halves the only one.
         n_fitted: the number of rows it was fitted on.
         n_tested: the number of rows it was tested on.
         fitted: the figures on the rows it was fitted on, which are biased upwards.
@@ -47,6 +52,10 @@ class Calibration(Frozen):
         gain: tested minus as_run, with paired bootstrap intervals.
         guess: the constant-guess baseline on the held-out rows (see `figures.constant_guess`).
         signatures: of the verdicts it was fitted on (prompt, model, library version); it may not suit others.
+        interval: the threshold, with the middle 95 % of those fitted to resamples of the same rows.
+        fitted_rows: a hash of the id and content of each row that it was fitted on, to recognise them.
+        n_unscored: labelled rows without a score, which no threshold changes.
+        notices: what makes the figures doubtful (see `agreement.notices_on`).
         at_least: the precision that was asked for; None for other figures.
         n_passed: the number of held-out rows that pass with the threshold.
         bound: with 95 % confidence, the precision on rows like the held-out ones is not below this (one-sided
@@ -67,6 +76,10 @@ class Calibration(Frozen):
     gain: Mapping[str, Figure]
     guess: Mapping[str, Finite]
     signatures: tuple[str, ...]
+    interval: Figure = Figure()
+    fitted_rows: tuple[str, ...] = ()
+    n_unscored: int = 0
+    notices: tuple[str, ...] = ()
     at_least: Score | None = None
     n_passed: int = 0
     bound: Score | None = None
@@ -76,6 +89,11 @@ class Calibration(Frozen):
         """Whether the held-out interval of the fitted figure lies above the constant-guess baseline."""
         low = self.tested[self.by].low
         return low is not None and low > self.guess[self.by]
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the judge is clearly worse than guessing on held-out rows, as run or with any threshold."""
+        return figures.is_reversed(self.as_run)
 
 
 CALIBRATIONS = TypeAdapter(tuple[Calibration, ...])
@@ -121,21 +139,29 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         message = "precision needs `at_least`, the share that is wanted, and other figures have none"
         raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     bootstrap = Bootstrap(resamples, seed)
-    sample = sample_of(joined, label_threshold=label_threshold)
+    sample = sample_of(joined, label_threshold=label_threshold).counting(None)
     if (positive := sample.positive) is None:
         message = "the labels are graded; give a label threshold to say which of them mean grounded"
         raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     parts = splits(sample, positive, joined.judge, folds, seed)
-    fit = partial(fit_threshold, by=by, at_least=at_least)
-    thresholds = [fit(sample.scores[train], positive[train]) for train, _ in parts]
-    threshold = fit(sample.scores, positive) if folds else thresholds[0]
+    thresholds = [
+        fit_threshold(sample.scores[train], positive[train], by, at_least=at_least) for train, _ in parts
+    ]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
-    fitted = replace(sample, passed=figures.reaches(sample.scores, threshold)).rows(train)
+    learnt = sample.rows(train)
+
+    def threshold_of(weights: Floats) -> dict[str, Floats]:
+        return {"threshold": fit_thresholds(learnt.scores, positive[train], by, weights, at_least)}
+
+    draws = bootstrap.draws(threshold_of, learnt.groups, np.empty(0))
+    threshold = fit_threshold(learnt.scores, positive[train], by, at_least=at_least)
+    fitted = replace(learnt, passed=figures.reaches(learnt.scores, threshold))
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
-    before, after, gain = figures.paired(as_run.agreement, tested.agreement, as_run.groups, bootstrap)
+    before, after, gain = figures.paired(as_run, tested, Sample.agreement, bootstrap)
     passed, right = int(tested.passed.sum()), int((tested.passed & positive[test]).sum())
     guess = figures.constant_guess(positive[test])
+    as_run_figures = figures.figures_of(before)
     return Calibration(
         judge=joined.judge,
         threshold=threshold,
@@ -145,12 +171,16 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         thresholds=tuple(thresholds),
         n_fitted=train.size,
         n_tested=test.size,
-        fitted=bootstrap.figures(fitted.agreement, fitted.groups),
-        tested=after,
-        as_run=before,
-        gain=gain,
+        fitted=bootstrap.figures(fitted, Sample.agreement),
+        tested=figures.figures_of(after),
+        as_run=as_run_figures,
+        gain=figures.percentile_figures(gain),
         guess=guess if at_least is None else {**guess, "precision": float(positive[test].mean())},
         signatures=_signatures(row.verdict for row in joined.labelled),
+        interval=figures.percentile_figures(draws)["threshold"],
+        fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
+        n_unscored=len(joined.unscored),
+        notices=notices_on(learnt, as_run_figures, joined.n_same_context, scores_matter=True),
         at_least=at_least,
         n_passed=passed,
         bound=None if at_least is None else lower_bound(right, passed),
@@ -185,23 +215,58 @@ def fit_threshold(
     Raises:
         LabelError: `no_threshold`: none reaches `at_least`.
     """
-    levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
     weights = np.ones_like(scores) if weights is None else weights
-    # One candidate per level, below which rows fail, and one at which all of them do.
-    counts = [np.bincount(level_of_row, weights * kind, levels.size) for kind in (positive, ~positive)]
-    failing = np.pad(np.cumsum(counts, axis=1), ((0, 0), (1, 0)))
-    found = figures.confusion_figures(*(failing[:, -1:] - failing), *failing)[by]
-    if levels[-1] == 1:
-        found = found[:-1]  # no threshold on the score lies above 1
-    wanted = np.nanmax(found) if at_least is None else at_least
-    best = np.flatnonzero(np.nan_to_num(found, nan=-1.0) >= wanted - 10**-DIGITS_COMPARED)
-    if not best.size:
-        highest = f"the highest is {np.nanmax(found):.3f}"
-        raise LabelError(
-            "no_threshold", f"no threshold reaches a {by} of {at_least} with these labels: {highest}"
-        )
-    place = (best.size - 1) // 2 if at_least is None else 0
-    return _between([0.0, *levels.tolist(), 1.0], int(best[place]))
+    (threshold,) = fit_thresholds(scores, positive, by, weights[None, :], at_least).tolist()
+    if isnan(threshold):
+        highest = f"the highest is {_reached(scores, positive, by, weights[None, :])[1].max():.3f}"
+        message = f"no threshold reaches a {by} of {at_least} with these labels: {highest}"
+        raise LabelError("no_threshold", message)
+    return float(threshold)
+
+
+def fit_thresholds(
+    scores: Floats, positive: Bools, by: Criterion, weights: Floats, at_least: float | None
+) -> Floats:
+    """Find the thresholds for weighted copies of the same rows; see `fit_threshold`.
+
+    Args:
+        scores: shape (rows,).
+        positive: shape (rows,).
+        by: the figure to maximise.
+        weights: how much each row counts, shape (copies, rows).
+        at_least: what the figure must reach instead.
+
+    Returns:
+        An array of the shape (copies,); NaN where no threshold reaches `at_least`.
+    """
+    levels, found = _reached(scores, positive, by, weights)
+    wanted = found.max(axis=1, keepdims=True) if at_least is None else at_least
+    is_best = found >= wanted - 10**-DIGITS_COMPARED
+    count = is_best.cumsum(axis=1)
+    chosen = (count[:, -1:] + 1) // 2 if at_least is None else 1
+    thresholds = np.array([_between([0.0, *levels, 1.0], place) for place in range(found.shape[1])])
+    return np.where(is_best.any(axis=1), thresholds[(count == chosen).argmax(axis=1)], nan)
+
+
+def _reached(
+    scores: Floats, positive: Bools, by: Criterion, weights: Floats
+) -> tuple[Sequence[float], Floats]:
+    """The levels of the scores, and a figure for each candidate: a level below which rows fail.
+
+    Returns:
+        The distinct scores, rising, and an array of the shape (copies, candidates), -1 for undefined figures.
+        The last candidate fails all rows, which no threshold does if the highest score is 1.
+    """
+    levels, level_of_row = np.unique([compared(score) for score in scores.tolist()], return_inverse=True)
+    order = np.argsort(level_of_row, kind="stable")
+    below = np.searchsorted(level_of_row[order], np.arange(levels.size + 1))
+    failing = [
+        np.pad(np.cumsum((weights * kind)[:, order], axis=1), ((0, 0), (1, 0)))[:, below]
+        for kind in (positive, ~positive)
+    ]
+    found = figures.confusion_figures(*(each[:, -1:] - each for each in failing), *failing)[by]
+    candidates = levels.size if levels[-1] == 1 else levels.size + 1
+    return levels.tolist(), np.nan_to_num(found[:, :candidates], nan=-1.0)
 
 
 def splits(sample: Sample, positive: Bools, judge: str, folds: int | None, seed: int) -> list[Split]:
@@ -241,6 +306,22 @@ def drift(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
     )
 
 
+def reused(calibration: Calibration, verdicts: Iterable[Verdict]) -> str | None:
+    """Warn if a threshold is applied to rows that it was fitted on.
+
+    Returns:
+        A sentence with their number; None if there are none among the verdicts of the calibrated judge.
+    """
+    own = [each for each in verdicts if each.judge == calibration.judge and each.score is not None]
+    n_fitted = len({*map(_row_hash, own)} & {*calibration.fitted_rows})
+    if not n_fitted:
+        return None
+    return (
+        f"{calibration.judge}: the threshold {calibration.threshold:g} was fitted on {n_fitted} of these "
+        f'{len(own)} rows, on which it looks too good: quote the column "tested" of `groundjudge calibrate`'
+    )
+
+
 def save_calibrations(path: str | Path, calibrations: Iterable[Calibration]) -> None:
     """Write calibrations to a JSON file.
 
@@ -263,6 +344,12 @@ def read_calibrations(path: str | Path) -> dict[str, Calibration]:
         message = f"{path} is not a file of thresholds written by `groundjudge calibrate`"
         raise LabelError("unreadable_calibration", message, str(path)) from error
     return {calibration.judge: calibration for calibration in found}
+
+
+def _row_hash(verdict: Verdict) -> str:
+    """What stands for a row: a hash of its id and, as far as the verdict's key says, of its content."""
+    content = verdict.key.rpartition("-")[2] if verdict.key else ""
+    return sha256(f"{verdict.case_id} {content}".encode()).hexdigest()[:HASH_DIGITS]
 
 
 def _signatures(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from groundjudge.analysis.agreement import sample_of
-from groundjudge.analysis.figures import RESAMPLES, Bootstrap, Figure, paired, without_labels
-from groundjudge.analysis.labels import LabelError, Labels, join, words_of
+from groundjudge.analysis import figures
+from groundjudge.analysis.agreement import Bounds, notices_on, sample_of
+from groundjudge.analysis.figures import (
+    RESAMPLES,
+    Bootstrap,
+    Figure,
+    Sample,
+    SampleStatistics,
+    without_labels,
+)
+from groundjudge.analysis.labels import Joined, LabelError, Labels, Unscored, join, words_of
 from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.shares import mcnemar
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
 
@@ -18,7 +28,8 @@ class Comparison(Frozen):
     Attributes:
         first: the name of the first judge.
         second: the name of the second judge, the same where prompts or models are compared.
-        n: cases with a score from both. Mean score and pass rate are computed from these.
+        n: cases with a score from both; if cases without a score count, all cases that both judged. Mean
+            score and pass rate are computed from these.
         n_labelled: those of them that have a label. All other figures are computed from these.
         n_first_only: cases that only the first gave a score.
         n_second_only: cases that only the second gave a score.
@@ -30,6 +41,17 @@ class Comparison(Frozen):
         values: the figure of the first and of the second, by name; None where it is undefined. See
             `figures.Sample`.
         differences: the second minus the first, by name, with paired bootstrap intervals.
+        count_unscored: how cases without a score count; None: not at all.
+        clear: the names of the differences that are not 0, corrected for their number (see
+            `figures.clear_differences`).
+        bounds: each difference if the cases without a score were the worst for the second judge, wrong for it
+            and right for the first, and if they were the best; without labels, with the scores 0 and 1. None
+            where it is undefined. Empty if both gave all cases that they judged a score.
+        n_first_right: labelled cases on which only the first is right.
+        n_second_right: those on which only the second is.
+        p: of the exact McNemar test of these two numbers; None without positive labels, and for groups of
+            cases, because the test takes cases as independent.
+        notices: what makes the differences doubtful (see `agreement.notices_on`).
     """
 
     first: str
@@ -44,6 +66,13 @@ class Comparison(Frozen):
     same_outcome: Score | None
     values: Mapping[str, tuple[Finite | None, Finite | None]]
     differences: Mapping[str, Figure]
+    count_unscored: Unscored | None = None
+    clear: tuple[str, ...] = ()
+    bounds: Mapping[str, Bounds] = {}
+    n_first_right: int = 0
+    n_second_right: int = 0
+    p: Score | None = None
+    notices: tuple[str, ...] = ()
 
 
 def compare(  # noqa: PLR0913  each option changes the figures
@@ -53,6 +82,7 @@ def compare(  # noqa: PLR0913  each option changes the figures
     *,
     thresholds: tuple[float | None, float | None] = (None, None),
     label_threshold: float | None = None,
+    count_unscored: Unscored | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Comparison:
@@ -65,6 +95,8 @@ def compare(  # noqa: PLR0913  each option changes the figures
         thresholds: for each judge the lowest score, 0..1, that passes; None: whether a row passed
             in its run counts.
         label_threshold: the lowest label that means grounded, for graded labels.
+        count_unscored: how cases count that a judge gave no score; as for `agreement.measure_agreement`.
+            None: they do not, and `bounds` shows what they could change.
         resamples: how many bootstrap resamples to draw for the intervals.
         seed: of the bootstrap.
 
@@ -77,47 +109,129 @@ def compare(  # noqa: PLR0913  each option changes the figures
     judges = [_judge_of(side) for side in sides]
     labels = labels or Labels({})
     labels = replace(labels, words=labels.words or words_of([*sides[0], *sides[1]]))
-    one, other = (
-        {each.case_id: each for each in side if each.case_id and each.score is not None} for side in sides
-    )
+    one, other = ({each.case_id: each for each in side if each.case_id} for side in sides)
     in_both = sorted(one.keys() & other.keys())
     both = [case_id for case_id in in_both if _same_case(one[case_id], other[case_id])]
-    compared = [[side[case_id] for case_id in both] for side in (one, other)]
+    judged = [[side[case_id] for case_id in both] for side in (one, other)]
     groups = [labels.group_of(case_id) for case_id in both]
-    samples = [
-        without_labels(side, groups, threshold) for side, threshold in zip(compared, thresholds, strict=True)
-    ]
-    tables = paired(samples[0].scores_alone, samples[1].scores_alone, samples[0].groups, bootstrap)
-    joined = [join(side, labels) for side in compared]  # each for one judge; for none without verdicts
-    ids = [{row.case_id for each in side for row in each.labelled} for side in joined]
-    labelled = ids[0] & ids[1]
+    one_side, other_side = (
+        without_labels(side, groups, threshold) for side, threshold in zip(judged, thresholds, strict=True)
+    )
+    cases = _Sides.of(one_side, other_side, count_unscored)
+    parts: list[tuple[_Sides, SampleStatistics]] = [(cases, Sample.scores_alone)]
+    labelled = _labelled([join(side, labels) for side in judged], thresholds, label_threshold)
     if labelled:
-        before, after = (
-            sample_of(
-                # Where each judge has labels of its own, one may lack some.
-                replace(side, labelled=tuple(row for row in side.labelled if row.case_id in labelled)),
-                threshold=threshold,
-                label_threshold=label_threshold,
-            )
-            for (side,), threshold in zip(joined, thresholds, strict=True)
-        )
-        more = paired(before.agreement, after.agreement, before.groups, bootstrap)
-        tables = [table | extra for table, extra in zip(tables, more, strict=True)]
-    first_figures, second_figures, differences = tables
+        parts.append((_Sides.of(*labelled, count_unscored), Sample.agreement))
+    draws = [figures.paired(*side.counted, statistics, bootstrap) for side, statistics in parts]
+    values, others, changes = (
+        {name: each for tables in draws for name, each in tables[place].items()} for place in range(3)
+    )
+    changed = {*in_both} - {*both}
+    scored = [
+        {id_ for id_, each in side.items() if each.score is not None} - changed for side in (one, other)
+    ]
+    right = parts[-1][0].outcomes()
     return Comparison(
         first=judges[0],
         second=judges[1],
-        n=len(both),
-        n_labelled=len(labelled),
-        n_first_only=len(one) - len(in_both),
-        n_second_only=len(other) - len(in_both),
-        n_neither=len({each.case_id for side in sides for each in side if each.case_id} - {*one, *other}),
-        n_changed=len(in_both) - len(both),
-        n_groups=samples[0].n_groups,
-        same_outcome=float((samples[0].passed == samples[1].passed).mean()) if both else None,
-        values={name: (first_figures[name].value, second_figures[name].value) for name in differences},
-        differences=differences,
+        n=cases.n,
+        n_labelled=parts[-1][0].n if labelled else 0,
+        n_first_only=len(scored[0] - scored[1]),
+        n_second_only=len(scored[1] - scored[0]),
+        n_neither=len({*one, *other} - changed.union(*scored)),
+        n_changed=len(changed),
+        n_groups=cases.counted[0].n_groups,
+        same_outcome=cases.same_outcome,
+        values={
+            name: (figures.defined(float(values[name][0])), figures.defined(float(others[name][0])))
+            for name in changes
+        },
+        differences=figures.percentile_figures(changes),
+        count_unscored=count_unscored,
+        clear=tuple(figures.clear_differences(changes)),
+        bounds={name: each for side, statistics in parts for name, each in side.bounds(statistics).items()},
+        n_first_right=right[True, False],
+        n_second_right=right[False, True],
+        p=mcnemar(right.elements()) if cases.counted[0].n_groups == cases.n else None,
+        notices=notices_on(parts[-1][0].counted[0], {}, labels.n_same_context),
     )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Two judges on the same cases, and how cases without a score count.
+
+    Attributes:
+        given: the sample of either, with the cases without a score.
+        counted: the same as they count.
+    """
+
+    given: tuple[Sample, Sample]
+    counted: tuple[Sample, Sample]
+
+    @classmethod
+    def of(cls, first: Sample, second: Sample, count_unscored: Unscored | None) -> _Sides:
+        """Count the cases without a score, or leave out those that either judge did not score."""
+        if count_unscored:
+            return cls((first, second), (first.counting(count_unscored), second.counting(count_unscored)))
+        scored = first.is_scored & second.is_scored
+        return cls((first, second), (first.rows(scored), second.rows(scored)))
+
+    @property
+    def n(self) -> int:
+        """The number of cases that count."""
+        return self.counted[0].scores.size
+
+    @property
+    def same_outcome(self) -> float | None:
+        """The share of the cases that passed with both or with neither; None without cases."""
+        one, other = self.counted
+        return float((one.passed == other.passed).mean()) if self.n else None
+
+    def outcomes(self) -> Counter[tuple[bool, bool]]:
+        """How often either judge is right."""
+        return Counter(figures.outcomes(*self.counted) if self.counted[0].positive is not None else ())
+
+    def bounds(self, statistics: SampleStatistics) -> dict[str, Bounds]:
+        """Each difference if the cases without a score were the worst and the best for the second judge."""
+        if all(side.is_scored.all() for side in self.given):
+            return {}
+        wrong, right = (
+            [side.counting(how).values(statistics) for side in self.given] for how in ("wrong", "right")
+        )
+        ends = [(wrong[1][name] - right[0][name], right[1][name] - wrong[0][name]) for name in wrong[0]]
+        defined = ((figures.defined(low), figures.defined(high)) for low, high in ends)
+        return dict(zip(wrong[0], defined, strict=True))
+
+
+def _labelled(
+    joined: Iterable[Sequence[Joined]],
+    thresholds: Iterable[float | None],
+    label_threshold: float | None,
+) -> tuple[Sample, Sample] | None:
+    """The samples of the cases with a label for both judges; None without such cases.
+
+    Where each judge has labels of its own, one may lack some.
+
+    Args:
+        joined: for each side its verdicts joined with the labels; nothing without verdicts.
+        thresholds: for each side the lowest score that passes; None: as in its run.
+        label_threshold: the lowest label that means grounded.
+    """
+    sides = [one for side in joined for one in side]
+    rows = [{row.case_id: row for row in (*side.labelled, *side.unscored)} for side in sides]
+    shared = [case_id for case_id in rows[0] if case_id in rows[1]] if rows else []
+    if not shared:
+        return None
+    first, second = (
+        sample_of(
+            replace(side, labelled=tuple(own[case_id] for case_id in shared), unscored=()),
+            threshold=threshold,
+            label_threshold=label_threshold,
+        )
+        for side, own, threshold in zip(sides, rows, thresholds, strict=True)
+    )
+    return first, second
 
 
 def _judge_of(verdicts: Sequence[Verdict]) -> str:

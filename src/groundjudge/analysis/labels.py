@@ -12,8 +12,9 @@ from functools import cache
 from itertools import chain
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
+from groundjudge.case.fields import field_of
 from groundjudge.case.shapes import is_list, is_mapping
 from groundjudge.errors import CaseError, GroundjudgeError
 from groundjudge.replies import PartReading, Reading
@@ -33,6 +34,10 @@ Judged: TypeAlias = Verdict | Vote
 # Words that CSV files use for 1 and 0, in lower case.
 BOOLEAN_WORDS: Mapping[str, float] = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
+
+# How a labelled row without a score counts, an error or "not applicable": as a mistake of the judge, as none,
+# or as it passed in its run, where "not applicable" passes and an error does not.
+Unscored: TypeAlias = Literal["wrong", "right", "as-run"]
 
 # Why a verdict is not compared with a label.
 REASONS = ("n_error", "n_not_applicable", "n_unlabelled", "n_label_not_applicable")
@@ -75,11 +80,13 @@ class Labels:
         groups: the group of each case. Cases of one group, such as the passages of one claim, are
             not independent; a case without an entry is a group of its own.
         words: what labels in words mean; None: as the verdicts show (see `words_of`).
+        n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
     """
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
     words: Words | None = None
+    n_same_context: int = 0
 
     def group_of(self, case_id: str | None) -> str:
         """The group of a case, which may be its own."""
@@ -137,7 +144,8 @@ class Joined:
 
     Attributes:
         labelled: verdicts with a score and a label.
-        counts: all else, by name:
+        unscored: verdicts without a score, errors and "not applicable", whose case has a label with a number.
+        counts: all but `labelled`, by name:
             n_error: verdicts that should have a score but failed.
             n_not_applicable: verdicts on cases with nothing to judge.
             n_unlabelled: verdicts with a score whose case has no label.
@@ -149,14 +157,17 @@ class Joined:
         paired: the rows where people and judge gave a label in words, "not applicable" included; () if
             people's labels are numbers or booleans.
         words: what these labels mean.
+        n_same_context: as in `Labels`.
     """
 
     judge: str
     labelled: tuple[LabelledVerdict, ...]
     counts: Mapping[str, int]
     default_label_threshold: float | None
+    unscored: tuple[LabelledVerdict, ...] = ()
     paired: tuple[LabelledVerdict, ...] = ()
     words: Words = field(default_factory=Words)
+    n_same_context: int = 0
 
 
 def read_labels(
@@ -180,6 +191,7 @@ def read_labels(
     """
     labels: dict[str, Any] = {}
     groups: dict[str, str] = {}
+    contexts: Counter[int] = Counter()
     for number, row in enumerate(read_rows(path) if rows is None else rows, 1):
         if isinstance(row, CaseError):
             raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
@@ -189,11 +201,16 @@ def read_labels(
             raise LabelError("label_conflict", message, case_id)
         if group and (value := _field(row, group)) is not None:
             groups[case_id] = str(value)
+        if label is not None:
+            contexts.update(
+                hash(str(text)) for name, text in row.items() if text and field_of(name) == "context"
+            )
     by_case = {case_id: label for case_id, label in labels.items() if label is not None}
     for option, name, found in (("--label", key, by_case), ("--group", group, groups)):
         if name and not found:
             raise LabelError("no_labels", f"{path}: no row has a {name!r} field ({option})", str(path))
-    return Labels(by_case, groups)
+    shared = sum(count for count in contexts.values() if count > 1)
+    return Labels(by_case, groups, n_same_context=0 if group else shared)
 
 
 def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Words:
@@ -322,8 +339,10 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
             "n_repeated": n_repeated,
         },
         default_label_threshold=_default_label_threshold(judge, labels, people, words),
+        unscored=tuple(row for row in rows if row.verdict.score is None and row.people.number is not None),
         paired=paired if any(row.said for row in paired) else (),
         words=words,
+        n_same_context=labels.n_same_context,
     )
 
 

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, Literal, TypeAlias
 
-from groundjudge.analysis.figures import Bools, Bootstrap, Figure, Sample, means, passes_at
+from groundjudge.analysis.figures import (
+    Bootstrap,
+    Figure,
+    Sample,
+    figures_of,
+    outcomes,
+    paired,
+    passes_at,
+    percentile_figures,
+)
 from groundjudge.analysis.labels import Joined
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.shares import mcnemar
@@ -78,37 +87,33 @@ class _Panel:
 
     Attributes:
         verdicts: those with votes.
-        positive: whether the label calls the response grounded, shape (rows,).
-        right: whether the panel agrees with it, shape (rows,).
-        groups: the group of each row, shape (rows,).
+        sample: the same as columns.
     """
 
     verdicts: Sequence[Verdict]
-    positive: Bools
-    right: Bools
-    groups: NDArray[Any]
+    sample: Sample
     threshold: float | None
     bootstrap: Bootstrap
 
     def accuracy(self, rows: NDArray[Any]) -> Accuracy:
         """The panel's accuracy on the chosen rows."""
-        right = self.right[rows].astype(np.float64)
-        figures = self.bootstrap.figures(means(accuracy=right), self.groups[rows])
-        return Accuracy(n=right.size, **figures)
+        chosen = self.sample.rows(rows)
+        return Accuracy(n=chosen.scores.size, **self.bootstrap.figures(chosen, Sample.accuracy))
 
     def member(self, key: MemberKey, name: str) -> Member:
         """How one member compares with the panel on the rows with a vote of this member."""
         turns = {row: found[key] for row, found in enumerate(map(_turns, self.verdicts)) if key in found}
         votes = [self.verdicts[row].votes[turn] for row, turn in turns.items()]
         passed = np.array([passes_at(self.threshold, vote) for vote in votes], dtype=np.bool_)
-        rows = np.array([*turns])
-        own, others = passed == self.positive[rows], self.right[rows]
-        right, p = own.astype(np.float64), mcnemar(zip(own.tolist(), others.tolist(), strict=True))
-        compared = means(accuracy=right, difference=right - others)
+        whole = self.sample.rows(np.array([*turns]))
+        member = replace(whole, passed=passed)
+        _, own, difference = paired(whole, member, Sample.accuracy, self.bootstrap)
+        p = mcnemar(outcomes(whole, member))
         return Member(
             name=name,
-            n=right.size,
-            **self.bootstrap.figures(compared, self.groups[rows]),
+            n=passed.size,
+            accuracy=figures_of(own)["accuracy"],
+            difference=percentile_figures(difference)["accuracy"],
             p=1.0 if p is None else p,
             is_selected=min(len(one.votes) for one in self.verdicts) <= min(turns.values()),
         )
@@ -132,8 +137,7 @@ def measure_votes(
     if sample.positive is None or not voted.any():
         return None
     verdicts = [row.verdict for row in joined.labelled if row.verdict.votes]
-    rows, positive = sample.rows(voted), sample.positive[voted]
-    panel = _Panel(verdicts, positive, rows.passed == positive, rows.groups, threshold, bootstrap)
+    panel = _Panel(verdicts, sample.rows(voted), threshold, bootstrap)
     agreed = np.array([verdict.agreement == 1 for verdict in verdicts], dtype=np.bool_)
     members = tuple(panel.member(key, name) for key, name in _names(verdicts).items())
     compared = [one for one in members if not one.is_selected] or members

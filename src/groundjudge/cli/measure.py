@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from textwrap import shorten
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from groundjudge.analysis.labels import Joined, LabelError
+from groundjudge.analysis.labels import Joined, LabelError, Unscored
 from groundjudge.cli import measured, options
 from groundjudge.cli.outputs import check_files
 from groundjudge.cli.screen import Screen, as_notes, as_text, refuse, report_errors, with_interval
@@ -15,19 +15,43 @@ from groundjudge.runs.replaced import named
 from groundjudge.verdict import Verdict, deciding_score
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
-    from groundjudge.analysis.agreement import Agreement, Disagreement, LabelAgreement
+    from groundjudge.analysis.agreement import Agreement, Bounds, Disagreement, LabelAgreement
     from groundjudge.analysis.calibration import Calibration, Criterion
     from groundjudge.analysis.comparison import Comparison
-    from groundjudge.analysis.figures import Figure
     from groundjudge.analysis.votes import VoteAgreement
 
 Maximised: TypeAlias = Literal["balanced-accuracy", "accuracy", "f1", "kappa", "precision"]
 """A `Criterion`, as the command line spells it."""
 
+CORRELATIONS = frozenset({"pearson", "spearman", "kendall"})
+"""The figures of graded labels, which are left out where no judge has any."""
+
 Sides: TypeAlias = tuple[Sequence[Verdict], Sequence[Verdict]]
 """The verdicts of one judge in the first file and of one in the second."""
 
-SHORT_NAMES = {"f1": "F1", "kappa": "Cohen's kappa", "roc_auc": "ROC AUC", "spearman": "Spearman"}
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "not grounded": {
+        "recall_not_grounded": "recall",
+        "precision_not_grounded": "precision",
+        "f1_not_grounded": "F1",
+    },
+    "grounded": {"recall": "recall", "precision": "precision", "f1": "F1"},
+    "both": {
+        "balanced_accuracy": "balanced accuracy",
+        "macro_f1": "macro-F1",
+        "accuracy": "accuracy",
+        "kappa": "Cohen's kappa",
+    },
+    "scores": {
+        "roc_auc": "ROC AUC",
+        "pearson": "Pearson",
+        "spearman": "Spearman",
+        "kendall": "Kendall's tau-b",
+        "mean_score": "mean score",
+        "pass_rate": "pass rate",
+    },
+}
+"""The sections of a table, the class whose failures matter first, each with its figures and their names."""
 
 COUNTS = {
     "error": "n_error",
@@ -39,10 +63,20 @@ COUNTS = {
 }
 """The rows of the table that are not part of n, each with the count of an agreement."""
 
-HIDDEN_IF_ZERO = {"groups", *COUNTS} - {"error", "not applicable"}
+HIDDEN_IF_ZERO = {"groups", "labelled, no score", *COUNTS} - {"error", "not applicable"}
 """The rows that are left out where every judge has a 0."""
 
-POSITIVE = "Positive: people called it grounded. Constant guess: the same answer for every row."
+MEANINGS = (
+    "Recall: of what people call grounded, the share that passed; of the rest, the share that did not",
+    "(specificity). Constant guess: the same answer for every row.",
+)
+
+BOUNDS = "a..b: with the rows without a score all wrong, all right; --count-unscored wrong counts them so."
+
+CLEAR = (
+    "Clear: not 0, by a test that allows for the number of differences (max-T, 5 %). An interval is of one "
+    "difference alone."
+)
 
 SELECTED = (
     "* asked only where earlier votes left the verdict open, which are the harder rows: "
@@ -56,13 +90,11 @@ MAX_REASON = 300
 def agree(  # noqa: PLR0913  one per option
     verdicts: str = options.VERDICTS,
     *,
-    labels: str = options.LABELS,
+    labelled: measured.LabelledFiles,
     label_options: options.LabelOptions,
-    encoding: str = options.LABELS_ENCODING,
-    judge: list[str] | None = options.JUDGES,
     threshold: str | None = options.THRESHOLD,
+    count_unscored: Unscored | None = options.COUNT_UNSCORED,
     worst: int = options.option("How many disagreements to show for each judge.", default=3, min=0),
-    seed: int = options.SEED,
 ) -> None:
     """Measure how far judges agree with people's labels.
 
@@ -73,22 +105,23 @@ def agree(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.agreement import measure_agreement  # noqa: PLC0415
 
-        file = measured.load_verdicts(verdicts, judge)
-        joined = measured.join_labels(file, labels, label_options, encoding)
+        file, joined = labelled.joined(verdicts, label_options)
         thresholds, warnings = measured.thresholds_for(threshold, file.verdicts)
         measure = partial(
             measure_agreement,
             threshold=thresholds,
             label_threshold=label_options.label_threshold,
+            count_unscored=count_unscored,
             worst=worst,
-            seed=seed,
+            seed=labelled.seed,
         )
         found = [*map(measure, joined)]
     screen = Screen()
     _show_agreements(screen, found)
-    screen.text(POSITIVE, _interval_note(label_options.group))
-    undefined = [note for one in found for note in _undefined(one)]
-    screen.text(*as_notes([*undefined, *measured.mixed_signatures(file.verdicts), *warnings]))
+    screen.text(*MEANINGS, *([BOUNDS] if any(one.bounds for one in found) else []))
+    screen.text(_interval_note(label_options.group))
+    notes = [note for one in found for note in (*_undefined(one), *_notices(one.judge, one))]
+    screen.text(*as_notes([*notes, *measured.mixed_signatures(file.verdicts), *warnings]))
     for one in found:
         if one.labels:
             _show_labels(screen, one.judge, one.labels)
@@ -101,10 +134,8 @@ def agree(  # noqa: PLR0913  one per option
 def calibrate(  # noqa: PLR0913  one per option
     verdicts: str = options.VERDICTS,
     *,
-    labels: str = options.LABELS,
+    labelled: measured.LabelledFiles,
     label_options: options.LabelOptions,
-    encoding: str = options.LABELS_ENCODING,
-    judge: list[str] | None = options.JUDGES,
     by: Maximised = options.option("The figure to maximise.", default="balanced-accuracy"),
     at_least: float | None = options.option(
         "With --by precision: the lowest share of grounded rows among those that pass.", min=0, max=1
@@ -113,7 +144,6 @@ def calibrate(  # noqa: PLR0913  one per option
         "Cross-validate in N folds. Default: fit on one half, test on the other.", min=2
     ),
     out: str | None = options.option("Write the thresholds to this file.", *options.OUT, metavar="PATH"),
-    seed: int = options.SEED,
 ) -> None:
     """Fit thresholds to people's labels, and test them.
 
@@ -124,19 +154,18 @@ def calibrate(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis import calibration  # noqa: PLC0415
 
-        inputs = [("the file of verdicts", verdicts), ("the file of labels", labels)]
+        inputs = [("the file of verdicts", verdicts), ("the file of labels", labelled.labels)]
         check_files([("--out", out)], inputs)
-        file = measured.load_verdicts(verdicts, judge)
-        joined = measured.join_labels(file, labels, label_options, encoding)
+        file, joined = labelled.joined(verdicts, label_options)
         fit = partial(
             calibration.calibrate,
             by=cast("Criterion", by.replace("-", "_")),
             at_least=at_least,
             folds=folds,
             label_threshold=label_options.label_threshold,
-            seed=seed,
+            seed=labelled.seed,
         )
-        found, notes = _calibrations(fit, [one for one in joined if one.labelled or judge])
+        found, notes = _calibrations(fit, [one for one in joined if one.labelled or labelled.judge])
         if out:
             with named(out):
                 calibration.save_calibrations(out, found)
@@ -145,7 +174,8 @@ def calibrate(  # noqa: PLR0913  one per option
         _show_calibration(screen, one)
     use = f"use --threshold {out} with agree, compare or report"
     screen.text(*([f"thresholds written to {out}: {use}"] if out else []))
-    notes += [*_without_choice(joined), *measured.mixed_signatures(file.verdicts)]
+    notes += [note for one in found for note in _notices(one.judge, one)]
+    notes += [*_unchanged(found), *_without_choice(joined), *measured.mixed_signatures(file.verdicts)]
     measured.exit_after(screen, notes, file)
 
 
@@ -162,6 +192,7 @@ def compare(  # noqa: PLR0913  one per option
     label_options: options.LabelOptions,
     encoding: str = options.LABELS_ENCODING,
     threshold: str | None = options.THRESHOLD,
+    count_unscored: Unscored | None = options.COUNT_UNSCORED,
     seed: int = options.SEED,
 ) -> None:
     """Compare two judges, prompts or models, case by case.
@@ -187,6 +218,7 @@ def compare(  # noqa: PLR0913  one per option
                 people,
                 thresholds=(threshold_of(thresholds, one[0].judge), threshold_of(thresholds, other[0].judge)),
                 label_threshold=label_options.label_threshold,
+                count_unscored=count_unscored,
                 seed=seed,
             )
             for one, other in pairs
@@ -196,45 +228,90 @@ def compare(  # noqa: PLR0913  one per option
     screen = Screen()
     for one, sides in zip(found, pairs, strict=True):
         _show_comparison(screen, one, sides)
-    screen.text(_interval_note(label_options.group))
-    measured.exit_after(screen, warnings, *files)
+    screen.text(_interval_note(label_options.group), CLEAR)
+    notices = (note for one in found for note in _notices(f"{one.first} and {one.second}", one))
+    measured.exit_after(screen, [*notices, *warnings], *files)
+
+
+def _notices(judge: str, one: Agreement | Calibration | Comparison) -> list[str]:
+    return [f"{judge}: {notice}" for notice in one.notices]
+
+
+def _unchanged(found: Iterable[Calibration]) -> list[str]:
+    """A note for each judge with rows that no threshold changes."""
+    return [
+        f"{one.judge}: {one.n_unscored} labelled rows have no score, which no threshold changes: see "
+        "`groundjudge agree --threshold`"
+        for one in found
+        if one.n_unscored
+    ]
+
+
+def _in_sections(rows: Mapping[str, Sequence[str]]) -> Iterator[Sequence[str]]:
+    """Rows of a table under the headings of their sections.
+
+    Args:
+        rows: the cells of each figure, and of the headings that have any.
+    """
+    blank = [""] * max(map(len, rows.values()), default=0)
+    for heading, names in SECTIONS.items():
+        known = [name for name in names if name in rows]
+        if known:
+            yield [heading, *rows.get(heading, blank)]
+            yield from ([f"  {names[name]}", *rows[name]] for name in known)
 
 
 def _show_agreements(screen: Screen, found: Sequence[Agreement]) -> None:
     """Print figures in rows and judges in columns."""
-    is_graded = any(one.figures["spearman"].value is not None for one in found)
-    columns = [_cells(one, is_graded=is_graded) for one in found]
+    columns = [_counts(one) for one in found]
     empty = {name for name in HIDDEN_IF_ZERO if all(each[name] == "0" for each in columns)}
-    rows = ([name, *(each[name] for each in columns)] for name in columns[0] if name not in empty)
-    screen.table(["", *(one.judge for one in found)], rows)
+    counts = [[name, *(each[name] for each in columns)] for name in columns[0] if name not in empty]
+    is_graded = any(one.figures["spearman"].value is not None for one in found)
+    names = [name for name in found[0].figures if is_graded or name not in CORRELATIONS]
+    figures = {name: [_figure(one, name) for one in found] for name in names}
+    pairs = {
+        "not grounded": [_pair(one, "true_negatives", "false_positives") for one in found],
+        "grounded": [_pair(one, "true_positives", "false_negatives") for one in found],
+    }
+    screen.table(["", *(one.judge for one in found)], [*counts, *_in_sections({**figures, **pairs})])
 
 
-def _cells(one: Agreement, *, is_graded: bool) -> dict[str, str]:
-    """A judge's cells by the names of the rows; Spearman only where labels are graded."""
-    names = [name for name in one.figures if is_graded or name != "spearman"]
+def _counts(one: Agreement) -> dict[str, str]:
+    """A judge's cells above its figures, by the names of the rows."""
     return {
         "n": str(one.n),
         "groups": str(one.n_groups) if one.n_groups < one.n else "0",
         **{name: str(one.counts[count]) for name, count in COUNTS.items()},
+        "labelled, no score": f"{one.n_unscored}{_counted(one)}" if one.n_unscored else "0",
         "threshold": "as run" if one.threshold is None else f"{one.threshold:g}",
         "base rate": as_text(one.base_rate),
         "constant guess, accuracy": as_text(one.guess.get("accuracy")),
-        **{_named(name): with_interval(one.figures[name]) for name in names},
-        "grounded: passed, not": _pair(one, "true_positives", "false_negatives"),
-        "not grounded: passed, not": _pair(one, "false_positives", "true_negatives"),
     }
 
 
-def _pair(one: Agreement, passed: str, failed: str) -> str:
+def _counted(one: Agreement | Comparison) -> str:
+    return f" (counted {one.count_unscored})" if one.count_unscored else ""
+
+
+def _figure(one: Agreement, name: str) -> str:
+    """A figure with its interval, and its bounds if there are rows without a score."""
+    return " ".join([with_interval(one.figures[name]), *_bounds(one.bounds.get(name))])
+
+
+def _bounds(bounds: Bounds | None) -> list[str]:
+    return [f"{as_text(bounds[0])}..{as_text(bounds[1])}"] if bounds else []
+
+
+def _pair(one: Agreement, right: str, wrong: str) -> str:
     table = one.confusion
-    return "-" if table is None else f"{getattr(table, passed)}, {getattr(table, failed)}"
+    return "" if table is None else f"{getattr(table, right)} right, {getattr(table, wrong)} wrong"
 
 
 def _undefined(one: Agreement) -> list[str]:
     """Why figures of a judge are undefined: one note for all with the same reason."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in one.undefined.items():
-        if name != "spearman" or one.confusion is None:
+        if name not in CORRELATIONS or one.confusion is None:
             by_reason.setdefault(reason, []).append(_named(name))
     return [f"{one.judge}: {', '.join(names)} undefined: {reason}" for reason, names in by_reason.items()]
 
@@ -325,38 +402,48 @@ def _without_choice(joined: Iterable[Joined]) -> list[str]:
 def _show_calibration(screen: Screen, one: Calibration) -> None:
     """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
     name, rows, elsewhere = _named(one.by), "one half of the rows", "the other half"
+    held_out = "On rows it was not fitted on"
     if one.folds:
         rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
-    thresholds = ", ".join(f"{each:g}" for each in one.thresholds)
+        held_out = "In the folds, each with its own threshold"
     best = f"best {name}" if one.at_least is None else f"the lowest with a {name} of {one.at_least:g}"
     screen.text(
-        *([f"thresholds of the folds: {thresholds}"] if one.folds else []),
+        *_resampled_thresholds(one),
         f"fitted on {one.n_fitted} rows, tested on {elsewhere}, {one.n_tested} rows",
         heading=f"{one.judge}: threshold {one.threshold:g}, {best} on {rows}",
     )
-    screen.table(["", "fitted", "tested", "as run", "tested - as run"], _calibration_rows(one))
+    tested = "tested in folds" if one.folds else "tested"
+    screen.table(["", "fitted", tested, "as run", "tested - as run"], _in_sections(_calibration_rows(one)))
     guess = f"indistinguishable from a constant guess ({one.guess[one.by]:.3f})"
-    tested = f"On rows it was not fitted on, {name} is {with_interval(one.tested[one.by])}"
     if one.bound is not None:
-        share = f"{one.n_passed} of {one.n_tested} tested rows pass"
+        share = f"{held_out}, {one.n_passed} of {one.n_tested} pass"
         screen.text(f"{share}, with 95 % confidence {name} is {one.bound:.3f} or more")
     use = f'load("{one.judge}", model=..., threshold={one.threshold:g})\n'
-    screen.text(*([] if one.beats_guessing else [f"{tested}: {guess}."]), use)
+    is_noise = not one.beats_guessing and not one.is_reversed
+    doubts = [f"{held_out}, {name} is {with_interval(one.tested[one.by])}: {guess}."] if is_noise else []
+    screen.text(*doubts, use)
 
 
-def _calibration_rows(one: Calibration) -> list[list[str]]:
-    """The figures that a threshold changes."""
-    return [
-        [
-            _named(name),
+def _resampled_thresholds(one: Calibration) -> list[str]:
+    """How far the threshold depends on the rows."""
+    low, high = one.interval.low, one.interval.high
+    interval = [] if low is None or high is None else [f"95 % interval of the threshold: {low:g} to {high:g}"]
+    folds = ", ".join(f"{each:g}" for each in one.thresholds)
+    return [*interval, *([f"thresholds of the folds, which were tested: {folds}"] if one.folds else [])]
+
+
+def _calibration_rows(one: Calibration) -> dict[str, list[str]]:
+    """The cells of the figures that a threshold changes."""
+    return {
+        name: [
             as_text(one.fitted[name].value),
             with_interval(tested),
             as_text(one.as_run[name].value),
             with_interval(one.gain[name], signed=True),
         ]
         for name, tested in one.tested.items()
-        if tested.value is not None and name not in {"roc_auc", "spearman"}
-    ]
+        if tested.value is not None and name not in {"roc_auc", *CORRELATIONS}
+    }
 
 
 def _judge_pairs(
@@ -384,13 +471,14 @@ def _show_comparison(screen: Screen, one: Comparison, sides: Sides) -> None:
         heading=f"{one.first} (first) and {one.second} (second)",
     )
     if one.n:
-        rows = [
-            [_named(name), *map(as_text, one.values[name]), *_difference(each)]
+        rows = {
+            name: [*map(as_text, one.values[name]), *_difference(one, name)]
             for name, each in one.differences.items()
             if each.value is not None
-        ]
-        screen.table(["", "first", "second", "second - first", ""], rows)
-        screen.text(f"passed with both or with neither: {as_text(one.same_outcome)}\n")
+        }
+        columns = ["", "first", "second", "second - first", *(["worst..best"] if one.bounds else []), ""]
+        screen.table(columns, _in_sections(rows))
+        screen.text(*_outcomes(one))
 
 
 def _compared_counts(one: Comparison) -> str:
@@ -404,22 +492,37 @@ def _compared_counts(one: Comparison) -> str:
     groups = f" in {one.n_groups} groups" if one.n_groups < one.n else ""
     labelled = f", {one.n_labelled} of them labelled" if one.n_labelled else ""
     counted = "".join(f", {count} {name}" for name, count in apart.items() if count)
-    return f"{one.n} cases{groups} scored by both{labelled}{counted}"
+    both = "judged" if one.count_unscored else "scored"
+    return f"{one.n} cases{groups} {both} by both{_counted(one)}{labelled}{counted}"
+
+
+def _outcomes(one: Comparison) -> list[str]:
+    """On how many cases the outcomes of two judges differ."""
+    same = f"passed with both or with neither: {as_text(one.same_outcome)}"
+    test = "" if one.p is None else f" (exact McNemar test: p = {one.p:.2g})"
+    right = (
+        f"right only with the first: {one.n_first_right}, only with the second: {one.n_second_right}{test}"
+    )
+    bounds = "worst..best: the difference if the cases without a score are the worst and best for the second"
+    return [same, *([right] if one.n_labelled else []), *([bounds] if one.bounds else []), ""]
 
 
 def _named(figure: str) -> str:
-    """What a figure is called."""
-    return SHORT_NAMES.get(figure, figure.replace("_", " "))
+    """What a figure is called outside its section."""
+    section = next(heading for heading, names in SECTIONS.items() if figure in names)
+    name = SECTIONS[section][figure]
+    return f"{name} of {section}" if section.endswith("grounded") else name
 
 
-def _difference(figure: Figure) -> tuple[str, str]:
-    """A difference, and "clear" if its interval lies on one side of 0."""
-    is_clear = (figure.low or 0) * (figure.high or 0) > 0
-    return with_interval(figure, signed=True), "clear" if is_clear else ""
+def _difference(one: Comparison, name: str) -> list[str]:
+    """A difference with its bounds, and "clear" if it is."""
+    is_clear = name in one.clear
+    bounds = _bounds(one.bounds.get(name))
+    return [with_interval(one.differences[name], signed=True), *bounds, "clear" if is_clear else ""]
 
 
 def _interval_note(group: str | None) -> str:
     """What the intervals are, and over what they are resampled."""
     rows = "rows. If some rows belong together, name the key they share with --group."
     over = f"groups with the same {group}." if group else rows
-    return f"In brackets: 95 % intervals, by bootstrap over {over}"
+    return f"In brackets: 95 % intervals, for independent {over}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
-from groundjudge.cli.options import LabelOptions
+from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import load_rubric
@@ -89,9 +89,23 @@ def load_labels(
     return replace(labels, words=words_in(rubric))
 
 
-def join_labels(file: VerdictFile, path: str, options: LabelOptions, encoding: str) -> list[Joined]:
-    """Join verdicts and a file of labels, judge by judge. No case with both is an error."""
-    labels = load_labels(path, options, encoding)
+@dataclass(frozen=True)
+class LabelledFiles:
+    """The options of a command that measures the judges in one file of verdicts."""
+
+    labels: str = LABELS
+    encoding: str = LABELS_ENCODING
+    judge: list[str] | None = JUDGES
+    seed: int = SEED
+
+    def joined(self, verdicts: str, label_options: LabelOptions) -> tuple[VerdictFile, list[Joined]]:
+        """Read both files, and join verdicts and labels, judge by judge."""
+        file = load_verdicts(verdicts, self.judge)
+        return file, join_labels(file, self.labels, load_labels(self.labels, label_options, self.encoding))
+
+
+def join_labels(file: VerdictFile, path: str, labels: Labels) -> list[Joined]:
+    """Join verdicts and labels, judge by judge. No case with both is an error."""
     joined = join(file.verdicts, labels, file.others)
     judged = next((verdict.case_id for verdict in file.verdicts if verdict.case_id), None)
     ids = (
@@ -110,7 +124,7 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
         number = float(option)
         refuse((not 0 <= number <= 1, f"--threshold must be a score, 0..1, not {option}"))
         return number, []
-    from groundjudge.analysis.calibration import drift, read_calibrations  # noqa: PLC0415
+    from groundjudge.analysis.calibration import drift, read_calibrations, reused  # noqa: PLC0415
 
     fitted = read_calibrations(option)
     lacks = f"{option} has no threshold for it, so the run's decision counts"
@@ -119,7 +133,7 @@ def thresholds_for(option: str | None, *judged: Sequence[Verdict]) -> tuple[Thre
         for verdicts in judged
         for warning in (
             *(f"{judge}: {lacks}" for judge in sorted(by_judge(verdicts).keys() - fitted.keys() - {""})),
-            *(drift(one, verdicts) for one in fitted.values()),
+            *(check(one, verdicts) for one in fitted.values() for check in (drift, reused)),
         )
     ]
     return {judge: one.threshold for judge, one in fitted.items()}, [*filter(None, dict.fromkeys(warnings))]

@@ -350,5 +350,9 @@ OPTIONAL_LABELS = option(_LABELS, metavar="FILE")
 THRESHOLD = option(
     "The lowest score that passes, or a file of `calibrate`. Default: as in the run.", metavar="SCORE|FILE"
 )
+COUNT_UNSCORED = option(
+    'How labelled rows without a score count: wrong, right, or as-run, where "not applicable" passes and an '
+    "error does not. Default: they do not, and bounds show what they could change."
+)
 SEED = option("Seed for splits and bootstrap resamples.", default=0)
 SUBMITTED = argument("The file that `groundjudge batch submit` got as --out.", metavar="OUT")

@@ -6,9 +6,12 @@ const ROWS_PER_PAGE = 50;
 const SEARCH_DELAY_MS = 120;
 const SUPPORTED = 0.85, UNSUPPORTED = 0.5; // scores of a part from which on, and below which, it is marked so
 const FIGURES = [
-  ["accuracy", "Accuracy"], ["balanced_accuracy", "Balanced accuracy"], ["precision", "Precision"],
-  ["recall", "Recall"], ["f1", "F1"], ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["spearman", "Spearman"],
+  ["recall_not_grounded", "Not grounded: recall"], ["precision_not_grounded", "Not grounded: precision"],
+  ["f1_not_grounded", "Not grounded: F1"], ["recall", "Grounded: recall"], ["precision", "Grounded: precision"],
+  ["f1", "Grounded: F1"], ["balanced_accuracy", "Balanced accuracy"], ["macro_f1", "Macro-F1"], ["accuracy", "Accuracy"],
+  ["kappa", "Cohen’s kappa"], ["roc_auc", "ROC AUC"], ["pearson", "Pearson"], ["spearman", "Spearman"], ["kendall", "Kendall’s tau-b"],
 ];
+const CORRELATIONS = ["pearson", "spearman", "kendall"];
 
 // --- elements -----------------------------------------------------------------------------------
 
@@ -167,7 +170,8 @@ function agreements() {
     const agreement = judge.agreement;
     section.append(h("article", { class: "agreement" }, h("h3", null, breakable(nameOf(judge))),
       h("p", { class: "lede" }, basis(agreement)),
-      h("div", null, figures(agreement), confusion(agreement), labelMatrix(agreement.labels), voteFigures(agreement.votes)),
+      agreement.notices.map((notice) => h("p", { class: "is-bad" }, notice)),
+      h("div", null, h("div", { class: "wide" }, figures(agreement)), confusion(agreement), labelMatrix(agreement.labels), voteFigures(agreement.votes)),
       h("div", { class: "charts" }, roc(judge), reliability(judge))));
   }
 }
@@ -187,11 +191,14 @@ function basis(agreement) {
 }
 
 function figures(agreement) {
-  const rows = FIGURES.filter(([key]) => agreement.figures[key].value !== null || key !== "spearman")
-    .map(([key, name]) => figureRow(name, agreement.figures[key], agreement.guess[key], agreement.undefined[key]));
+  const withBounds = agreement.n_unscored > 0;
+  const rows = FIGURES.filter(([key]) => agreement.figures[key].value !== null || !CORRELATIONS.includes(key))
+    .map(([key, name]) => figureRow(name, agreement.figures[key], agreement.guess[key], agreement.undefined[key], withBounds ? agreement.bounds[key] : null));
   return h("table", { class: "figures" }, h("caption", { class: "unseen" }, "Agreement figures with 95 % confidence intervals"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Figure"), h("th", { scope: "col", class: "number" }, ""),
-      h("th", { scope: "col", class: "number" }, "95 % interval"), h("th", { scope: "col", class: "number" }, "Constant guess"),
+      h("th", { scope: "col", class: "number" }, "95 % interval"),
+      withBounds ? h("th", { scope: "col", class: "number", title: `if the ${plural(agreement.n_unscored, "row")} without a score were all wrong, all right` }, "Unscored wrong, right") : null,
+      h("th", { scope: "col", class: "number" }, "Constant guess"),
       h("th", { scope: "col" }, h("span", { class: "unseen" }, "chart from 0 to 1")))),
     h("tbody", null, rows));
 }
@@ -232,11 +239,12 @@ function probeRow(edit) {
     h("td", { class: "plot" }, whisker(rate, edit.noise.value ?? undefined)));
 }
 
-function figureRow(name, figure, guess, reason) {
+function figureRow(name, figure, guess, reason, bounds = null) {
   const heading = h("th", { scope: "row" }, name);
-  if (figure.value === null) return h("tr", null, heading, h("td", { colspan: 4, class: "quiet small" }, `undefined: ${reason}`));
+  if (figure.value === null) return h("tr", null, heading, h("td", { colspan: bounds ? 5 : 4, class: "quiet small" }, `undefined: ${reason}`));
   const interval = figure.low === null ? "no interval" : `${decimals(figure.low)} to ${decimals(figure.high)}`;
   return h("tr", null, heading, h("td", { class: "number" }, decimals(figure.value)), h("td", { class: "number quiet" }, interval),
+    bounds ? h("td", { class: "number quiet" }, bounds.map((end) => decimals(end)).join(", ")) : null,
     h("td", { class: "number quiet" }, guess === undefined ? "" : decimals(guess)), h("td", { class: "plot" }, whisker(figure, guess)));
 }
 
