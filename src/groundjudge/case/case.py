@@ -115,7 +115,8 @@ class Case(Frozen):
         faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults
-        self._media = frozenset(name for name in given if name != "metadata" and holds_media(given[name]))
+        given = {**values, "reference": given.get("reference")}
+        self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.
