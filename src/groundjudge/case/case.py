@@ -115,7 +115,7 @@ class Case(Frozen):
         faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults
-        given = {**values, "reference": given.get("reference")}
+        given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
         self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
@@ -141,7 +141,9 @@ class Case(Frozen):
 
     def is_shown_whole(self, fields: Iterable[str]) -> bool:
         """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
-        return not any(name in self._media or holds_media(self.metadata.get(name)) for name in fields)
+        names = {*fields}
+        own = (readable("documents", self.metadata.get(name)) for name in names)
+        return self._media.isdisjoint(names) and not any(map(holds_media, own))
 
     def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.

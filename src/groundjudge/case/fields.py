@@ -99,6 +99,7 @@ class Fields:
             given: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
                 "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
                 fields; or None. Fields that the mapping does not contain are found under their usual names.
+                What `metadata` leads to is merged with the metadata that is there anyway, and comes first.
             inputs: the names of the judge's inputs, those of its prompt's own among them. None: not known, so
                 that a name that resembles no field can be one of them.
             roots: what a path can begin with; None: the keys of the rows, which are not known yet.
@@ -273,10 +274,10 @@ def traced_documents(
     documents: tuple[Document, ...] | None = None
     for run in runs:
         kind, name, outputs = source(run)
-        if kind in {"retriever", "tool"}:
-            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
-        else:
+        if kind not in {"retriever", "tool"}:
             found = traced_documents(children(run), children, source)
+        else:
+            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
         documents = documents if found is None else (*(documents or ()), *found)
     return documents
 
@@ -287,20 +288,18 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    found: Any = outputs
-    if is_mapping(outputs):
-        names = ("output", "documents", "contexts", "context", "results")
-        found = next((outputs[name] for name in names if name in outputs), outputs)
-    documents: tuple[Document, ...] = shapes.read("context", found or ())
+    names = ("output", "documents", "contexts", "context", "results")
+    held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
+    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or ())
     return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
     result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
-    if not is_mapping(result) or "tool_call_id" in result:  # a message of LangChain's around the result
-        content = shapes.get(result, "content")
-        result = result if content is None else content
+    is_data = is_mapping(result) and "tool_call_id" not in result  # else a message around the result
+    said = None if is_data else shapes.get(result, "content")
+    result = result if said is None else said
     if result is None or result == {}:
         return ()
     return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)
@@ -335,7 +334,7 @@ def _named(pairs: Pairs, main: str = "") -> Found:
 
 
 def _meant(key: str, value: object, main: str) -> str | None:
-    """What a key stands for, in a row or on the side of an exchange with a main field; None if for nothing."""
+    """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
     name = MEANINGS.get(key.casefold())
     if (name == "response" and main == "reference") or (
         name == "messages" and isinstance(value, str) and main == "response"

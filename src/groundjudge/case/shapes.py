@@ -1,7 +1,7 @@
 """The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
 
-A value is cut into items (`_items`) and the content of each into blocks (`_blocks`). From these a `Message` or
-a `Document` is made, whatever shape it had. Everything else works on these two.
+A value is cut into items (`_items`) and the content of each into blocks (`_blocks`). From these a `Message`
+or a `Document` is made, whatever shape it had. Everything else works on these two.
 
 Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message or
 as JSON, and what cannot be shown as text leaves its name in brackets. Only a model's reasoning is left out,
@@ -74,14 +74,10 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
         return False
 
 
-def get(item: object, *names: str) -> Any:  # noqa: ANN401  whatever it holds
-    """What a mapping or an object has under the first of the names that has a value; None if none has."""
-    is_held = is_mapping(item)
-    for name in names:
-        value = item.get(name) if is_held else getattr(item, name, None)
-        if value is not None:
-            return value
-    return None
+def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+    """What a mapping or an object has under a name; the default if that is None."""
+    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+    return default if value is None else value
 
 
 def as_json(value: object) -> str:
@@ -196,7 +192,7 @@ def _block(block: object) -> Block:
     if isinstance(block, str):
         return "text", block, block
     only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
-    kind, text = get(block, "type") or only_key, get(block, "text", "refusal")
+    kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
     text = text.get("value") if is_mapping(text) else text  # OpenAI's assistants put it one level deeper
     found = BLOCK.fullmatch(kind) if isinstance(kind, str) else None
     sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
@@ -211,19 +207,18 @@ def _block(block: object) -> Block:
 
 
 def _blocks(content: object) -> list[Block]:
-    """The blocks of a content; a string is one, and so is, as JSON, a list with anything else than blocks."""
+    """The blocks of a content. A string is one; so is, as JSON, a list that holds other data beside text."""
     if isinstance(content, str):
         return [("text", content, content)]
     blocks = [*map(_block, content)] if is_list(content) else [("", "", content)]
-    return blocks if all(sort for sort, _, _ in blocks) else [("text", as_json(content), content)]
+    sorts = {sort for sort, _, _ in blocks}
+    if "" in sorts <= {"", "text"}:
+        return [("text", as_json(content), content)]
+    return [(sort or "text", text if sort else as_json(block), block) for sort, text, block in blocks]
 
 
 def _text(blocks: Iterable[Block]) -> str:
     return "\n".join(text for _, text, _ in blocks if text)
-
-
-def _has_media(blocks: Iterable[Block]) -> bool:
-    return any(sort == "media" for sort, _, _ in blocks)
 
 
 def content_text(content: object) -> str:
@@ -244,7 +239,8 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
     What LangChain dumps, and a pair of role and text, is a mapping like those of others.
     """
     is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
-    for item in [value] if is_one else value:
+    items: list[Any] = [value] if is_one else [*value]
+    for item in items:
         match item:
             case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
                 yield from _split({"type": kind, **held})
@@ -258,7 +254,7 @@ def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
 
 def _split(item: object) -> Iterator[Any]:
     """An item; each result of a tool in its content, as Anthropic sends them, is an item with role "tool"."""
-    blocks = _blocks(get(item, "content"))
+    blocks = _blocks(content) if is_list(content := get(item, "content")) else []
     if not any(sort == "result" for sort, _, _ in blocks):
         yield item
         return
@@ -267,16 +263,16 @@ def _split(item: object) -> Iterator[Any]:
         if not is_result:
             yield {"role": role_of(item), "name": get(item, "name"), "content": given}
         for block in given if is_result else ():
-            content = get(block, "content", "output")
-            yield from _split({"role": "tool", "name": get(block, "name"), "content": content or ""})
+            content = get(block, "content", get(block, "output", ""))
+            yield from _split({"role": "tool", "name": get(block, "name"), "content": content})
 
 
 def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, name = role_of(item), get(item, "name", "function")
-    refusal = get(item, "refusal") or get(get(item, "additional_kwargs"), "refusal")
+    role, name = role_of(item), get(item, "name", get(item, "function"))
+    refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
     failure = get(get(item, "error"), "message")  # of Inspect's tools
     contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
     blocks = [block for content in contents for block in _blocks(content)]
@@ -288,7 +284,7 @@ def _message(field: str, item: object) -> Message:
         content=(_whole(item) if role == "tool" else "") or _text(blocks),
         name=name if isinstance(name, str) else None,
         tool_calls=calls,
-        holds_media=_has_media(blocks),
+        holds_media="media" in {sort for sort, _, _ in blocks},
     )
 
 
@@ -307,14 +303,17 @@ def _calls(item: object, blocks: Iterable[Block]) -> tuple[ToolCall, ...]:
 def _call(call: object) -> ToolCall:
     function = get(call, "function")  # OpenAI nests name and arguments in it; in Inspect it is the name
     named = call if isinstance(function, str | None) else function
-    arguments = get(named, "arguments", "args", "input")
-    return ToolCall(name=str(get(named, "name", "function") or ""), arguments=arguments)
+    arguments = get(named, "arguments", get(named, "args", get(named, "input")))
+    return ToolCall(name=str(get(named, "name", get(named, "function", ""))), arguments=arguments)
 
 
 def _document(field: str, item: object) -> Document:
     """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
+    if isinstance(item, Message):
+        kind: Any = "tool" if item.role == "tool" else "knowledge"
+        return Document(content=item.content, title=item.name or "", kind=kind, holds_media=item.holds_media)
     is_tool = _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
     blocks = [*map(_blocks, values)]
@@ -328,7 +327,7 @@ def _document(field: str, item: object) -> Document:
         content=content,
         title=str(title),
         kind="tool" if is_tool else "knowledge",
-        holds_media=_has_media(chain(*blocks)) or (isinstance(item, Message) and item.holds_media),
+        holds_media="media" in {sort for sort, _, _ in chain(*blocks)},
     )
 
 
@@ -338,7 +337,7 @@ def _is_tool_result(item: object) -> bool:
     if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or (role_of(item) == "tool" and get(item, "role", "tool_call_id") is not None)
+    return by_title or (role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None)
 
 
 def _whole(item: object) -> str:
@@ -374,17 +373,17 @@ def _documents(field: str, value: object) -> tuple[Document, ...]:
     if not isinstance(value, str):
         return tuple(_document(field, item) for item in _items(value))
     if field == "context" and LIST_REPR.fullmatch(value.strip()):
-        remedy = "turn it into that list (ast.literal_eval), or put the string itself into a list"
-        message = f"context looks like a list of strings that pandas wrote into CSV: {remedy}"
-        raise CaseError("context_unreadable", message, field)
+        literal = (
+            "a list, not what pandas writes for a list into CSV: use ast.literal_eval, or a list of the text"
+        )
+        _refused(field, literal, value)
     return (Document(content=value),) if value.strip() else ()
 
 
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
-    said = readable("conversation", value)
-    if said and not isinstance(said, CaseError):
-        return text_of(said, "assistant")
+    if isinstance(value, str) or is_chat(value):
+        return text_of(read("messages", value), "assistant")
     return "\n\n".join(document.content for document in _documents(field, value))
 
 
@@ -447,6 +446,5 @@ def is_chat(value: object) -> bool:
 
 
 def holds_media(value: object) -> bool:
-    """Whether messages or documents, as they were read or given, hold what cannot be shown as text."""
-    documents = None if isinstance(value, str) else readable("documents", value)
-    return is_list(documents) and any(each.holds_media for each in documents)
+    """Whether there are messages or documents in a value that was read that hold more than their text."""
+    return is_list(value) and any(getattr(each, "holds_media", False) for each in value)
