@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,36 +32,20 @@ from groundjudge.runs.rows import read_rows
 
 # --- names ------------------------------------------------------------------------------------
 
-SPECIFIED = {
-    "query": "question input user_input customerQuery",
-    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
-    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
-    "retrievedDocuments source premise",
-    "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
-    "conversation": "history messages turns",
-    "profile": "",
-    "agent_name": "",
-    "answers": "real_answers",
-}
-NAMES = [(field, name) for field, others in SPECIFIED.items() for name in (field, *others.split())]
+DOCUMENTED = re.compile(r"^\| `(\w+)` \| `(.+)` \|$", re.MULTILINE)
 
 
-@pytest.mark.parametrize(("field", "name"), NAMES)
-def test_every_name_of_a_field_is_read(field: str, name: str) -> None:
-    assert Case.from_mapping({name: "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
+def test_documentation_lists_every_name_of_a_field() -> None:
+    page = Path(__file__).parents[2] / "docs" / "quickstart.md"
+    rows = {field: tuple(names.split("`, `")) for field, names in DOCUMENTED.findall(page.read_text("utf-8"))}
+    assert rows.pop("id") == ("case_id",)
+    assert rows == {field: names for field, names in ALIASES.items() if names}
 
 
-@pytest.mark.parametrize(
-    "key", ["Question", "RESPONSE", "Retrieved_Contexts", "customerquery", "retrieveddocuments"]
-)
-def test_names_are_compared_without_case(key: str) -> None:
-    assert Case.from_mapping({key: "x"}).given() == (
-        FIELD_NAMED[{"customerquery": "query", "retrieveddocuments": "context"}.get(key, key.lower())],
-    )
-
-
-def test_fields_have_no_other_names() -> None:
-    assert dict(FIELD_NAMED) == {name: field for field, name in NAMES}
+@pytest.mark.parametrize("written", [str, str.upper])
+@pytest.mark.parametrize(("name", "field"), FIELD_NAMED.items())
+def test_every_name_of_a_field_is_read_without_case(name: str, field: str, written: Any) -> None:
+    assert Case.from_mapping({written(name): "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

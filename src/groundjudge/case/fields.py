@@ -192,15 +192,16 @@ class Fields:
         """
         sides = dict(zip(SIDES, (inputs, outputs, reference_outputs), strict=True))
         asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
-        expected = {"reference": expected.pop("messages", None), **expected}
+        expected.setdefault("reference", expected.pop("messages", None))
         before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
         asked.pop("messages", None)
         if is_list(before) and is_list(after):
             goes_on = all(each.role != "user" for each in after)
             answered["messages"] = (*before, *after) if goes_on else after
         elif before is not None:
-            tools = {"context": _tool_results(before)} if _tool_results(before) else {}
-            asked = {"conversation" if "query" in asked else "query": before, **tools, **asked}
+            asked.setdefault("conversation" if "query" in asked else "query", before)
+            if results := _tool_results(before):
+                asked.setdefault("context", results)
         exchange = {**expected, **asked, **answered}
         exchange["id"] = asked.get("id", exchange.get("id"))
         exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
