@@ -87,17 +87,25 @@ def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: d
 
 
 def test_other_keys_go_to_metadata() -> None:
-    row = {
-        "query": "q",
-        "label": 1,
-        "split": "dev",
-        "metadata": {"label": 0, "by": "me", "id": "inner"},
-        "id": "7",
-    }
-    case = Case.from_mapping(row)
+    inner = {"label": 0, "by": "me", "id": "inner"}
+    case = Case.from_mapping({"query": "q", "label": 1, "split": "dev", "metadata": inner, "id": "7"})
     assert dict(case.metadata) == {"label": 1, "split": "dev", "by": "me", "id": "inner"}
     assert case.id == "7"
     assert dict(Case.from_mapping({"metadata": "text"}).metadata) == {"metadata": "text"}
+
+
+METADATA_AT_PATHS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
+    ({"metadata": {"a": 1, "b": 1}, "more": {"b": 2}}, "more", {"a": 1, "b": 2, "more": {"b": 2}}),
+    ({"metadata": {"a": 1}}, "nothing", {"a": 1}),
+    ({"inputs": {"metadata": {"a": 1, "b": 1}}, "outputs": {"b": 2}}, "outputs", {"a": 1, "b": 2}),
+]
+
+
+@pytest.mark.parametrize(("row", "path", "metadata"), METADATA_AT_PATHS)
+def test_metadata_at_a_path_is_merged_and_comes_first(
+    row: dict[str, Any], path: str, metadata: dict[str, Any]
+) -> None:
+    assert Case.of(Fields.of({"metadata": path}).in_row(row)).metadata == metadata
 
 
 def test_metadata_is_kept_as_json_data() -> None:
@@ -158,20 +166,14 @@ def test_id_has_two_names(row: dict[str, Any], kept: str) -> None:
     assert Case.from_mapping(row).id == kept
 
 
-UNUSED = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
-
-
 def test_field_that_no_judge_uses_is_no_error() -> None:
-    case = Case.from_mapping({**UNUSED, "response": "r", "id": 1})
+    unused = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
+    case = Case.from_mapping({**unused, "response": "r", "id": 1})
     assert (case.response, case.id) == ("r", "1")
     assert case.given() == ("query", "response", "context", "answers")
-    for field, code in (
-        ("context", "alias_conflict"),
-        ("query", "alias_conflict"),
-        ("answers", "field_unreadable"),
-    ):
+    for field in ("context", "query", "answers"):
         for _ in range(2):
-            with pytest.raises(CaseError, match=code):
+            with pytest.raises(CaseError, match="unreadable" if field == "answers" else "alias_conflict"):
                 case.value(field)
 
 
@@ -225,22 +227,17 @@ class State(BaseModel):
 
 EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
-    "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
     "messages as inputs": ({"messages": ASKED}, "r", None, {"query": ASKED}),
     "messages as outputs": ("q", {"messages": ANSWERED}, None, THREAD),
     "messages under a name of the response": ("q", {"output": ANSWERED}, None, THREAD),
     "messages as reference": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
     "lists of messages as sides": (ASKED, ANSWERED, ANSWERED, {**THREAD, "reference": "r"}),
     "single messages as sides": (
-        {"role": "user", "content": "q"},
-        AIMessage("r"),
-        dumpd(AIMessage("g")),
+        *({"role": "user", "content": "q"}, AIMessage("r"), dumpd(AIMessage("g"))),
         {"reference": "g", "context": [], "conversation": ASKED},
     ),
     "messages without an answer": (
-        "q",
-        {"messages": [*ANSWERED, ("user", "x")]},
-        None,
+        *("q", {"messages": [*ANSWERED, ("user", "x")]}, None),
         {"response": None, "context": THREAD["context"], "conversation": [*ANSWERED, ("user", "x")]},
     ),
     "no messages": ("q", {"messages": []}, None, {"response": None, "conversation": []}),
@@ -251,16 +248,12 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {**THREAD, "conversation": [*ANSWERED[:2], *ASKED, ("tool", "t")]},
     ),
     "earlier tool results": (
-        {"messages": ANSWERED + ASKED},
-        {"answer": "r"},
-        None,
+        *({"messages": ANSWERED + ASKED}, {"answer": "r"}, None),
         {"query": ANSWERED + ASKED, "context": THREAD["context"]},
     ),
     "a text under messages": ("q", {"messages": "r"}, None, {}),
     "null in the outputs": (
-        {"messages": ANSWERED},
-        {"messages": ANSWERED, "answer": None},
-        None,
+        *({"messages": ANSWERED}, {"messages": ANSWERED, "answer": None}, None),
         {"response": None, "context": THREAD["context"], "conversation": ANSWERED},
     ),
     "null in the inputs": ({"query": "q", "answer": None}, {"messages": ANSWERED}, None, THREAD),
@@ -268,71 +261,34 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "an empty text": ("q", "", None, {"response": ""}),
     "no output": ("q", None, None, {"response": None}),
     "a reference that has messages too": ("q", "r", {"answer": "g", "messages": ASKED}, {"reference": "g"}),
-    "a reference beside messages without one": (
-        "q",
-        "r",
-        {"messages": [], "answer": "g"},
-        {"reference": "g"},
-    ),
     "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
     "context in the reference": (
-        "q",
-        "r",
-        {"ground_truth": "g", "context": "c"},
-        {"reference": "g", "context": "c"},
-    ),
-    "context in the reference, messages without a tool": (
         {"messages": ASKED},
         "r",
         {"context": "c"},
         {"query": ASKED, "context": "c"},
     ),
     "context on all sides": (
-        {"question": "q", "context": "old"},
-        {"answer": "r", "documents": ["c"]},
-        {"context": "older"},
+        *({"question": "q", "context": "old"}, {"answer": "r", "documents": ["c"]}, {"context": "older"}),
         {"context": "c"},
     ),
-    "empty context in the outputs": (
-        {"question": "q", "context": "old"},
-        {"answer": "r", "documents": []},
-        None,
-        {"context": []},
-    ),
     "messages beside a question": (
-        {"question": "q", "messages": ANSWERED},
-        "r",
-        None,
+        *({"question": "q", "messages": ANSWERED}, "r", None),
         {"conversation": ANSWERED, "context": THREAD["context"]},
     ),
     "messages beside an answer": ("q", {"answer": "r", "messages": ANSWERED}, None, THREAD),
     "further keys": (
-        {"question": "q", "top_k": 3},
-        {"answer": "r", "cost": 1},
-        {"note": "n"},
+        *({"question": "q", "top_k": 3}, {"answer": "r", "cost": 1}, {"note": "n"}),
         {"metadata": {"top_k": 3, "cost": 1, "note": "n"}},
     ),
     "a dataclass and a pydantic model": (
-        Asked("q", ["c"]),
-        Answered(answer="r", cost=1),
-        None,
+        *(Asked("q", ["c"]), Answered(answer="r", cost=1), None),
         {"context": ["c"], "metadata": {"cost": 1}},
     ),
-    "states that are objects": (
-        State(messages=ASKED),
-        State(messages=ANSWERED),
-        None,
-        THREAD,
-    ),
+    "states that are objects": (State(messages=ASKED), State(messages=ANSWERED), None, THREAD),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
-    "an id that is a list": ({"question": "q", "id": [1]}, "r", None, {"id": "[1]"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
-    "a role without content": (
-        {"role": "engineer", "question": "q"},
-        "r",
-        None,
-        {"metadata": {"role": "engineer"}},
-    ),
+    "a role without content": ({"role": "x", "question": "q"}, "r", None, {"metadata": {"role": "x"}}),
 }
 
 
@@ -348,17 +304,8 @@ def test_inputs_outputs_and_reference_are_read(
 
 
 def test_exchange_takes_further_fields() -> None:
-    row = {
-        "inputs": "q",
-        "outputs": "r",
-        "contexts": ["c"],
-        "id": 5,
-        "cls": "a",
-        "self": "b",
-        "metadata": {"x": 1},
-    }
-    metadata = {"cls": "a", "self": "b", "x": 1}
-    expected = Case(query="q", response="r", context="c", id="5", metadata=metadata)
+    row = {"inputs": "q", "outputs": "r", "contexts": ["c"], "id": 5, "self": "b", "metadata": {"x": 1}}
+    expected = Case(query="q", response="r", context="c", id="5", metadata={"self": "b", "x": 1})
     assert Case.from_mapping(row) == expected
     assert Case.from_exchange("q", "r", contexts=["c"], id=5).context == expected.context
 
@@ -397,19 +344,12 @@ ANTHROPIC_READ: list[Any] = [
     ("tool", "Open at 9."),
 ]
 EARLIER = [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER]
-CHAT_READ = {
-    "query": "Where is it?",
-    "response": "In Köln.",
-    "context": {"content": '{"at": "Köln"}', "kind": "tool"},
-    "conversation": CHAT[:4],
-}
 NO_ANSWER = {"response": None, "context": None}
 NOTHING = {**NO_ANSWER, "query": None, "conversation": None}
 
 STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # the state: the fields in which its case differs from USUAL
     "an exchange": ({"messages": [USER, ANSWER]}, {}),
-    "OpenAI's messages": ({"messages": OPENAI}, CHAT_READ),
     "a tool": ({"messages": [USER, CALLS, RESULT, ANSWER]}, FROM_TOOL),
     "an earlier exchange with a tool": (
         {"messages": [*EARLIER, ANSWER]},
@@ -442,10 +382,6 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
         {**FROM_TOOL, "context": "c"},
     ),
-    "an empty context beside it": (
-        {"messages": [USER, RESULT, ANSWER], "context": []},
-        {"conversation": [USER, RESULT]},
-    ),
     "a query beside it": ({"messages": [USER, ANSWER], "question": "q"}, {"query": "q"}),
     "a response beside it": (
         {"messages": [*OLDER, USER], "answer": "r"},
@@ -476,29 +412,6 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Anthropic's tool results": (
         {"messages": [USER, *ANTHROPIC, ANSWER]},
         {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
-    ),
-    "a title beside a tool's name": (
-        {
-            "messages": [
-                USER,
-                {"role": "tool", "name": "get_hours", "title": "x", "content": "Open at 9."},
-                ANSWER,
-            ]
-        },
-        {"context": RESULT_READ, "conversation": [USER, RESULT]},
-    ),
-    "a tool result inside a tool result": (
-        {
-            "messages": [
-                USER,
-                {"role": "user", "content": [{**RESULT_BLOCK, "content": [RESULT_BLOCK]}]},
-                ANSWER,
-            ]
-        },
-        {
-            "context": {"content": "Open at 9.", "kind": "tool"},
-            "conversation": [USER, ("tool", "Open at 9.")],
-        },
     ),
     "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
 }
@@ -618,22 +531,15 @@ LEADS: dict[str, tuple[dict[str, Any], FieldPaths, Case]] = {
     "a dot in a key, nested": ({"a.b": {"c": "When?"}}, {"query": "a.b.c"}, WHEN_ASKED),
     "only one way leads": ({"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, WHEN_ASKED),
     "both ways agree": ({"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, WHEN_ASKED),
-    "comes before the usual names": (
-        {"query": "a", "question": "b", "q": "When?"},
-        {"query": "q"},
-        WHEN_ASKED,
-    ),
+    "usual names": ({"query": "a", "question": "b", "q": "When?"}, {"query": "q"}, WHEN_ASKED),
     "comes before what an exchange holds": (
         {"inputs": {"question": "usual", "q": "When?"}, "outputs": "r"},
         {"query": "inputs.q"},
         Case(query="When?", response="r"),
     ),
-    "one of two": ({"question": "When?", "x": "r"}, {"response": "x"}, Case(query="When?", response="r")),
     "leads nowhere": ({"question": "When?"}, {"response": "x"}, WHEN_ASKED),
     "a method is no part of a text": ({"q": "text"}, {"query": "q.upper"}, Case()),
     "a method is no part of a list": ({"q": [1, 2]}, {"query": "q.count"}, Case()),
-    "a letter is no item": ({"q": "text"}, {"query": "q.0"}, Case()),
-    "the id": ({"meta": {"key": 7}}, {"id": "meta.key"}, Case(id=7)),
 }
 
 
@@ -690,16 +596,10 @@ def test_columns_are_mapped_with_the_rules_of_their_field(
     [
         (
             {"query": "inputs.qq"},
-            "has inputs.qq, where `fields` looks for query, did you mean 'inputs.q'? The first row has",
+            "looks for query, did you mean 'inputs.q'? The first row has inputs.q, outputs",
         ),
-        (
-            {"query": "nothing"},
-            "has nothing, where `fields` looks for query. The first row has inputs.q, outputs.choices.0.text",
-        ),
-        (
-            {"query": "inputs.q", "response": "outputs.choices.1.text"},
-            "did you mean 'outputs.choices.0.text'?",
-        ),
+        ({"query": "nothing"}, "has nothing, where `fields` looks for query. The first row has inputs.q, "),
+        ({"response": "outputs.choices.1.text"}, "did you mean 'outputs.choices.0.text'?"),
     ],
 )
 def test_a_path_that_no_row_has_is_refused_before_the_first_row(
