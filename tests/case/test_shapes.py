@@ -99,19 +99,18 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
 @pytest.mark.parametrize(
     ("context", "named"),
     [
-        pytest.param([{"body": "x", "score": 1}], "body, score", id="other keys"),
-        pytest.param(["fine", {"contents": "x"}], "contents", id="a misspelt key"),
-        pytest.param([dict[str, str]()], "(none)", id="no keys"),
-        pytest.param([{"content": None, "title": "t"}], "content, title", id="null"),
-        pytest.param([{"content": ()}], "content", id="no parts"),
-        pytest.param([{"content": "", "title": "t"}], "content, title", id="a title alone"),
-        pytest.param(
-            [LangChainDocument("", metadata={"title": "t"})], "Document", id="a title of LangChain's"
-        ),
-        pytest.param([["tool", "b"]], "list", id="a list in a list"),
-        pytest.param([None], "NoneType", id="null in a list"),
-        pytest.param(5, "int", id="a number"),
-        pytest.param(b"bytes", "int", id="bytes"),
+        ([{"body": "x", "score": 1}], "body, score"),
+        (["fine", {"contents": "x"}], "contents"),
+        ([dict[str, str]()], "(none)"),
+        ([{"content": None, "title": "t"}], "content, title"),
+        ([{"content": ()}], "content"),
+        ([{"content": "", "title": "t"}], "content, title"),
+        ([LangChainDocument("", metadata={"title": "t"})], "Document"),
+        ([["tool", "b"]], "list"),
+        ([("tool", "b")], "tuple"),
+        ([None], "NoneType"),
+        (5, "int"),
+        (b"bytes", "int"),
     ],
 )
 def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
@@ -209,11 +208,6 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
     assert Case(query=message).query == (Message(role="user", content="Where is it?"),)
 
 
-def test_refusal_is_the_content_of_a_message() -> None:
-    refusal = {"role": "assistant", "content": None, "refusal": "I cannot."}
-    assert Case(response=[refusal]).response_text == "I cannot."
-
-
 @pytest.mark.parametrize(
     ("arguments", "kept"),
     [
@@ -271,7 +265,7 @@ def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
 
 
 @pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
-@pytest.mark.parametrize("value", [5, True, 0.5, [5], [None], [["x"]], object(), {1, 2}])
+@pytest.mark.parametrize("value", [5, True, [5], [None], [["x"]], object(), {1, 2}])
 def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
@@ -328,11 +322,6 @@ def test_profile_mapping_is_kept_as_json() -> None:
     assert Case(profile={"name": "Ilse", "job": "Wärterin"}).profile == '{"name": "Ilse", "job": "Wärterin"}'
 
 
-@pytest.mark.parametrize(("given_id", "kept"), [("a", "a"), (7, "7"), (None, None), ("\ud83d", "�")])
-def test_id_is_kept_as_a_string(given_id: Any, kept: str | None) -> None:
-    assert Case.from_mapping({"id": given_id}).id == kept
-
-
 # --- nothing is dropped silently --------------------------------------------------------------
 
 F = ToolCall(name="f", arguments={"a": 1})
@@ -385,6 +374,7 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
         [ai("a")],
     ),
     "a refusal beside a text": (said("a", refusal="no"), [ai("a\nno")]),
+    "a refusal alone": (said(None, refusal="no"), [ai("no")]),
     "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [ai("no")]),
     "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [ai("no")]),
     "function_call": (said(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [ai("", F)]),
