@@ -358,7 +358,6 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
         said([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
         [ai("a\nb")],
     ),
-    "a text block of OpenAI's assistants": (said([text({"value": "a", "annotations": []})]), [ai("a")]),
     "a result inside a result": (said([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
     "data among results": (
         {"role": "user", "content": [RESULT, {"cache": 1}]},

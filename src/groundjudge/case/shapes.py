@@ -107,8 +107,6 @@ def _arguments(value: object) -> Any:  # noqa: ANN401
 String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
 """A string without lone surrogates, which can be sent and written."""
 
-HoldsMedia: TypeAlias = Annotated[bool, Field(exclude=True, repr=False)]
-
 
 class ToolCall(Frozen):
     """A tool call in an assistant message.
@@ -138,7 +136,7 @@ class Message(Frozen):
     content: String = ""
     name: String | None = None
     tool_calls: tuple[ToolCall, ...] = ()
-    holds_media: HoldsMedia = False
+    holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
 class Document(Frozen):
@@ -154,7 +152,7 @@ class Document(Frozen):
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
-    holds_media: HoldsMedia = False
+    holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
 def is_blank(value: object) -> bool:
@@ -193,7 +191,6 @@ def _block(block: object) -> Block:
         return "text", block, block
     only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
     kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
-    text = text.get("value") if is_mapping(text) else text  # OpenAI's assistants put it one level deeper
     found = BLOCK.fullmatch(kind) if isinstance(kind, str) else None
     sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
     if sort in {"call", "reasoning"} and has_type:  # the message keeps its calls
