@@ -308,7 +308,8 @@ def test_exchange_takes_further_fields() -> None:
 
 def test_exchange_with_conflicting_names_is_an_error() -> None:
     assert error_of({"inputs": {"question": "a", "query": "b"}, "outputs": "r"}).code == "alias_conflict"
-    assert error_of({"inputs": "a", "outputs": "r", "question": "b"}).code == "alias_conflict"
+    for name in ("question", "query"):
+        assert error_of({"inputs": "a", "outputs": "r", name: "b"}).code == "alias_conflict"
 
 
 def test_inputs_without_outputs_go_to_metadata() -> None:
@@ -343,80 +344,81 @@ EARLIER = [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USE
 NO_ANSWER = {"response": None, "context": None}
 NOTHING = {**NO_ANSWER, "query": None, "conversation": None}
 
-STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # the state: the fields in which its case differs from USUAL
-    "an exchange": ({"messages": [USER, ANSWER]}, {}),
-    "a tool": ({"messages": [USER, CALLS, RESULT, ANSWER]}, FROM_TOOL),
-    "an earlier exchange with a tool": (
-        {"messages": [*EARLIER, ANSWER]},
-        {"context": [{"content": "old", "kind": "tool"}], "conversation": EARLIER},
+
+def state(*messages: Any, **more: Any) -> dict[str, Any]:
+    """The state of an agent with these messages and other keys."""
+    return {"messages": [*messages], **more}
+
+
+def usual(*conversation: Any, **fields: Any) -> Case:
+    """The case of `USUAL`, but for the messages of its conversation and these fields."""
+    said = {"conversation": [*conversation]} if conversation else {}
+    return Case(**{**USUAL, **fields, **said})
+
+
+STATES: dict[str, tuple[dict[str, Any], Case]] = {
+    "an exchange": (state(USER, ANSWER), usual()),
+    "a tool": (state(USER, CALLS, RESULT, ANSWER), usual(**FROM_TOOL)),
+    "an earlier tool": (
+        state(*EARLIER, ANSWER),
+        usual(*EARLIER, context=[{"content": "old", "kind": "tool"}]),
     ),
     "a tool call without an answer": (
-        {"messages": [*OLDER, USER, CALLS, RESULT]},
-        {"response": None, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
+        state(*OLDER, USER, CALLS, RESULT),
+        usual(*OLDER, USER, CALLS, RESULT, response=None, context=RESULT_READ),
     ),
-    "a text beside a tool call is no answer": (
-        {"messages": [USER, CALLS_AND_SAYS]},
-        {**NO_ANSWER, "conversation": [USER, CALLS_AND_SAYS]},
-    ),
-    "the last of two answers": ({"messages": [USER, MOMENT, ANSWER]}, {"conversation": [USER, MOMENT]}),
-    "a blank last answer": (
-        {"messages": [USER, ANSWER, AIMessage("")]},
-        {"response": "", "conversation": [USER, ANSWER]},
-    ),
-    "system messages": (
-        {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
-        {"conversation": [SYSTEM, USER, SYSTEM]},
-    ),
-    "only a system message": ({"messages": [SYSTEM]}, {**NOTHING, "conversation": [SYSTEM]}),
-    "only an answer": ({"messages": [ANSWER]}, {"query": None, "context": None, "conversation": []}),
-    "a single message": ({"messages": HumanMessage(USER[1])}, NO_ANSWER),
-    "no messages": ({"messages": []}, {**NOTHING, "conversation": []}),
-    "null": ({"messages": None, "question": "q"}, {**NOTHING, "query": "q"}),
-    "a text": ({"messages": "q", "answer": "r"}, {**NOTHING, "conversation": "q", "response": "r"}),
+    "a text beside a tool call": (state(USER, CALLS_AND_SAYS), usual(USER, CALLS_AND_SAYS, **NO_ANSWER)),
+    "the last of two answers": (state(USER, MOMENT, ANSWER), usual(USER, MOMENT)),
+    "a blank last answer": (state(USER, ANSWER, AIMessage("")), usual(USER, ANSWER, response="")),
+    "system messages": (state(SYSTEM, USER, SYSTEM, ANSWER, SYSTEM), usual(SYSTEM, USER, SYSTEM)),
+    "only a system message": (state(SYSTEM), usual(SYSTEM, **NOTHING)),
+    "only an answer": (state(ANSWER), usual(query=None, context=None, conversation=[])),
+    "a single message": ({"messages": HumanMessage(USER[1])}, usual(**NO_ANSWER)),
+    "no messages": (state(), usual(**{**NOTHING, "conversation": []})),
+    "null": ({"messages": None, "question": "q"}, usual(**{**NOTHING, "query": "q"})),
+    "a text": ({"messages": "q", "answer": "r"}, usual(**{**NOTHING, "conversation": "q", "response": "r"})),
     "a context beside it": (
-        {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
-        {**FROM_TOOL, "context": "c"},
+        state(USER, CALLS, RESULT, ANSWER, documents=["c"]),
+        usual(USER, CALLS, RESULT, context="c"),
     ),
-    "a query beside it": ({"messages": [USER, ANSWER], "question": "q"}, {"query": "q"}),
+    "a query beside it": (state(USER, ANSWER, question="q"), usual(query="q")),
     "a response beside it": (
-        {"messages": [*OLDER, USER], "answer": "r"},
-        {"response": "r", "context": None, "conversation": [*OLDER, USER]},
+        state(*OLDER, USER, answer="r"),
+        usual(*OLDER, USER, response="r", context=None),
     ),
     "a blank response beside it": (
-        {"messages": [USER, ANSWER], "answer": ""},
-        {"response": "", "context": None, "conversation": [USER, ANSWER]},
+        state(USER, ANSWER, answer=""),
+        usual(USER, ANSWER, response="", context=None),
     ),
-    "a conversation beside it": ({"messages": [USER, ANSWER], "history": OLDER}, {"conversation": OLDER}),
+    "a conversation beside it": (state(USER, ANSWER, history=OLDER), usual(*OLDER)),
     "further keys": (
-        {"messages": [USER, ANSWER], "id": 7, "steps": 2, "reference": "g"},
-        {"id": "7", "metadata": {"steps": 2}, "reference": "g"},
+        state(USER, ANSWER, id=7, steps=2, reference="g"),
+        usual(id="7", metadata={"steps": 2}, reference="g"),
     ),
-    "an answer that is among the messages": (
-        {"messages": [USER, RESULT, ANSWER], "answer": "At 9."},
-        {"context": RESULT_READ, "conversation": [USER, RESULT]},
+    "an answer among the messages": (
+        state(USER, RESULT, ANSWER, answer="At 9."),
+        usual(USER, RESULT, context=RESULT_READ),
     ),
-    "an answer without a value": (
-        {"messages": [USER, ANSWER], "answer": None},
-        {**NO_ANSWER, "conversation": [USER, ANSWER]},
-    ),
-    "a tool result after the answer": ({"messages": [USER, ANSWER, CALLS, RESULT]}, {}),
+    "an answer without a value": (state(USER, ANSWER, answer=None), usual(USER, ANSWER, **NO_ANSWER)),
+    "a tool result after the answer": (state(USER, ANSWER, CALLS, RESULT), usual()),
     "a misspelt context": (
-        {"messages": [USER, ANSWER], "contxt": ["c"]},
-        {"context": None, "metadata": {"contxt": ["c"]}},
+        state(USER, ANSWER, contxt=["c"]),
+        usual(context=None, metadata={"contxt": ["c"]}),
     ),
     "Anthropic's tool results": (
-        {"messages": [USER, *ANTHROPIC, ANSWER]},
-        {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
+        state(USER, *ANTHROPIC, ANSWER),
+        usual(USER, *ANTHROPIC_READ, context={"content": "Open at 9.", "kind": "tool"}),
     ),
-    "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
+    "no messages at all": (
+        {"question": "q", "generation": "r"},
+        usual(**{**NOTHING, "query": "q", "response": "r"}),
+    ),
 }
 
 
-@pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
-def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
-    expected: dict[str, Any] = {**USUAL, **fields}
-    assert Case.from_mapping(state) == Case(**expected)
+@pytest.mark.parametrize(("state", "case"), STATES.values(), ids=STATES)
+def test_state_of_an_agent_is_read(state: dict[str, Any], case: Case) -> None:
+    assert Case.from_mapping(state) == case
 
 
 STATE: dict[str, Any] = {
