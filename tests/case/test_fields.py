@@ -352,8 +352,9 @@ def state(*messages: Any, **more: Any) -> dict[str, Any]:
 
 def usual(*conversation: Any, **fields: Any) -> Case:
     """The case of `USUAL`, but for the messages of its conversation and these fields."""
-    said = {"conversation": [*conversation]} if conversation else {}
-    return Case(**{**USUAL, **fields, **said})
+    said: dict[str, Any] = {"conversation": [*conversation]} if conversation else {}
+    expected: dict[str, Any] = {**USUAL, **fields, **said}
+    return Case(**expected)
 
 
 STATES: dict[str, tuple[dict[str, Any], Case]] = {
