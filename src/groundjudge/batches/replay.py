@@ -160,9 +160,9 @@ def _replayed(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
     """The verdict of each judge and row, and what can still be asked; panels ask for all votes."""
-    voting = [*map(with_all_votes, judges)]
+    voting, ids = [*map(with_all_votes, judges)], dict[int, int]()
     for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, voting, previous):
+        for job in jobs_of(row, number, voting, ids, previous):
             yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
 
 

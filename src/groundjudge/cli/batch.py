@@ -17,7 +17,7 @@ import typer
 
 from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import AnsweredModel, verdicts_in, with_all_votes
+from groundjudge.batches.replay import AnsweredModel, verdicts_in
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, plan
 from groundjudge.batches.submit import submit as create_batches
@@ -388,7 +388,7 @@ def submitted(state: State) -> Submitted:
     selection = options.JudgeSelection(**settings["selection"])
     reading = (settings[name] for name in ("format", "fields", "encoding", "limit"))
     rows = CaseFile(settings["cases"], frozenset(), *reading)
-    return submission(state, selection, [*map(with_all_votes, selection.judges())], rows)
+    return submission(state, selection, selection.judges(in_batches=True), rows)
 
 
 def line_of(part: PartOfRun) -> str:
@@ -413,7 +413,7 @@ def _opened(
     inputs = [("the file of cases", cases), *(("a file of results", path) for path in results)]
     check_files([("--out", out)], [*inputs, *selection.prompt_files])
     check_cases(cases)
-    judges = [*map(with_all_votes, selection.judges())]  # of a panel all votes are asked for at once
+    judges = selection.judges(in_batches=True)
     return judges, row_options.case_file(cases, judges)
 
 
