@@ -22,8 +22,8 @@ from groundjudge.errors import CaseError, PromptError, ReplyError, requires
 from groundjudge.judging.conversation import Ask, Step, call, call_and_block, without_waiting
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
-from groundjudge.models.loop_thread import entered
 from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
+from groundjudge.models.loop_thread import entered
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
