@@ -29,12 +29,12 @@ class Rate(Frozen):
     high: Score | None = None
 
 
-def wilson(share: float, n: int) -> Rate:
-    """A share of n observations with its Wilson score interval (Wilson, 1927)."""
+def wilson(share: float, n: int, z: float = Z) -> Rate:
+    """A share of n observations with its Wilson score interval (Wilson, 1927), of z standard errors."""
     if not n:
         return Rate(n=0)
-    middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # Rounding may put an end beyond 0 or 1, or on the wrong side of the share itself.
     low, high = max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
     return Rate(n=n, value=share, low=low, high=high)
