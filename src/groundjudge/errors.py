@@ -160,7 +160,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "label_conflict": "One id has two different labels. Correct one, give the rows ids of their own, or "
         "say in each row's `annotator` who gave which.",
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
-        "no_sample": "The labelled rows were drawn with known probabilities: without these figures are wrong. "
+        "no_sample": "The labelled rows were drawn with known probabilities, without which figures lie. "
         "Give the file of the draw with `--sample`.",
         "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
         "Take another judge or prompt, label more rows, or ask for less.",

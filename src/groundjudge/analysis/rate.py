@@ -32,6 +32,9 @@ HALF_WIDTH = 0.03
 Grounded: TypeAlias = Mapping[str, bool]
 """Whether people call each labelled row grounded, by id."""
 
+Seen: TypeAlias = tuple[int, int, Sequence[tuple[int, int]]]
+"""What is known of a stratum (see `stratified_rate`)."""
+
 
 class OwnRate(Frozen):
     """The share of rows that passed a judge, of those that it judged."""
@@ -132,7 +135,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
         )
         raise LabelError("too_few_labels", message, name)
     weights = {case_id: 1 / sample.probabilities[case_id] if sample else 1.0 for case_id in told}
-    estimate = partial(stratified, sample.strata) if sample else partial(_corrected, own, lam)
+    estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
     value, variance = estimate(known)
     half, rows = Z * sqrt(variance), sample.rows if sample else len(own)
     people = [grounded(replace(labels, by_case=given)) for given in labels.annotators.values()]
@@ -181,24 +184,37 @@ def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, 
         raise LabelError("bad_option", message, lost[0])
 
 
-def stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:
-    """The rate and its variance from a stratified sample, half a row of each kind added to each stratum.
+def _stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:
+    """The rate and its variance from a stratified sample.
 
     Raises:
         LabelError: `too_few_labels`: a stratum has none.
     """
-    value, variance, rows = 0.0, 0.0, sum(stratum.rows for stratum in strata)
+    seen: list[Seen] = []
     for stratum in strata:
         units = [[known[each] for each in unit if each in known] for unit in stratum.drawn]
         labelled = [(len(unit), sum(unit)) for unit in units if unit]
         if not labelled:
             message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
             raise LabelError("too_few_labels", message, stratum.name)
+        seen.append((stratum.rows, stratum.units, labelled))
+    return stratified_rate(seen)
+
+
+def stratified_rate(seen: Sequence[Seen]) -> tuple[float, float]:
+    """A rate and its variance from what was seen of each stratum, and half a row of each kind beside that.
+
+    Args:
+        seen: for each stratum how many rows and units it has, and for each labelled unit how many rows of it
+            are labelled, and how many of these are grounded.
+    """
+    value, variance, total = 0.0, 0.0, sum(rows for rows, _, _ in seen)
+    for rows, units, labelled in seen:
         n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
-        share, left = (grounded + 0.5) / (n + 1), (stratum.units - len(labelled)) / max(1, stratum.units - 1)
-        value += (grounded + (stratum.rows - n) * share) / rows
-        spread = share * (1 - share) / (n + 1) * left * _design_effect(labelled)
-        variance += (stratum.rows / rows) ** 2 * spread
+        share, left = (grounded + 0.5) / (n + 1), (units - len(labelled)) / max(1, units - 1)
+        value += (grounded + (rows - n) * share) / total
+        of_share = share * (1 - share) / (n + 1) * left * _design_effect(labelled)
+        variance += (rows / total) ** 2 * of_share
     return value, variance
 
 

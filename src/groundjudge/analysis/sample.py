@@ -24,7 +24,10 @@ LEAST = 5
 """Labels in each stratum at least, unless it has fewer units."""
 
 ENOUGH_TO_SPLIT = 20
-"""Units that did not pass from which on they are two strata, by score."""
+"""Units that did not pass from which on they are two strata, by score, ..."""
+
+ENOUGH_LABELS = 100
+"""... and labels from which on: fewer say more of two strata than of three."""
 
 PASSED, FAILED, NOT_APPLICABLE, ERROR = "passed", "failed", "not applicable", "error"
 LOWER, HIGHER = f"{FAILED}, lower scores", f"{FAILED}, higher scores"
@@ -130,7 +133,7 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         if not verdict.case_id:
             raise LabelError("bad_option", f"{name}: a verdict has no case id: label rows need ids", name)
         units.setdefault((groups or {}).get(verdict.case_id, f"case {verdict.case_id}"), []).append(verdict)
-    strata = _strata([units[key] for key in sorted(units)])
+    strata = _strata([units[key] for key in sorted(units)], n)
     sizes = {stratum: len(members) for stratum, members in strata.items()}
     least = sum(min(LEAST, size) for size in sizes.values())
     if not least <= n <= len(units):
@@ -219,13 +222,14 @@ def read_sample(path: str | Path) -> LabelSample:
         raise LabelError("unreadable_sample", message, str(path)) from error
 
 
-def _strata(units: Sequence[Sequence[Verdict]]) -> dict[str, list[Sequence[Verdict]]]:
-    """The units by stratum, those that did not pass in two halves by score where there are enough."""
+def _strata(units: Sequence[Sequence[Verdict]], n: int) -> dict[str, list[Sequence[Verdict]]]:
+    """The units by stratum, those that did not pass in two halves by score where n labels are enough."""
     strata: dict[str, list[Sequence[Verdict]]] = {}
     for unit in units:
         strata.setdefault(_stratum(unit), []).append(unit)
     failed = strata.get(FAILED, ())
-    middle = median(map(_lowest, failed)) if len(failed) >= ENOUGH_TO_SPLIT else 0.0
+    is_split = len(failed) >= ENOUGH_TO_SPLIT and n >= ENOUGH_LABELS
+    middle = median(map(_lowest, failed)) if is_split else 0.0
     halves = {
         LOWER: [unit for unit in failed if _lowest(unit) < middle],
         HIGHER: [unit for unit in failed if _lowest(unit) >= middle],
