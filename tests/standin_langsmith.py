@@ -46,6 +46,7 @@ class Seen(NamedTuple):
     path: str
     query: Mapping[str, str]
     body: Body
+    queries: Mapping[str, Sequence[str]]
 
 
 class StandIn:
@@ -60,6 +61,7 @@ class StandIn:
             for inputs, outputs in examples
         ]
         self.requests: list[Seen] = []
+        self.given: list[Body] = []  # feedback that is there already
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
@@ -121,6 +123,13 @@ class StandIn:
                 return {"runs": self._query(seen.body), "cursors": {"next": None}}
             case "POST", ["feedback"]:
                 return seen.body
+            case "GET", ["feedback"]:
+                found = [each for each in self.given if each["run_id"] in seen.queries["run"]]
+                return found[int(seen.query.get("offset", 0)) :]
+            case "POST", ["annotation-queues"]:
+                return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | seen.body
+            case "POST", ["annotation-queues", _, "runs"]:
+                return {}
             case _:
                 return None
 
@@ -152,9 +161,10 @@ class StandIn:
             def handle_any(self) -> None:
                 sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 url = urlsplit(self.path)
-                query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+                queries = parse_qs(url.query)
+                query = {name: values[-1] for name, values in queries.items()}
                 with standin._lock:
-                    seen = Seen(self.command, url.path, query, json.loads(sent or b"{}"))
+                    seen = Seen(self.command, url.path, query, json.loads(sent or b"{}"), queries)
                     standin.requests.append(seen)
                     answer = standin.answer(seen)
                 body = json.dumps({"detail": "not found"} if answer is None else answer).encode()

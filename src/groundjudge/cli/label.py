@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from groundjudge.analysis.sample import draw, read_sample, save_sample
@@ -43,6 +44,10 @@ def label(  # noqa: PLR0913  one per option
     ),
     own_labels: bool = options.option("Choose among the judge's own labels.", default=False),
     judge_file: str | None = options.option("The prompt file of a judge of your own.", metavar="FILE"),
+    queue: str | None = options.option(
+        "Make an annotation queue of this name in LangSmith, too: the ids of the rows are ids of runs there.",
+        metavar="NAME",
+    ),
     row_options: options.RowOptions,
     seed: int = options.option("Seed of the draw.", default=0),
     overwrite: bool = options.option("Replace the files of an earlier draw.", default=False),
@@ -86,6 +91,8 @@ def label(  # noqa: PLR0913  one per option
             with named(path):
                 Path(path).write_bytes(html.encode())
         save_sample(sampled, sample)
+        if queue:
+            langsmith_queue().queue_sample(sample, queue, rubric)
     screen = Screen()
     screen.table(["stratum", "rows", "drawn"], _drawn(sample))
     screen.text(f"{' and '.join(pages)}: open in a browser, label, and download the labels.")
@@ -96,8 +103,11 @@ def label(  # noqa: PLR0913  one per option
 def rate(  # noqa: PLR0913  one per option
     verdicts: str = options.VERDICTS,
     *,
-    labels: list[str] = options.option(
-        "People's labels; repeatable, for those of several people.", default=..., metavar="FILE"
+    labels: list[str] | None = options.option(
+        "People's labels; repeatable, for those of several people.", metavar="FILE"
+    ),
+    feedback: str | None = options.option(
+        "With --sample: the labels are the feedback of this key on the runs in LangSmith.", metavar="KEY"
     ),
     sample: str | None = options.option(SAMPLED, metavar="FILE"),
     random: bool = options.option("The labels are a simple random sample of the rows.", default=False),
@@ -119,19 +129,38 @@ def rate(  # noqa: PLR0913  one per option
         )
         refuse(
             (not sample and not random, f"how were the labelled rows chosen? {choice}"),
+            (
+                not labels and not (feedback and sample),
+                "add --labels FILE, or --sample FILE and --feedback KEY",
+            ),
+            (labels and feedback, "--labels and --feedback are two sources of labels: leave one out"),
             (sample and random, "--sample and --random contradict each other: leave one out"),
             (sample and judge, "--judge: the sample says whose verdicts it was drawn by: leave it out"),
         )
         file = load_verdicts(verdicts)
-        rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in labels)
-        people = load_labels(", ".join(labels), label_options, rows=rows)
         drawn = read_sample(sample) if sample else None
+        if feedback and drawn:
+            people = langsmith_queue().queue_labels(drawn, key=feedback)
+        else:
+            paths = labels or []
+            rows = chain.from_iterable(read_rows(path, encoding=encoding) for path in paths)
+            people = load_labels(", ".join(paths), label_options, rows=rows)
         found = estimate(
             file.verdicts, people, drawn, judge=judge, label_threshold=label_options.label_threshold
         )
     screen = Screen()
     _show(screen, found)
     exit_after(screen, [*_notes(found), *mixed_signatures(file.verdicts)], file)
+
+
+def langsmith_queue() -> ModuleType:
+    """The adapter to LangSmith's annotation queues, whose package is an extra."""
+    try:
+        from groundjudge.adapters import langsmith_queue  # noqa: PLC0415
+    except ImportError as error:
+        message = 'LangSmith\'s package is missing: pip install "groundjudge[langsmith]"'
+        raise ImportError(message) from error
+    return langsmith_queue
 
 
 def _files(out: str) -> tuple[str, str, str]:
@@ -148,11 +177,11 @@ def _show(screen: Screen, found: TrueRate) -> None:
     """Print the rate, and beside it what the judge and the labels say by themselves."""
     screen.text(heading=f"{found.judge}: grounded answers among {found.rows:,}")
     rows = [
-        ("true rate", with_interval(found.rate), f"{found.rate.n:,} labels, corrected judge"),
-        ("labels alone", with_interval(found.alone), "the same labels drawn at random, without the judge"),
-        *((f"{each.judge} passes", with_interval(each.passed), each.signature) for each in found.own),
+        ("true rate", with_interval(found.rate)),
+        (f"{found.rate.n:,} labels alone", with_interval(found.alone)),
+        *((f"{_version(each.signature)} passes", with_interval(each.passed)) for each in found.own),
     ]
-    screen.table(["", "share [95 %]", ""], rows)
+    screen.table(["", "share [95 %]"], rows)
     gain = f"the judge makes {found.rate.n:,} labels as good as {found.worth:,}"
     screen.text(
         gain if found.worth > found.rate.n else "the judge added nothing to the labels",
@@ -169,6 +198,12 @@ def _show(screen: Screen, found: TrueRate) -> None:
             f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}, "
             f"alpha {as_text(people.alpha)}; the judge's kappa with one of them {as_text(people.judge_kappa)}"
         )
+
+
+def _version(signature: str) -> str:
+    """The judge, the version of its prompt and the model."""
+    prompt, _, model, *_ = signature.split("|")
+    return f"{prompt}|{model}"
 
 
 def _notes(found: TrueRate) -> list[str]:
