@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -12,12 +12,16 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class Seen(NamedTuple):
-    """A request as it arrived; the body is empty if it is not JSON."""
+    """A request as it arrived; the body is empty if it is not JSON.
+
+    `queries` has all values of parameters that are there several times, `query` the last one.
+    """
 
     method: str
     path: str
     query: Mapping[str, str]
     body: Any
+    queries: Mapping[str, Sequence[str]]
 
 
 def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServer:
@@ -30,9 +34,10 @@ def json_server(answer: Callable[[Seen], tuple[int, Any]]) -> ThreadingHTTPServe
         def handle_any(self) -> None:
             raw, url = self.rfile.read(int(self.headers.get("Content-Length") or 0)), urlsplit(self.path)
             is_json = (self.headers.get("Content-Type") or "").startswith("application/json")
-            query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+            queries = parse_qs(url.query)
+            query = {name: values[-1] for name, values in queries.items()}
             body: Any = json.loads(raw) if is_json and raw else {}
-            status, answered = answer(Seen(self.command, url.path, query, body))
+            status, answered = answer(Seen(self.command, url.path, query, body, queries))
             sent = json.dumps(answered).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

@@ -50,6 +50,7 @@ class StandIn:
             for inputs, outputs in examples
         ]
         self.requests: list[Seen] = []
+        self.given: list[Body] = []  # feedback that is there already
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
@@ -110,6 +111,13 @@ class StandIn:
                 return {"runs": self._query(seen.body), "cursors": {"next": None}}
             case "POST", ["feedback"]:
                 return seen.body
+            case "GET", ["feedback"]:
+                found = [each for each in self.given if each["run_id"] in seen.queries["run"]]
+                return found[int(seen.query.get("offset", 0)) :]
+            case "POST", ["annotation-queues"]:
+                return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | seen.body
+            case "POST", ["annotation-queues", _, "runs"]:
+                return {}
             case _:
                 return None
 

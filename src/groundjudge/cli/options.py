@@ -91,7 +91,7 @@ def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of 
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
         declare, default = declared.metadata["declare"], declared.default
-        flags = [f"--{name}"] if hint is bool else []
+        flags = [f"--{name.replace('_', '-')}"] if hint is bool else []
         metavar = {"metavar": "N"} if int in {hint, *get_args(hint)} else {}
         hint = Annotated[hint, declare(*flags, **metavar)]
     default = Parameter.empty if default is ... else default
