@@ -37,7 +37,7 @@ def reference_figures(rows: list[Row]) -> dict[str, Fraction | None]:
         "precision_not_grounded": ratio(true_negatives, failures),
         "f1_not_grounded": f1_not_grounded,
         "macro_f1": (f1 + f1_not_grounded) / 2
-        if both_classes and None not in (f1, f1_not_grounded)
+        if both_classes and f1 is not None and f1_not_grounded is not None
         else None,
         "kappa": ratio(accuracy - chance, 1 - chance) if both_classes else None,
         "roc_auc": roc_auc(rows),

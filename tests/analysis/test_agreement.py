@@ -19,7 +19,7 @@ from groundjudge.analysis.agreement import (
     measure_agreement,
 )
 from groundjudge.analysis.figures import Figure
-from groundjudge.analysis.labels import Joined, Labels, join
+from groundjudge.analysis.labels import Joined, Labels, Unscored, join
 from groundjudge.analysis.libraries import metrics
 from groundjudge.verdict import Part
 
@@ -110,10 +110,12 @@ def test_rows_without_a_score_have_bounds_or_count(labels: list[int]) -> None:
     assert (left_out.n, left_out.n_unscored, left_out.figures["accuracy"].value) == (4, 2, 1.0)
     assert left_out.bounds["accuracy"] == pytest.approx((4 / 6, 1))
     assert left_out.bounds["recall_not_grounded"] == pytest.approx((2 / 3, 1))
-    for how, n_right in (("wrong", 4), ("right", 6), ("as-run", 4)):  # "not applicable" passes, and no error
+    cases: list[tuple[Unscored, int]] = [("wrong", 4), ("right", 6), ("as-run", 4)]
+    for how, n_right in cases:  # "not applicable" passes, and no error
         counting: AgreeOptions = {**options, "count_unscored": how}
         (counted,) = agree(verdicts, people, **counting)
-        assert (counted.n, counted.figures["accuracy"].value) == (6, pytest.approx(n_right / 6))
+        assert counted.n == 6
+        assert counted.figures["accuracy"].value == pytest.approx(n_right / 6)
         assert (counted.bounds, counted.worst) == (left_out.bounds, ())
 
 

@@ -59,8 +59,8 @@ WILSON: Mapping[str, float] = {
 # What a guess gets in figures that show whether scores and labels run in opposite directions.
 GUESS: Mapping[str, float] = {"roc_auc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
 
-# Intervals cover too rarely below these numbers of independent groups: of all; of all where scores matter, for
-# correlations and fitted thresholds; and of either class (simulated: tests/analysis/test_coverage.py).
+# Intervals cover too rarely below these numbers of independent groups: of all; of all where scores matter,
+# for correlations and fitted thresholds; and of either class (simulated: tests/analysis/test_coverage.py).
 FEW_GROUPS = 20
 FEW_WITH_SCORES = 50
 FEW_IN_CLASS = 10
