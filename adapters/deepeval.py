@@ -14,7 +14,7 @@ profile, agent_name, conversation, answers.
 # mypy: untyped-calls-exclude=deepeval
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Unpack, cast
 from uuid import uuid4
@@ -31,7 +31,7 @@ from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import PromptOptions
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.cost import Prices
-from groundjudge.verdict import Verdict, deciding_score, passes, score_names
+from groundjudge.verdict import Failure, Part, Verdict, deciding_score, passes, score_names, spent_on
 
 with requires("groundjudge.adapters.deepeval needs deepeval", "deepeval"):
     from deepeval.errors import MissingTestCaseParamsError
@@ -49,6 +49,7 @@ __all__ = [
     "PassageQualityMetric",
     "PassageRecallMetric",
     "StatementGroundednessMetric",
+    "TurnGroundednessMetric",
     "passage_metrics",
 ]
 
@@ -125,6 +126,8 @@ class _Judged:
     default_judge: ClassVar[str] = ""
     part: ClassVar[str] = ""
     """The part of the verdict whose score the metric shows; by default the headline."""
+    title: ClassVar[str] = ""
+    """What the name in reports begins with, so that it differs from that of the metric of single turns."""
     judged: ClassVar[type[Any]] = LLMTestCase
     """The kind of test case."""
 
@@ -196,7 +199,7 @@ class _Judged:
     def __name__(self) -> Any:  # noqa: ANN401  DeepEval's own is a Literal
         """The name of the metric in DeepEval's reports."""
         shown = score_names(self.name or self.judge.name, self.judge.part_names)[self.part]
-        return shown if self.name else shown.replace("_", " ").title()
+        return shown if self.name else self.title + shown.replace("_", " ").title()
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The fields of the case that are not in the metadata."""
@@ -217,7 +220,7 @@ class _Judged:
         self.is_measuring = True
         self._show(None)
         try:
-            verdict = await self.judge.ajudge(self._case(test_case), untraced, priced)
+            verdict = await self._verdict(test_case, priced)
         except Exception as error:
             self._show(self.judge.failed(error), costs)
             if isinstance(error, CaseError) and error.code == "missing_field":
@@ -229,6 +232,10 @@ class _Judged:
             self.is_measuring = False
         self._show(verdict, costs)
         return self.score
+
+    async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401
+        """The verdict on a test case."""
+        return await self.judge.ajudge(self._case(test_case), untraced, ask)
 
     def _case(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401
         """The test case as a case, a mapping.
@@ -280,21 +287,29 @@ class JudgeMetric(_Judged, BaseMetric):
     """
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  an LLMTestCase
-        called = test_case.tools_called or ()
-        tools = [result for each in called for result in tool_documents(each.name, each.output)]
-        retrieved = test_case.retrieval_context
         fields = {
             "query": test_case.input,
             "response": test_case.actual_output,
-            "context": None if retrieved is None and not tools else [*(retrieved or ()), *tools],
+            "context": _context(test_case),
             "reference": test_case.expected_output,
         }
         inputs = {each.field for each in self.judge.inputs}
         from_metadata = test_case.metadata and inputs - fields.keys()
-        is_cacheable = not from_metadata and not (tools and "context" in inputs)
+        is_cacheable = not from_metadata and not (_from_tools(test_case) and "context" in inputs)
         # DeepEval's cache compares a metric's criteria, but not its prompt.
         self.criteria = self.judge.identity if is_cacheable else f"not cacheable: {uuid4()}"
         return fields
+
+
+def _from_tools(held: Any) -> list[Any]:  # noqa: ANN401  an LLMTestCase or a Turn
+    """What its tools returned, as documents."""
+    return [result for each in held.tools_called or () for result in tool_documents(each.name, each.output)]
+
+
+def _context(held: Any) -> list[Any] | None:  # noqa: ANN401  an LLMTestCase or a Turn
+    """What was retrieved for it, and what its tools returned; None if nothing was asked for."""
+    tools = _from_tools(held)
+    return None if held.retrieval_context is None and not tools else [*(held.retrieval_context or ()), *tools]
 
 
 class GroundednessMetric(JudgeMetric):
@@ -350,14 +365,68 @@ class ConversationalKnowledgeHallucinationMetric(_Judged, BaseConversationalMetr
 
     def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401  a ConversationalTestCase
         metadata: dict[str, Any] = test_case.metadata or {}
-        turns = enumerate(test_case.turns)
-        last = max((index for index, turn in turns if turn.role == "assistant"), default=None)
+        last = max((n for n, turn in enumerate(test_case.turns) if turn.role == "assistant"), default=None)
         return {
             "profile": test_case.chatbot_role,
             "agent_name": metadata.get("agent_name", "assistant"),
             "conversation": test_case.turns[:last],
             "response": None if last is None else test_case.turns[last].content,
         }
+
+
+class TurnGroundednessMetric(_Judged, BaseConversationalMetric):
+    """How well each of the assistant's turns is supported by its own retrieval context and tools' results.
+
+    The turns before it are the query. The lowest turn decides: its score is the metric's, each turn is a
+    part, and the reason names the turns that fail. Turns that retrieved nothing and called no tool are left
+    out; a conversation without others lacks a field. If one turn cannot be judged, that is the error of the
+    test case, which names the turn. There is one call for each turn that is judged.
+    """
+
+    default_judge = "groundedness"
+    title = "Turn "
+    judged = ConversationalTestCase
+
+    def _fields(self, test_case: Any) -> dict[str, Any]:  # noqa: ANN401, ARG002  each turn has its own
+        return {}
+
+    async def _verdict(self, test_case: Any, ask: Ask) -> Verdict:  # noqa: ANN401  a ConversationalTestCase
+        case, turns, found = self._case(test_case), test_case.turns, dict[str, Verdict]()
+        for number, turn in enumerate(turns):
+            if turn.role == "assistant" and (context := _context(turn)) is not None:
+                fields = {"query": turns[:number], "response": turn.content, "context": context}
+                name = f"turn {number + 1}"
+                try:
+                    found[name] = await self.judge.ajudge({**case, **fields}, untraced, ask)
+                except GroundjudgeError as error:
+                    error.message = f"{name}: {error.message}"
+                    named = {"error": Failure(code=error.code, message=error.message)}
+                    error.verdict = self.judge.failed(error).model_copy(update=named)
+                    raise
+        if not found:
+            message = "no turn of the assistant has a `retrieval_context` or the output of a tool"
+            raise CaseError("missing_field", message, "retrieval_context")
+        return _of_turns(found)
+
+
+def _of_turns(found: Mapping[str, Verdict]) -> Verdict:
+    """The verdict of the turn that decides, with all turns as its parts, and what they took together."""
+    scored = [each for each in found.values() if each.score is not None] or [*found.values()]
+    decisive = min(scored, key=lambda each: (each.passed is not False, deciding_score(each) or 0.0))
+    failed = ", ".join(name for name, each in found.items() if each.passed is False)
+    parts = (
+        Part(name=name, value=one.value, score=deciding_score(one), label=one.label, reason=one.explanation)
+        for name, one in found.items()
+    )
+    told: dict[str, Any] = {
+        "score": deciding_score(decisive),
+        "weakest": None,
+        "reason": f"Not passed: {failed}." if failed else f"All {len(found)} judged turns passed.",
+        "parts": tuple(parts),
+        "warnings": tuple(dict.fromkeys(code for each in found.values() for code in each.warnings)),
+        **spent_on([*found.values()]),
+    }
+    return decisive.model_copy(update=told)
 
 
 def passage_metrics(**options: Unpack[MetricOptions]) -> tuple[PassageRecallMetric, PassagePrecisionMetric]:

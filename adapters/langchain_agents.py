@@ -12,21 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NotRequired, TypeAlias, Unpack
 
-from groundjudge.case.case import Case
-from groundjudge.case.fields import field_of
+from groundjudge.case.fields import keys_of
 from groundjudge.case.shapes import as_json, content_text, is_list, is_mapping
 from groundjudge.errors import requires
-from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.models.loop_thread import entered
 
 with requires("groundjudge.adapters.langchain_agents needs langchain", "langchain-agents"):
     from langchain.agents.middleware import AgentMiddleware, AgentState
     from langchain.agents.middleware.types import ExtendedModelResponse, ModelRequest, ModelResponse
     from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_messages
-    from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
     from langchain_core.runnables import config as configs
-    from langchain_core.runnables.base import coerce_to_runnable
+    from langchain_core.runnables.base import Runnable, RunnableLambda, coerce_to_runnable
     from langgraph.types import Command
 
 __all__ = ["GroundingMiddleware", "guarded"]
@@ -38,6 +38,9 @@ OWN = ("groundjudge-draft", "groundjudge-note")
 
 OF_THE_GRAPH = {"__pregel_stream", "__pregel_checkpointer"}
 """Where LangGraph keeps what graphs inside a node write to."""
+
+RUNTIME = "__pregel_runtime"
+"""Where it keeps what `get_stream_writer` gives."""
 
 
 class GroundedState(AgentState[Any]):
@@ -54,7 +57,8 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
     """Judges the answers of an agent made by `create_agent` before they go out.
 
     The sources are the results of the tools; messages that call tools are not judged. The decision is under
-    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once.
+    `verdict` in the agent's state (`Outcome.summary`). With `mode="observe"` tokens are streamed at once. A
+    structured answer is judged as JSON; for it `fallback` is a function to an object of its type.
 
     Args:
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
@@ -73,17 +77,19 @@ class GroundingMiddleware(AgentMiddleware[GroundedState, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails."""
-        with _held(self.guard):
-            return _response(*self.guard.answer(handler, request, self._case, _retried))
+        with _held(self.guard, request) as held:
+            return _response(*self.guard.answer(handler, held, self._case, _retried))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Call) -> ExtendedModelResponse[Any]:
         """Call the model, and again if its answer fails, without blocking the event loop."""
-        with _held(self.guard):
-            return _response(*await self.guard.aanswer(handler, request, self._case, _retried))
+        with _held(self.guard, request) as held:
+            return _response(*await self.guard.aanswer(handler, held, self._case, _retried))
 
-    def _case(self, request: ModelRequest[Any], response: ModelResponse[Any]) -> Case | None:
-        answer: Any = _said(response)
-        return None if answer.tool_calls else self.guard.case(request.state, {"messages": [answer]})
+    def _case(self, request: ModelRequest[Any], reply: ModelResponse[Any]) -> Drafted:
+        # The call of a tool that gives a structured response is followed by what that tool returned.
+        said = [each for each in reply.result if isinstance(each, AIMessage)]
+        answer = _said(said if reply.structured_response is None else as_json(reply.structured_response))
+        return None if answer.tool_calls else partial(self.guard.case, request.state, {"messages": [answer]})
 
 
 def guarded(
@@ -114,44 +120,52 @@ def guarded(
     """
     own, step, retried = as_guard(guard, **options), coerce_to_runnable(chain), retry_input or _with_note
 
-    def case_of(given: Any, output: Any) -> Case | None:  # noqa: ANN401  the chain's
-        return None if getattr(_said(output), "tool_calls", None) else own.case(given, output)
+    def case_of(given: Any, output: Any) -> Drafted:  # noqa: ANN401  the chain's
+        return None if _said(output).tool_calls else partial(own.case, given, output)
 
     def invoke(given: Any) -> Any:  # noqa: ANN401
-        with _held(own):
+        with _held(own, given):
             return _sent(*own.answer(lambda each: _without_note(step.invoke(each)), given, case_of, retried))
 
     async def ainvoke(given: Any) -> Any:  # noqa: ANN401
         async def ask(given: Any) -> Any:  # noqa: ANN401
             return _without_note(await step.ainvoke(given))
 
-        with _held(own):
+        with _held(own, given):
             return _sent(*await own.aanswer(ask, given, case_of, retried))
 
     return RunnableLambda(invoke, ainvoke, name="guarded")
 
 
 @contextmanager
-def _held(guard: Guard) -> Generator[None]:
+def _held(guard: Guard, asked: Any) -> Generator[Any]:  # noqa: ANN401  a request, or what a chain is given
     """Let nothing inside reach a stream or a checkpoint of the graph, under whatever name; but traces."""
-    config = configs.ensure_config()
+    config: Any = configs.ensure_config()
     if guard.mode == "enforce":
         manager = configs.get_callback_manager_for_config(config)
         for handler in [each for each in manager.handlers if hasattr(each, "tap_output_iter")]:
             manager.remove_handler(handler)
         kept = {name: value for name, value in config["configurable"].items() if name not in OF_THE_GRAPH}
-        config = RunnableConfig(**{**config, "callbacks": manager, "configurable": kept})
-    token = configs.var_child_runnable_config.set(config)
-    try:
-        yield
-    finally:
-        configs.var_child_runnable_config.reset(token)
+        if RUNTIME in kept:
+            kept[RUNTIME] = kept[RUNTIME].override(stream_writer=_unwritten)
+        if hasattr(asked, "override"):  # a ModelRequest, which hands it on to inner middleware
+            asked = asked.override(runtime=kept[RUNTIME])
+        config = {**config, "callbacks": manager, "configurable": kept}
+    with configs.set_config_context(config) as context, entered(context):
+        yield asked
+
+
+def _unwritten(_: object) -> None:
+    """Write nothing to the stream: what is written while an answer is held may be of a draft."""
 
 
 def _response(response: ModelResponse[Any], outcome: Outcome | None) -> ExtendedModelResponse[Any]:
+    update: dict[str, Any] = {"verdict": outcome.summary} if outcome else {}
     if outcome and outcome.replaced:
-        response = ModelResponse[Any]([AIMessage(outcome.response)])
-    update = {"verdict": outcome.summary} if outcome else {}
+        structured = None if isinstance(outcome.response, str) else outcome.response
+        response = ModelResponse([AIMessage(content_text(outcome.response))], structured)
+        # Without a structured response an agent that must give one would ask its model on and on.
+        update["jump_to"] = "end"
     return ExtendedModelResponse(response, Command(update=update))
 
 
@@ -159,8 +173,8 @@ def _sent(output: Any, outcome: Outcome | None) -> Any:  # noqa: ANN401
     return _in_form(output, outcome.response) if outcome and outcome.replaced else output
 
 
-def _retried(request: ModelRequest[Any], response: ModelResponse[Any], note: str) -> ModelRequest[Any]:
-    return request.override(messages=_with_note(request.messages, response, note))
+def _retried(request: Any, response: ModelResponse[Any], note: str) -> Any:  # noqa: ANN401  a ModelRequest
+    return request.override(messages=[*request.messages, *response.result, HumanMessage(note, id=OWN[1])])
 
 
 def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the chain's
@@ -168,8 +182,7 @@ def _with_note(given: Any, output: Any, note: str) -> Any:  # noqa: ANN401  the 
     if isinstance(given, str):
         return f"{given}\n\n{note}"
     if is_mapping(given):
-        named = [name for name in given if field_of(name) == "query"]
-        name = "messages" if "messages" in given or not named else named[0]
+        name = [*keys_of(given, "messages"), *keys_of(given, "query"), "messages"][0]
         said = output.get("messages", ()) if is_mapping(output) and name == "messages" else ()
         # A graph returns what it was asked too, and what its tools returned.
         thread = said[:-1] if any(isinstance(each, HumanMessage) for each in said) else given.get(name, ())
@@ -185,25 +198,18 @@ def _without_note(output: Any) -> Any:  # noqa: ANN401  the chain's
     return {**output, "messages": [each for each in messages if getattr(each, "id", None) not in OWN]}
 
 
-def _said(output: Any) -> BaseMessage:  # noqa: ANN401  the chain's
+def _said(output: Any) -> AIMessage:  # noqa: ANN401  the chain's
     """An answer as a message; with all that it holds, if it is not known where in it the text is."""
-    if isinstance(output, ModelResponse):
-        structured: Any = output.structured_response
-        return _said(output.result if structured is None else as_json(structured))
-    if is_mapping(output) and (places := _places(output)):
+    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
         return _said(output[places[0]])
     last = output[-1] if is_list(output) and output else output
-    return last if isinstance(last, BaseMessage) else AIMessage(content_text(last))
+    return last if isinstance(last, AIMessage) else AIMessage(content_text(getattr(last, "content", last)))
 
 
-def _in_form(output: Any, text: str) -> Any:  # noqa: ANN401  the chain's
+def _in_form(output: Any, answer: Any) -> Any:  # noqa: ANN401  the chain's
     """The fallback in the form of an answer; alone, if it is not known where in it the text is."""
-    if is_mapping(output) and (places := _places(output)):
-        return {**output, **{name: _in_form(output[name], text) for name in places}}
+    if is_mapping(output) and (places := keys_of(output, "messages", "response")):
+        return {**output, **{name: _in_form(output[name], answer) for name in places}}
     if is_list(output):
-        return [*output[:-1], AIMessage(text)]
-    return AIMessage(text) if isinstance(output, BaseMessage) else text
-
-
-def _places(output: Mapping[str, Any]) -> list[str]:
-    return [name for name in output if name == "messages" or field_of(name) == "response"]
+        return [*output[:-1], _in_form(AIMessage(""), answer)]
+    return AIMessage(content_text(answer)) if isinstance(output, BaseMessage) else answer

@@ -71,15 +71,8 @@ def evaluator(
     made = as_judge(judge, model, **options)
     case_of = made.cases(fields, ROOTS, _case)
 
-    async def evaluate(
-        *,
-        input: object,  # noqa: A002  Langfuse's name
-        output: object,
-        expected_output: object = None,
-        metadata: object = None,
-        **_: object,
-    ) -> list[Evaluation]:
-        item = dict(zip(ROOTS, (input, output, expected_output, metadata), strict=True))
+    async def evaluate(**given: object) -> list[Evaluation]:
+        item = {name: given.get(name) for name in ROOTS}
         verdict = await made.aevaluate(lambda: case_of(**item))
         return _evaluations(verdict, made, name or made.name)
 
@@ -100,9 +93,8 @@ def summary(name: str) -> Callable[..., list[Evaluation]]:
     """
 
     def summarised(*, item_results: Sequence[ExperimentItemResult], **_: object) -> list[Evaluation]:
-        found = [
-            one for item in item_results for one in item.evaluations if one.name in {name, f"{name}_status"}
-        ]
+        names = {name, f"{name}_status"}
+        found = [one for item in item_results for one in item.evaluations if one.name in names]
         return [
             Evaluation(name=f"{name}_{figure}", value=value, comment=total.counts, data_type="NUMERIC")
             for total in summarise(Verdict.model_validate(one.metadata) for one in found)

@@ -332,10 +332,9 @@ def _explained(verdict: Verdict, run: Run, example: Example | None) -> Verdict:
     message = f"{error.message}. LangSmith gave {keys}{'' if run.child_runs else NO_CHILD_RUNS}"
     if run.error:
         message += f"; the run failed: {run.error.splitlines()[0]}"
-    code = (
-        "no_response" if _has_crashed(run) and error.code in {"missing_field", "unexpected"} else error.code
-    )
-    return verdict.model_copy(update={"error": Failure(code=code, message=message)})
+    lacks_response = _has_crashed(run) and error.code in {"missing_field", "unexpected"}
+    failure = Failure(code="no_response" if lacks_response else error.code, message=message)
+    return verdict.model_copy(update={"error": failure})
 
 
 def _stored(run: Run) -> Stored:
@@ -343,8 +342,7 @@ def _stored(run: Run) -> Stored:
     extra = run.extra or {}
     if STORED not in extra:
         run.extra = extra = {**extra, STORED: {}}  # a new mapping: LangSmith sends the one that it has
-    stored: Stored = extra[STORED]
-    return stored
+    return cast("Stored", extra[STORED])
 
 
 def _feedback(verdict: Verdict, judge: AnyJudge, key: str) -> list[EvaluationResult]:

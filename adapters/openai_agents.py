@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Unpack
 from weakref import WeakKeyDictionary
 
 from groundjudge.case.case import Case
 from groundjudge.case.shapes import content_text
 from groundjudge.errors import requires
-from groundjudge.guard import Guard, GuardedOptions, GuardLike, Outcome, as_guard
+from groundjudge.guard import Drafted, Guard, GuardedOptions, GuardLike, Outcome, as_guard
 from groundjudge.models.loop_thread import shared_loop
 
 with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-agents"):
@@ -36,6 +37,9 @@ with requires("groundjudge.adapters.openai_agents needs openai-agents", "openai-
 __all__ = ["GroundingHooks", "GuardedRun", "guarded_run", "guarded_run_sync"]
 
 Asked = str | list[TResponseInputItem]
+
+KEEP_DRAFTS = {"session", "conversation_id"}
+"""Arguments of a run by which drafts and notes would be in the next turn."""
 
 
 class GroundingHooks(RunHooks[Any]):
@@ -74,8 +78,8 @@ class GroundingHooks(RunHooks[Any]):
         self, context: RunContextWrapper[Any], _: Agent[Any], output: object
     ) -> GuardrailFunctionOutput:
         seen = self._seen.get(context)
-        case = Case(response=content_text(output)) if seen is None else _case(self.guard, seen, output)
-        outcome = await self.guard.arun(case)
+        unseen = {"response": content_text(output)}
+        outcome = await self.guard.arun(unseen if seen is None else partial(_case, self.guard, seen, output))
         return GuardrailFunctionOutput(output_info=outcome.verdict, tripwire_triggered=outcome.replaced)
 
 
@@ -87,7 +91,8 @@ class GuardedRun:
         final_output: what goes out: the agent's output, or the fallback.
         outcome: the decision, with all drafts and verdicts; None if the run waits for the approval of a tool.
         result: the last run of the agent, whose input has the drafts and notes before it.
-        input_list: the input of a next turn: the input, and what goes out; without drafts and notes.
+        input_list: the input of a next turn: the input, what tools were called and returned, and what goes
+            out; without drafts and notes.
     """
 
     final_output: Any
@@ -109,33 +114,35 @@ async def guarded_run(
         agent: the agent.
         input: as for `Runner.run`.
         guard: a `Guard`, or a judge as for `groundjudge.as_judge`.
-        run: further arguments of `Runner.run`, such as `context`; with a session, that would keep the drafts.
+        run: further arguments of `Runner.run`, such as `context`; no session, which would keep the drafts.
         options: `model` and the options of `groundjudge.as_judge`, and the settings of `Guard`; for `fields`
             the inputs are {"messages": [...]}, and the outputs {"messages": [answer]}.
 
     Raises:
         GuardError: no answer may go out, and there is no fallback.
-        GroundjudgeError, TypeError, ValueError: as for `as_guard`.
+        GroundjudgeError, TypeError, ValueError: as for `as_guard`; ValueError also for a session.
     """
+    if keeping := KEEP_DRAFTS & (run or {}).keys():
+        message = f"{', '.join(keeping)} would keep rejected drafts: begin the next turn with `input_list`"
+        raise ValueError(message)
     own, asked = as_guard(guard, **options), ItemHelpers.input_to_new_input_list(input)
 
     async def ask(given: list[TResponseInputItem]) -> RunResult:
         return await Runner.run(agent, given, **(run or {}))
 
-    def case_of(_: object, result: RunResult) -> Case | None:
-        if result.interruptions:
-            return None
-        found = [each for each in result.to_input_list()[len(asked) :] if "role" not in each]
-        return _case(own, [*asked, *found], result.final_output)
+    def thread(result: RunResult) -> list[TResponseInputItem]:
+        return [*asked, *_of_tools(result.to_input_list()[len(asked) :])]
+
+    def case_of(_: object, result: RunResult) -> Drafted:
+        return None if result.interruptions else partial(_case, own, thread(result), result.final_output)
 
     def retried(_: object, result: RunResult, note: str) -> list[TResponseInputItem]:
         return [*result.to_input_list(), {"role": "user", "content": note}]
 
     result, outcome = await own.aanswer(ask, asked, case_of, retried)
     output = outcome.response if outcome and outcome.replaced else result.final_output
-    return GuardedRun(
-        output, outcome, result, [*asked, {"role": "assistant", "content": content_text(output)}]
-    )
+    answer: TResponseInputItem = {"role": "assistant", "content": content_text(output)}
+    return GuardedRun(output, outcome, result, [*thread(result), answer])
 
 
 def guarded_run_sync(
@@ -147,6 +154,18 @@ def guarded_run_sync(
 ) -> GuardedRun:
     """Run an agent, and again if its answer fails; see `guarded_run`. It blocks until that is done."""
     return shared_loop().run(guarded_run, agent, input, guard, run, **options)
+
+
+def _of_tools(items: Iterable[TResponseInputItem]) -> list[TResponseInputItem]:
+    """What a run added without its messages, drafts and notes, and without the reasoning before each."""
+    kept: list[TResponseInputItem] = []
+    for item in items:
+        if "role" not in item:
+            kept.append(item)
+            continue
+        while kept and kept[-1].get("type") == "reasoning":
+            kept.pop()
+    return kept
 
 
 def _case(guard: Guard, items: Iterable[Any], output: object) -> Case:

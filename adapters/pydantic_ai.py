@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias, Unpack
 
-from groundjudge.case.shapes import content_text
+from pydantic_core import to_jsonable_python
+
+from groundjudge.case.shapes import content_text, is_mapping
 from groundjudge.errors import requires
 from groundjudge.guard import NOTE, GuardedOptions, GuardLike, Progress, as_guard
 from groundjudge.verdict import Verdict
@@ -25,6 +28,7 @@ with requires("groundjudge.adapters.pydantic_ai needs pydantic-ai", "pydantic-ai
         ModelResponse,
         RetryFeedbackPart,
         TextPart,
+        ToolCallPart,
         ToolReturnPart,
         UserPromptPart,
     )
@@ -72,12 +76,12 @@ def grounded(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Validator:
             raise ModelRetry(note)
 
         sides = [{"messages": [*said]} for said in (_thread(ctx.messages), [_message("assistant", output)])]
-        outcome = await own.arun(own.case(*sides), again if ctx.retry < ctx.max_retries else None, progress)
+        may_retry = ctx.retry < ctx.max_retries
+        outcome = await own.arun(partial(own.case, *sides), again if may_retry else None, progress)
         ctx.messages[:] = _without_drafts(ctx.messages)
         if not outcome.replaced:
             return output
-        if isinstance(output, str):
-            ctx.messages[-1] = _with_text(ctx.messages[-1], outcome.response)
+        ctx.messages[-1] = _with_answer(ctx.messages[-1], ctx.tool_call_id, outcome.response)
         return outcome.response
 
     return validate
@@ -88,13 +92,16 @@ def _message(role: str, content: object) -> dict[str, str]:
 
 
 def _thread(messages: Sequence[ModelMessage]) -> Iterator[dict[str, str]]:
-    """What users and tools said, and what the agent said in earlier turns."""
+    """What users and tools said, and what the agent said in earlier turns.
+
+    What asks for a call again is no result of its tool: it is our note, or names a fault of the call.
+    """
     asked = max((number for number, each in enumerate(messages) if _asks(each)), default=0)
     for number, message in enumerate(messages):
         for part in message.parts:
             if isinstance(part, UserPromptPart):
                 yield _message("user", part.content)
-            elif isinstance(part, ToolReturnPart):
+            elif isinstance(part, ToolReturnPart) and part.outcome != "retried":
                 yield _message("tool", part.model_response_str()) | {"name": part.tool_name}
             elif isinstance(part, TextPart) and number < asked:
                 yield _message("assistant", part.content)
@@ -115,5 +122,14 @@ def _is_note(part: object) -> bool:
     return isinstance(content, str) and content.startswith(NOTE)
 
 
-def _with_text(message: ModelMessage, text: str) -> ModelMessage:
-    return replace(message, parts=[TextPart(text)]) if isinstance(message, ModelResponse) else message
+def _with_answer(message: ModelMessage, call: str | None, answer: object) -> ModelMessage:
+    """The model's last message with another answer: in its call of the output tool, or as its text."""
+    if not isinstance(message, ModelResponse):
+        return message
+    data: Any = to_jsonable_python(answer)
+    if call is None:
+        return replace(message, parts=[TextPart(content_text(data))])
+    arguments: Any = data if is_mapping(data) else {"response": data}
+    calls: list[Any] = [each for each in message.parts if isinstance(each, ToolCallPart)]
+    parts = [replace(each, args=arguments) if each.tool_call_id == call else each for each in calls]
+    return replace(message, parts=parts)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TYPES = {"string": StringType(), "double": DoubleType(), "bool": BooleanType()}
 """Arrow's names of the types of a verdict's columns -> Spark's types."""
 
-VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in arrow.verdict_fields()]
+VERDICT = [StructField(field.name, TYPES[str(field.type)]) for field in arrow.VERDICT_SCHEMA]
 """The columns of a verdict."""
 
 __all__ = ["judged", "keyed"]

@@ -6,12 +6,12 @@ Each row is a judge, a case, and the model's reply. Every entry point must give 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import formatter
-import pytest
 from any_options import load_any
 
 from groundjudge import Choices, GroundjudgeError, ModelError, Reply, Verdict, names
@@ -79,11 +79,6 @@ ENDPOINT_CODES = (
     *("auth", "bad_request", "not_found", "server"),
 )
 """The codes of a model's errors."""
-
-
-def judges(*quick: str) -> Sequence[Any]:
-    """The judges as parameters, all but some of them only among the soak tests."""
-    return [name if name in quick else pytest.param(name, marks=pytest.mark.soak) for name in JUDGES]
 
 
 def votes(*scores: object) -> tuple[str | ModelError, ...]:
@@ -210,15 +205,11 @@ Fields: TypeAlias = dict[str, Any]
 """A verdict as JSON data, without its latency."""
 
 
-def fields_of(verdict: Verdict | BaseException | None) -> Fields:
+def fields_of(verdict: Verdict) -> Fields:
     """All fields of a verdict except its latency.
 
     An error that occurred before the first call is reduced to its code: adapters add to its message.
     """
-    if isinstance(verdict, BaseException):
-        assert isinstance(verdict, GroundjudgeError), verdict
-        verdict = verdict.verdict
-    assert verdict is not None
     found = verdict.model_dump(mode="json", exclude={"latency_s"})
     if found["error"] and not verdict.attempts:
         found["error"] = found["error"]["code"]
@@ -230,45 +221,65 @@ def judge_of(name: str) -> AnyJudge:
     return load_any("groundedness" if own else name, model=Script(name), **own or {})
 
 
-def one_by_one(judge: Callable[[Any], Any], cases: Sequence[Any]) -> list[Fields]:
-    """The verdict of each case, returned or raised."""
-
-    def outcome(case: Any) -> Any:
-        try:
-            return judge(case)
-        except GroundjudgeError as error:
-            return error
-
-    return [fields_of(outcome(case)) for case in cases]
+@cache
+def expected(name: str) -> list[Fields]:
+    """The verdicts of the judge itself."""
+    judge = judge_of(name)
+    return [fields_of(verdict_of(judge, case)) for case in CASES[name]]
 
 
-SIDES = {"id", "query", "agent_name", "profile", "conversation", "answers"}
+def verdict_of(judge: AnyJudge, case: Any) -> Verdict:
+    """The verdict that the judge returns, or raises with its error."""
+    return outcome(lambda: judge.judge(case))
 
 
-def inputs_of(case: Mapping[str, Any]) -> dict[str, Any]:
-    """What an application is given: the case without its reference."""
-    return {field: value for field, value in case.items() if field in SIDES | {"context", "response"}}
-
-
-def outputs_of(case: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The reference outputs of a data set."""
-    return {"reference": case["reference"]} if "reference" in case else None
-
-
-def target(inputs: dict[str, Any]) -> dict[str, Any]:
-    """An application that returns the response and the context of its inputs."""
-    return {field: inputs[field] for field in ("response", "context") if field in inputs}
-
-
-def verdict_of(judge: AnyJudge, case: Mapping[str, Any]) -> Verdict:
+def outcome(call: Callable[[], Verdict]) -> Verdict:
+    """What a call returns, or the verdict of the error that it raises."""
     try:
-        return judge.judge(case)
+        return call()
     except GroundjudgeError as error:
         verdict = error.verdict
     assert verdict
     return verdict
 
 
-def expected(name: str) -> list[Fields]:
-    """The verdicts of the judge itself."""
-    return one_by_one(judge_of(name).judge, CASES[name])
+@dataclass(frozen=True)
+class Exchange:
+    """What an application was given and returned; `metadata` is what the framework keeps beside it.
+
+    `reference` is what a data set has of the right outputs.
+    """
+
+    id: str
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    reference: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The inputs, by whose `id` an application finds its outputs."""
+        return {"id": self.id, **self.inputs}
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """All in one mapping."""
+        metadata = {"metadata": self.metadata} if self.metadata else {}
+        return {**self.given, **self.reference, **self.outputs, **metadata}
+
+
+SIDES = {"response": "outputs", "context": "outputs", "reference": "reference"}
+
+
+def exchange_of(case: Mapping[str, Any]) -> Exchange:
+    """A case as the exchange with an application that returns its response and its context."""
+    sides: dict[str, dict[str, Any]] = {"inputs": {}, "outputs": {}, "reference": {}}
+    for name, value in case.items():
+        if name != "id":
+            sides[SIDES.get(name, "inputs")][name] = value
+    return Exchange(case["id"], **sides)
+
+
+def exchanges(name: str) -> list[Exchange]:
+    """The judge's rows of the table."""
+    return [exchange_of(case) for case in CASES[name]]

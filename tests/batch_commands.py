@@ -12,6 +12,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
 from command_line import ROW, Invoke, verdicts_in
 from standin_batches import GOOD, BatchStandIn, LineAnswer, Script
 from typer.testing import Result
@@ -28,6 +29,8 @@ PROCESSES = multiprocessing.get_context("forkserver")
 
 OPENAI, ANTHROPIC = "m", "langchain:anthropic:claude"
 """The names of the models of the two providers."""
+
+both = pytest.mark.parametrize("model", [OPENAI, pytest.param(ANTHROPIC, marks=pytest.mark.soak)])
 
 
 def rows(n: int) -> list[dict[str, Any]]:

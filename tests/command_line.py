@@ -38,7 +38,7 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Runs a command, with a model that stands for every name."""
 
     def call(
-        *arguments: str | Path, model: object = None, given: str | None = None, columns: int = 200
+        *arguments: str | Path, model: object = None, given: str | bytes | None = None, columns: int = 200
     ) -> Result:
         if model is not None:
 
@@ -100,13 +100,32 @@ def run_command(*arguments: object, **options: Any) -> subprocess.CompletedProce
     )
 
 
+SEVERAL = """
+import json, sys
+from groundjudge.cli.app import app
+for arguments in json.loads(sys.argv[1]):
+    app(arguments, standalone_mode=False)
+    print("= the end", flush=True)
+"""
+
+
+def several_on_a_terminal(*commands: Sequence[str]) -> list[str]:
+    """What each of several commands shows on a terminal, all in one process; each must end well."""
+    status, seen = on_a_terminal(json.dumps(commands), program=[sys.executable, "-c", SEVERAL])
+    assert status == 0, seen
+    return seen.split("= the end")[:-1]
+
+
 def on_a_terminal(
-    *arguments: object, see: Callable[[bytes], object] = lambda _: None, **environment: str
+    *arguments: object,
+    see: Callable[[bytes], object] = lambda _: None,
+    program: Sequence[str] = COMMAND,
+    **environment: str,
 ) -> tuple[int, str]:
     """Run a command on a terminal of its own; gives its status and what was seen, which `see` gets so far."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execve(COMMAND[0], [*COMMAND, *map(str, arguments)], {**os.environ, **environment})  # noqa: S606
+        os.execve(program[0], [*program, *map(str, arguments)], {**os.environ, **environment})  # noqa: S606
     seen, ready = b"", True
     with suppress(OSError):  # how Linux says that the other side is closed
         while ready := bool(select.select([terminal], [], [], 60)[0]):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
-from adapters_table import CASES, Fields, fields_of, judge_of
+from adapters_table import Exchange
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
@@ -27,7 +27,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolChoice, ToolInfo
 
 from groundjudge import Verdict
-from groundjudge.adapters.inspect import judge
+from groundjudge.adapters.inspect import judge as scorer
 from groundjudge.types import AnyJudge
 
 
@@ -97,9 +97,11 @@ def scores_in(log: EvalLog, name: str) -> list[Score]:
     return [(sample.scores or {})[name] for sample in log.samples or []]
 
 
-def sample_of(case: Mapping[str, Any]) -> Sample:
-    metadata = {field: value for field, value in case.items() if field not in {"id", "query", "reference"}}
-    return Sample(input=case["query"], target=case.get("reference", ""), id=case["id"], metadata=metadata)
+def sample_of(row: Exchange) -> Sample:
+    metadata = {**row.inputs, **row.outputs, **row.metadata}
+    return Sample(
+        input=metadata.pop("query"), target=row.reference.get("reference", ""), id=row.id, metadata=metadata
+    )
 
 
 def verdict_in(score: Score, judge: AnyJudge) -> Verdict:
@@ -116,11 +118,12 @@ def verdict_in(score: Score, judge: AnyJudge) -> Verdict:
     return verdict
 
 
-def by_eval(name: str, log_dir: str) -> list[Fields]:
-    made = judge_of(name)
-    log = evaluated([sample_of(case) for case in CASES[name]], judge(made), log_dir=log_dir)
-    found = {str(sample.id): verdict_in((sample.scores or {})["judge"], made) for sample in log.samples or []}
-    return [fields_of(found[case["id"]]) for case in CASES[name]]
+def by_eval(judge: AnyJudge, rows: Sequence[Exchange], **options: Any) -> list[Verdict]:
+    log = evaluated([sample_of(row) for row in rows], scorer(judge, **options))
+    found = {
+        str(sample.id): verdict_in((sample.scores or {})["judge"], judge) for sample in log.samples or []
+    }
+    return [found[row.id] for row in rows]
 
 
 def figures(log: EvalLog) -> dict[str, tuple[float, int, int]]:

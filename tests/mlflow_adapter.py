@@ -4,11 +4,11 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import mlflow
-from adapters_table import CASES, Fields, fields_of, judge_of
+from adapters_table import Exchange
 from mlflow.entities import Feedback, SpanType
 from mlflow.genai import evaluate
 from mlflow.genai.evaluation.entities import EvaluationResult
@@ -24,13 +24,10 @@ def use(uri: str) -> None:
     mlflow.set_experiment("adapters")
 
 
-def row_of(case: Mapping[str, Any]) -> dict[str, Any]:
+def row_of(row: Exchange) -> dict[str, Any]:
     """A row of a data set with the answer of the application."""
-    row: dict[str, Any] = {
-        "inputs": {field: value for field, value in case.items() if field not in {"response", "reference"}},
-        "outputs": {"response": case["response"]} if "response" in case else None,
-    }
-    return row | ({"expectations": {"expected_response": case["reference"]}} if "reference" in case else {})
+    expected = {"expectations": {"expected_response": row.reference["reference"]}} if row.reference else {}
+    return {"inputs": row.given, "outputs": row.outputs, **expected}
 
 
 def feedback_of(result: EvaluationResult) -> Iterator[list[Feedback]]:
@@ -56,73 +53,63 @@ def verdict_in(feedback: Sequence[Feedback], judge: AnyJudge) -> Verdict:
     return verdict
 
 
-def in_order(result: EvaluationResult, judge: AnyJudge, cases: Sequence[Mapping[str, Any]]) -> list[Fields]:
+def in_order(result: EvaluationResult, judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
     verdicts = [verdict_in(feedback, judge) for feedback in feedback_of(result)]
-    found = {verdict.case_id: fields_of(verdict) for verdict in verdicts}
-    return [found[case["id"]] for case in cases]
+    found = {verdict.case_id: verdict for verdict in verdicts}
+    return [found[row.id] for row in rows]
 
 
-def by_rows(name: str) -> list[Fields]:
-    judge, cases = judge_of(name), CASES[name]
-    result = evaluate(data=[row_of(case) for case in cases], scorers=[scorer(judge)])
-    return in_order(result, judge, cases)
+def by_calls(judge: AnyJudge, rows: Sequence[Exchange], **options: Any) -> list[Verdict]:
+    """The scorer, called as an evaluation calls it, which takes longer."""
+    made: Any = scorer(judge, **options)
+    given = [made(inputs=row.given, outputs=row.outputs, expectations=row.reference or None) for row in rows]
+    return [verdict_in(each if isinstance(each, list) else [each], judge) for each in given]
 
 
-def application(case: Mapping[str, Any]) -> Any:
+def by_rows(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
+    return in_order(evaluate(data=[*map(row_of, rows)], scorers=[scorer(judge)]), judge, rows)
+
+
+def application(row: Exchange) -> Any:
     """An application that retrieves its context in a span, and answers."""
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def search(query: str) -> Any:  # noqa: ARG001  shown in the trace
-        return [{"page_content": each, "metadata": {}} for each in case["context"]]
+        return [{"page_content": each, "metadata": {}} for each in row.outputs["context"]]
 
-    if "context" in case:
-        search(case["query"])
-    return case.get("response")
-
-
-def asked(case: Mapping[str, Any], judge: AnyJudge) -> dict[str, Any]:
-    """The inputs of the application; what it retrieves is in its trace, where some judges look for it."""
-    hidden = {"response", "reference"} | {each.field for each in judge.inputs if each.field == "context"}
-    return {field: value for field, value in case.items() if field not in hidden}
+    if "context" in row.outputs:
+        search(row.inputs["query"])
+    return row.outputs.get("response")
 
 
-def by_predict_fn(name: str) -> list[Fields]:
-    judge, cases = judge_of(name), CASES[name]
-    by_id = {case["id"]: case for case in cases}
+def by_predict_fn(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
+    by_id = {row.id: row for row in rows}
 
     @mlflow.trace
     def predict(**inputs: Any) -> Any:
         return application(by_id[inputs["id"]])
 
-    rows = [row_of(case) | {"inputs": asked(case, judge)} for case in cases]
-    for row in rows:
-        del row["outputs"]
-    result = evaluate(data=rows, predict_fn=predict, scorers=[scorer(judge)])
-    return in_order(result, judge, cases)
+    data = [{name: side for name, side in row_of(row).items() if name != "outputs"} for row in rows]
+    return in_order(evaluate(data=data, predict_fn=predict, scorers=[scorer(judge)]), judge, rows)
 
 
-def trace_of(case: Mapping[str, Any], judge: AnyJudge) -> str:
+def trace_of(row: Exchange) -> str:
     """The id of a trace of the application."""
     with mlflow.start_span("answer") as span:
-        span.set_inputs(asked(case, judge))
-        span.set_outputs(application(case))
+        span.set_inputs(row.given)
+        span.set_outputs(application(row))
     return span.trace_id
 
 
-def by_traces(name: str) -> list[Fields]:
-    judge, cases = judge_of(name), CASES[name]
-    mlflow.set_experiment(f"traces for {name}")
-
-    traced = {case["id"]: trace_of(case, judge) for case in cases}
+def by_traces(judge: AnyJudge, rows: Sequence[Exchange]) -> list[Verdict]:
+    mlflow.set_experiment(f"traces for {judge.identity}")
+    traced = {row.id: trace_of(row) for row in rows}
     mlflow.flush_trace_async_logging()
-    for case in cases:
-        if "reference" in case:
-            mlflow.log_expectation(
-                trace_id=traced[case["id"]], name="expected_response", value=case["reference"]
-            )
+    for row in rows:
+        for name, value in row_of(row).get("expectations", {}).items():
+            mlflow.log_expectation(trace_id=traced[row.id], name=name, value=value)
     traces = mlflow.search_traces(return_type="list")
-    result = evaluate(data=traces, scorers=[scorer(judge)])
-    return in_order(result, judge, cases)
+    return in_order(evaluate(data=traces, scorers=[scorer(judge)]), judge, rows)
 
 
-ENTRIES = {"rows": by_rows, "predict_fn": by_predict_fn, "traces": by_traces}
+ENTRIES = {"calls": by_calls, "rows": by_rows, "predict_fn": by_predict_fn, "traces": by_traces}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import re
 import threading
@@ -33,8 +34,11 @@ from standin_openai import Cut, Status, Text, completion, error_of
 GOOD = "<S0>t</S0><S1>The context says so.</S1><S2>5</S2>"
 COMPLETIONS: Final = "/v1/chat/completions"
 
-Call: TypeAlias = Literal["upload", "content", "create", "retrieve", "list", "cancel", "results", "chat"]
-"""The names of the calls. `content` downloads a file, `results` those of Anthropic, `chat` asks online."""
+Call: TypeAlias = Literal[
+    "upload", "content", "files", "delete", "create", "retrieve", "list", "cancel", "results", "chat"
+]
+"""The names of the calls. `content` downloads a file, `results` those of Anthropic, `files` lists files, and
+`chat` asks online."""
 
 End: TypeAlias = Literal["completed", "failed", "expired"]
 """How a batch ends that nobody cancels."""
@@ -124,10 +128,25 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Part:
+    """So much of the right answer to a download, and then a cut, or an end as if that were all.
+
+    Attributes:
+        share: how much of it.
+        is_sized: whether its length is announced.
+        is_cut: whether the connection is cut.
+    """
+
+    share: float = 0.5
+    is_sized: bool = True
+    is_cut: bool = True
+
+
+@dataclass(frozen=True)
 class Fault:
     """Another answer than the right one; `takes_effect` if the call is carried out all the same."""
 
-    answer: Status | Cut
+    answer: Status | Cut | Part
     takes_effect: bool = False
 
 
@@ -148,6 +167,8 @@ class Batch:
         error_file_id: OpenAI's file of what failed.
         answers: what became of each request, once it has ended, in any order.
         hidden_for: in how many more listings it does not appear.
+        late_for: at how many more polls after its end it announces results that are not there.
+        n_there: how many results its files have.
         number: batches are numbered from 0 in order of creation.
         created_at: when it was created, by the server's clock.
     """
@@ -166,6 +187,8 @@ class Batch:
     error_file_id: str | None = None
     answers: list[tuple[str, LineAnswer]] = field(default_factory=list[tuple[str, LineAnswer]])
     hidden_for: int = 0
+    late_for: int = 0
+    n_there: int = 0
 
 
 @dataclass
@@ -190,10 +213,16 @@ class BatchStandIn:
         ahead: the seconds by which the server's clock is ahead.
         share_done: the share of the requests of a batch that expires or is cancelled that are answered.
         hidden_for: in how many listings a new batch does not appear yet.
+        late_for: at how many polls a batch that has ended announces results that are not all there.
+        late_share: the share of the results that are there meanwhile.
+        max_enqueued: the most tokens in the prompts of all batches that have not ended; more are refused.
+        has_ranges: whether a part of a file can be asked for.
         batches: all batches by id, in order of creation.
         files: all files by id.
         calls: the name of each call, in order of arrival.
         chats: the bodies of the requests that were made online.
+        downloads: how many bytes of a file were asked for, for each call.
+        most_open: the most batches that were in progress at a time.
         port: where it listens.
     """
 
@@ -204,10 +233,16 @@ class BatchStandIn:
     ahead: float = 0.0
     share_done: float = 0.5
     hidden_for: int = 0
+    late_for: int = 0
+    late_share: float = 0.0
+    max_enqueued: float = math.inf
+    has_ranges: bool = True
     batches: dict[str, Batch] = field(default_factory=dict[str, Batch])
     files: dict[str, UploadedFile] = field(default_factory=dict[str, UploadedFile])
     calls: list[Call] = field(default_factory=list[Call])
     chats: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    downloads: list[int] = field(default_factory=list[int])
+    most_open: int = 0
     port: int = 0
     _plans: dict[tuple[Call, int], Stop | Fault] = field(default_factory=dict[tuple[Call, int], Stop | Fault])
     _stops: list[Stop] = field(default_factory=list[Stop])
@@ -223,7 +258,9 @@ class BatchStandIn:
         """The base_url for an OpenAI client."""
         return f"{self.root}/v1"
 
-    def fail(self, call: Call, answer: Status | Cut, *, nth: int = 1, takes_effect: bool = False) -> None:
+    def fail(
+        self, call: Call, answer: Status | Cut | Part, *, nth: int = 1, takes_effect: bool = False
+    ) -> None:
         """Plan another answer for the nth call of this name from now on."""
         self._plans[call, self.calls.count(call) + nth] = Fault(answer, takes_effect)
 
@@ -233,6 +270,16 @@ class BatchStandIn:
         self._stops.append(stop)
         self._plans[call, self.calls.count(call) + nth] = stop
         return stop
+
+    def upload(self, name: str, content: bytes, purpose: str = "batch") -> str:
+        """The id of a new file."""
+        file = UploadedFile(self._new_id("file"), name, purpose, content)
+        self.files[file.id] = file
+        return file.id
+
+    def uploads(self) -> list[str]:
+        """The names of the files of requests that are there."""
+        return [file.name for file in self.files.values() if file.purpose == "batch"]
 
     def paid(self) -> Counter[str]:
         """How often each request was created, by custom_id; a batch that failed costs nothing."""
@@ -271,6 +318,8 @@ class BatchStandIn:
         return [
             ("POST", "/files", "upload", self._upload),
             ("GET", "/files/{id}/content", "content", self._content),
+            ("GET", "/files", "files", self._list_files),
+            ("DELETE", "/files/{id}", "delete", self._delete),
             ("POST", "/batches", "create", self._create),
             ("GET", "/batches", "list", self._list),
             ("GET", "/batches/{id}", "retrieve", self._retrieve),
@@ -294,12 +343,16 @@ class BatchStandIn:
         async def handle(request: web.Request) -> web.StreamResponse:
             self.calls.append(call)
             plan = self._plans.pop((call, self.calls.count(call)), None)
-            if isinstance(plan, Stop):
-                return await _stopped(request, plan, do)
-            if isinstance(plan, Fault):
-                await (do(request) if plan.takes_effect else request.read())
-                return _failed(request, plan.answer)
-            return await do(request)
+            match plan:
+                case Stop():
+                    return await _stopped(request, plan, do)
+                case Fault(Part() as part):
+                    return await _sent(request, part, await do(request))
+                case Fault(Status() | Cut() as answer):
+                    await (do(request) if plan.takes_effect else request.read())
+                    return _failed(request, answer)
+                case _:
+                    return await do(request)
 
         return handle
 
@@ -329,13 +382,19 @@ class BatchStandIn:
         number = len(self.batches)
         end = self.ends[min(number, len(self.ends) - 1)]
         stages = [*STAGES[end]]
-        batch = Batch(self._new_id(kind), requests, stages, number, self._now(), hidden_for=self.hidden_for)
+        batch = Batch(self._new_id(kind), requests, stages, number, self._now())
+        batch.hidden_for, batch.late_for = self.hidden_for, self.late_for
+        enqueued = sum(map(tokens_of, self.batches.values())) + tokens_of(batch)
+        if enqueued > self.max_enqueued:
+            batch.stages = ["failed"]
         self.batches[batch.id] = batch
+        self.most_open = max(self.most_open, sum(each.status not in FINAL for each in self.batches.values()))
         return batch
 
     def _advance(self, batch: Batch) -> None:
         """The next stage, and what comes of the requests if it is the last one."""
         if not batch.stages:
+            batch.late_for -= batch.late_for > 0
             return
         batch.status = batch.stages.pop(0)
         if batch.status == "failed" and not batch.errors:
@@ -358,6 +417,11 @@ class BatchStandIn:
                 batch.hidden_for -= 1
         return visible
 
+    def _there(self, batch: Batch) -> list[tuple[str, LineAnswer]]:
+        """The results that can be downloaded now."""
+        n_there = len(batch.answers) * (self.late_share if batch.late_for > 0 else 1)
+        return batch.answers[: int(n_there)]
+
     def _batch(self, request: web.Request) -> Batch:
         return self.batches[request.match_info["id"]]
 
@@ -370,15 +434,32 @@ class BatchStandIn:
         content = uploaded.file.read()
         if len(content) > self.max_bytes:
             return _failed(request, Status(400, "The file is too large.", "file_too_large"))
-        file = UploadedFile(self._new_id("file"), uploaded.filename, purpose, content)
-        self.files[file.id] = file
-        return web.json_response(_file_object(file))
+        file_id = self.upload(uploaded.filename, content, purpose)
+        return web.json_response(_file_object(self.files[file_id]))
+
+    async def _list_files(self, request: web.Request) -> web.StreamResponse:
+        purpose = request.query.get("purpose")
+        listed = [file for file in self.files.values() if purpose in {None, file.purpose}]
+        return web.json_response(_page([*map(_file_object, listed)], request))
+
+    async def _delete(self, request: web.Request) -> web.StreamResponse:
+        file = self.files.pop(request.match_info["id"], None)
+        if file is None:
+            return _failed(request, _no_such("File"))
+        return web.json_response({"id": file.id, "object": "file", "deleted": True})
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
         file = self.files.get(request.match_info["id"])
         if file is None:
             return _failed(request, _no_such("File"))
-        return web.Response(body=file.content, content_type="application/octet-stream")
+        start = (request.http_range.start or 0) if self.has_ranges else 0
+        self.downloads.append(len(file.content) - start)
+        if not start:
+            return web.Response(body=file.content, content_type="application/octet-stream")
+        if start >= len(file.content):
+            return _failed(request, Status(416, "The range cannot be satisfied."))
+        place = {"Content-Range": f"bytes {start}-{len(file.content) - 1}/{len(file.content)}"}
+        return web.Response(status=206, body=file.content[start:], headers=place)
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
@@ -401,9 +482,10 @@ class BatchStandIn:
             return _failed(request, _no_such("Batch"))
         batch = self._batch(request)
         self._advance(batch)
-        if batch.answers and not batch.output_file_id and not batch.error_file_id:
-            good = [each for each in batch.answers if isinstance(each[1], str | Text)]
-            bad = [each for each in batch.answers if not isinstance(each[1], str | Text)]
+        if len(answers := self._there(batch)) != batch.n_there:
+            batch.n_there = len(answers)
+            good = [each for each in answers if isinstance(each[1], str | Text)]
+            bad = [each for each in answers if not isinstance(each[1], str | Text)]
             batch.output_file_id = self._result_file(f"{batch.id}_output.jsonl", good)
             batch.error_file_id = self._result_file(f"{batch.id}_error.jsonl", bad)
         return web.json_response(_batch_object(batch))
@@ -413,9 +495,7 @@ class BatchStandIn:
         if not answers:
             return None
         lines = "".join(json.dumps(result_line(*each)) + "\n" for each in answers)
-        file = UploadedFile(self._new_id("file"), name, "batch_output", lines.encode())
-        self.files[file.id] = file
-        return file.id
+        return self.upload(name, lines.encode(), "batch_output")
 
     async def _cancel(self, request: web.Request) -> web.StreamResponse:
         batch = self._batch(request)
@@ -466,7 +546,7 @@ class BatchStandIn:
             return _failed(request, Status(404, "the batch has not ended, so it has no results yet"))
         lines = "".join(
             json.dumps({"custom_id": custom_id, "result": _result(batch.requests[custom_id], answer)}) + "\n"
-            for custom_id, answer in batch.answers
+            for custom_id, answer in self._there(batch)
         )
         return web.Response(text=lines, content_type="application/x-jsonl")
 
@@ -495,7 +575,9 @@ class BatchStandIn:
             "ended_at": _time(batch.created_at) if ended else None,
             "cancel_initiated_at": _time(batch.created_at) if cancelling else None,
             "archived_at": None,
-            "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results" if ended else None,
+            "results_url": f"{self.root}/v1/messages/batches/{batch.id}/results"
+            if ended and (self.late_share or batch.late_for <= 0)
+            else None,
         }
 
 
@@ -567,6 +649,25 @@ def _fault_of_messages(custom_ids: Sequence[str], max_lines: int) -> str:
     if len(set(custom_ids)) < len(custom_ids):
         return "requests: custom_id must be unique"
     return "" if 0 < len(custom_ids) <= max_lines else f"requests: 1 to {max_lines} are allowed"
+
+
+def tokens_of(batch: Batch) -> int:
+    """About how many tokens the prompts of a batch have, as long as it has not ended."""
+    contents = [message["content"] for body in batch.requests.values() for message in body["messages"]]
+    return 0 if batch.status in FINAL else sum(map(len, contents)) // 4
+
+
+async def _sent(request: web.Request, part: Part, whole: web.StreamResponse) -> web.StreamResponse:
+    """The beginning of a response with a body."""
+    assert isinstance(whole, web.Response)
+    body = cast("bytes", whole.body)
+    sent = web.StreamResponse(status=whole.status, headers=whole.headers)
+    sent.content_length = len(body) if part.is_sized and part.is_cut else None
+    if sent.content_length is None:
+        sent.enable_chunked_encoding()
+    await sent.prepare(request)
+    await sent.write(body[: int(len(body) * part.share)])
+    return _failed(request, Cut(), sent) if part.is_cut else sent
 
 
 async def _stopped(request: web.Request, stop: Stop, do: Handler) -> web.StreamResponse:

@@ -10,15 +10,13 @@ It has one dataset. Traces are received and forgotten.
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from typing import Any, Self
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from langfuse import Langfuse
+from loopback import Seen, json_server, running, url_of
 
 NOW = "2025-01-01T00:00:00.000Z"
 Body = dict[str, Any]
@@ -46,18 +44,17 @@ class StandIn:
         self.rejected: list[Body] = []
         self.unknown: list[str] = []
         self._clients: list[Langfuse] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server, self._running = json_server(self.answer), ExitStack()
+        self.url = url_of(self._server)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._running.enter_context(running(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
         for client in self._clients:
             client.shutdown()
-        self._server.shutdown()
-        self._server.server_close()
+        self._running.close()
 
     def client(self) -> Langfuse:
         """A client of this server; Langfuse keeps one for each public key."""
@@ -75,9 +72,10 @@ class StandIn:
         errors = [{"index": scores.index(score), "message": "Invalid score value"} for score in bad]
         return 207, {"accepted": len(scores) - len(bad), "rejected": len(bad), "errors": errors}
 
-    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:  # noqa: PLR0911  one per route
+    def answer(self, seen: Seen) -> tuple[int, Any]:  # noqa: PLR0911  one per route
         """Status and body of the API's response to a request."""
-        match method, path.removeprefix("/api/public/"):
+        body = seen.body
+        match seen.method, seen.path.removeprefix("/api/public/"):
             case "GET", "projects":
                 project = {"id": "p", "name": "p", "organization": {"id": "o", "name": "o"}, "metadata": {}}
                 return 200, {"data": [project]}
@@ -100,36 +98,8 @@ class StandIn:
             case "POST", "otel/v1/traces":
                 return 200, {}
             case _:
-                self.unknown.append(f"{method} {path}")
+                self.unknown.append(f"{seen.method} {seen.path}")
                 return 404, {}
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        standin = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True  # which would hold each body back for 40 ms
-
-            def _respond(self) -> None:
-                raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                is_json = self.headers.get("Content-Type") == "application/json"
-                path = urlsplit(self.path).path
-                status, body = standin.answer(
-                    self.command, path, json.loads(raw) if is_json and raw else None
-                )
-                sent = json.dumps(body).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(sent)))
-                self.end_headers()
-                self.wfile.write(sent)
-
-            do_GET = do_POST = _respond  # noqa: N815
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                pass
-
-        return Handler
 
 
 def times() -> Body:

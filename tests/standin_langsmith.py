@@ -11,16 +11,15 @@ asks for them.
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple, Self, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Self, cast
 from uuid import uuid4
 
 from langsmith import Client
+from loopback import Seen, json_server, running, url_of
 
 TENANT = "00000000-0000-0000-0000-00000000000a"
 NOW = datetime(2025, 1, 1, tzinfo=UTC).isoformat()
@@ -39,15 +38,6 @@ INFO = {
 Body = dict[str, Any]
 
 
-class Seen(NamedTuple):
-    """A request as it arrived."""
-
-    method: str
-    path: str
-    query: Mapping[str, str]
-    body: Body
-
-
 class StandIn:
     """The server, running inside `with`; `examples` are the inputs and outputs of its one dataset."""
 
@@ -60,19 +50,19 @@ class StandIn:
             for inputs, outputs in examples
         ]
         self.requests: list[Seen] = []
+        self.given: list[Body] = []  # feedback that is there already
         self.runs: dict[str, Body] = {}
         self.sessions: dict[str, Body] = {}
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server, self._running = json_server(self._answered), ExitStack()
+        self.url = url_of(self._server)
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._running.enter_context(running(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._running.close()
 
     def client(self) -> Client:
         """A client of this server."""
@@ -121,6 +111,13 @@ class StandIn:
                 return {"runs": self._query(seen.body), "cursors": {"next": None}}
             case "POST", ["feedback"]:
                 return seen.body
+            case "GET", ["feedback"]:
+                found = [each for each in self.given if each["run_id"] in seen.queries["run"]]
+                return found[int(seen.query.get("offset", 0)) :]
+            case "POST", ["annotation-queues"]:
+                return {"tenant_id": TENANT, "created_at": NOW, "updated_at": NOW} | seen.body
+            case "POST", ["annotation-queues", _, "runs"]:
+                return {}
             case _:
                 return None
 
@@ -142,31 +139,8 @@ class StandIn:
         ]
         return [run for run in found if not (asked.get("is_root") and run.get("parent_run_id"))]
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        standin = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True  # which would hold each body back for 40 ms
-
-            def handle_any(self) -> None:
-                sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                url = urlsplit(self.path)
-                query = {name: values[-1] for name, values in parse_qs(url.query).items()}
-                with standin._lock:
-                    seen = Seen(self.command, url.path, query, json.loads(sent or b"{}"))
-                    standin.requests.append(seen)
-                    answer = standin.answer(seen)
-                body = json.dumps({"detail": "not found"} if answer is None else answer).encode()
-                self.send_response(404 if answer is None else 200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_GET = do_POST = do_PATCH = do_PUT = handle_any  # noqa: N815  the names that http.server calls
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                pass
-
-        return Handler
+    def _answered(self, seen: Seen) -> tuple[int, Any]:
+        with self._lock:
+            self.requests.append(seen)
+            answer = self.answer(seen)
+        return (404, {"detail": "not found"}) if answer is None else (200, answer)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
-PROGRAM = Path(__file__).parents[1] / "tools/errors_page.py"
+ROOT = Path(__file__).parents[1]
 
 
 def test_the_page_of_errors_lists_every_code_and_is_not_stale() -> None:
-    done = subprocess.run([sys.executable, PROGRAM, "--check"], capture_output=True, text=True, check=False)  # noqa: S603
-    assert (done.returncode, done.stderr) == (0, "")
+    text = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
+    assert runpy.run_path(str(ROOT / "tools/errors_page.py"))["page"](text) == text

@@ -30,7 +30,8 @@ from groundjudge import (
     load,
     panel,
 )
-from groundjudge.guard import NOTE, NOTHING, Progress, as_guard, failed_parts, note_on
+from groundjudge.guard import NOTE, NOTHING, OnError, Outcome, Progress, as_guard, failed_parts, note_on
+from groundjudge.types import JudgeOptions
 from groundjudge.verdict import Evidence, Part
 
 T = TypeVar("T")
@@ -73,7 +74,7 @@ def timed(work: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         return result, runner.get_loop().time()
 
 
-def always(draft: str) -> Callable[[str, Verdict], str]:
+def always(draft: Any) -> Callable[[str, Verdict], Any]:
     """What writes the same draft each time."""
     return lambda note, verdict: draft  # noqa: ARG005  as a guard calls it
 
@@ -96,16 +97,19 @@ def slow_judge(seconds: float, reply: str = "bad") -> Any:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"on_error": "ignore"},
-        {"mode": "silent"},
-        {"retries": -1},
-        {"deadline": 0},
-        {"deadline": float("nan")},
+        *({"judge": value} for value in ("groundedness", None)),
+        *({"on_error": value} for value in ("ignore", None, ["block"])),
+        *({"mode": value} for value in ("silent", None)),
+        *({"retries": value} for value in (-1, 1.5, "1", True, None)),
+        *({"deadline": value} for value in (0, -1, float("nan"), "5", True)),
+        *({"fallback": value} for value in (5, ["no"])),
+        {"on_outcome": "print"},
     ],
 )
 def test_setting_out_of_range_is_refused(settings: Any) -> None:
-    with pytest.raises(ValueError, match=next(iter(settings))):
-        Guard(JUDGE, **settings)
+    make: Any = Guard
+    with pytest.raises(ValueError, match=f"`{next(iter(settings))}` must be"):
+        make(**{"judge": JUDGE, **settings})
 
 
 def test_misspelt_option_and_path_are_refused() -> None:
@@ -146,9 +150,68 @@ def test_without_a_fallback_an_error_has_the_outcome_and_no_word_of_the_drafts()
         assert not [word for word in ("bad", WORD) if word in repr(found) + str(found)]
 
 
-def test_fallback_may_be_made_from_the_verdict() -> None:
-    outcome = Guard(JUDGE, fallback=lambda verdict: f"score {verdict.score}", retries=0).run(CASE)
-    assert (outcome.response, outcome.replaced) == ("score 0.0", True)
+def raises(*_: object, **__: object) -> Any:
+    message = f"bad {WORD}"
+    raise LookupError(message)
+
+
+def score_of(verdict: Verdict) -> str:
+    return f"score {verdict.score}"
+
+
+async def later(verdict: Verdict) -> str:
+    await asyncio.sleep(0)
+    return score_of(verdict)
+
+
+def nothing(*_: object) -> None:
+    """Return None, as who forgets to return something."""
+
+
+def of_no_verdict() -> str:
+    return "no"
+
+
+def run_and_arun(guard: Guard, *given: Any) -> list[Callable[[], Outcome]]:
+    """Both ways to run a guard."""
+    return [lambda: guard.run(*given), lambda: asyncio.run(guard.arun(*given))]
+
+
+@pytest.mark.parametrize("fallback", [score_of, later])
+def test_fallback_may_be_made_from_the_verdict(fallback: Any) -> None:
+    for run in run_and_arun(Guard(JUDGE, fallback=fallback, retries=0), CASE):
+        outcome = run()
+        assert (outcome.response, outcome.replaced) == ("score 0.0", True)
+
+
+@pytest.mark.parametrize(
+    ("fallback", "cause"), [(raises, LookupError), (nothing, None), (of_no_verdict, TypeError)]
+)
+def test_draft_is_blocked_whatever_happens_to_the_fallback(fallback: Any, cause: type[Exception]) -> None:
+    seen = Seen()
+    for run in run_and_arun(Guard(JUDGE, fallback=fallback, on_outcome=seen.outcomes.append), CASE):
+        with pytest.raises(GuardError, match="`fallback` gave") as raised:
+            run()
+        assert isinstance(raised.value.__cause__, cause or type(None))
+        assert WORD not in str(raised.value)
+    assert [outcome.response for outcome in seen.outcomes] == [None, None]
+
+
+def test_on_outcome_may_be_asynchronous_and_its_errors_change_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    seen: list[Outcome] = []
+
+    async def store(outcome: Outcome) -> None:
+        await asyncio.sleep(0)
+        seen.append(outcome)
+
+    for mode in ("enforce", "observe"):
+        for run in run_and_arun(Guard(JUDGE, mode=mode, on_outcome=store), {**CASE, "response": "good"}):
+            assert run() == seen.pop()
+        guard = Guard(JUDGE, mode=mode, on_outcome=raises, fallback=FALLBACK)
+        assert guard.run(CASE).response == (FALLBACK if mode == "enforce" else "bad one")
+    assert [record.message.partition(" ")[0] for record in caplog.records] == ["on_outcome"] * 2
 
 
 @pytest.mark.parametrize(
@@ -170,15 +233,72 @@ def test_what_regenerate_raises_is_raised() -> None:
         Guard(JUDGE, fallback=FALLBACK, deadline=60).run(CASE, fails)
 
 
+@pytest.mark.parametrize("returned", [None, 5, object(), b"good", {"answer": "good"}, [1]])
+@pytest.mark.parametrize("on_error", ["block", "allow", "raise"])
+def test_what_regenerate_returns_must_be_a_response(returned: Any, on_error: Any) -> None:
+    for run in run_and_arun(Guard(JUDGE, on_error=on_error, fallback=FALLBACK), CASE, always(returned)):
+        with pytest.raises(CaseError, match="`regenerate` must return"):
+            run()
+
+
+def test_regenerate_must_be_a_function_even_if_it_is_not_needed() -> None:
+    with pytest.raises(TypeError, match="regenerate"):
+        Guard(JUDGE).run({**CASE, "response": "good"}, "good two")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("draft", ["good two", [{"role": "assistant", "content": "good two"}]])
+def test_regenerate_may_be_asynchronous_and_return_messages(draft: Any) -> None:
+    async def again(*_: object) -> Any:
+        await asyncio.sleep(0)
+        return draft
+
+    for deadline in (None, 60):
+        for run in run_and_arun(Guard(JUDGE, deadline=deadline), CASE, again):
+            assert run().reason == "regenerated"
+
+
 def test_new_case_has_new_sources() -> None:
-    model = ScriptedModel("<S2>1</S2>", "<S2>5</S2>")
+    model = ScriptedModel("<S2>1</S2>", "<S2>1</S2>", "<S2>5</S2>")
+    answers: Any = iter([Case.of({**CASE, "context": ["a new one"]}), "good"])
 
-    def again(*_: object) -> Case:
-        return Case.of({**CASE, "context": ["a new one"]})
+    def again(*_: object) -> Any:
+        return next(answers)
 
-    Guard(load("groundedness", model=model)).run(CASE, again)
-    assert SOURCE not in str(model.asked[1].messages)
-    assert "a new one" in str(model.asked[1].messages)
+    Guard(load("groundedness", model=model), retries=2).run(CASE, again)
+    for request in model.asked[1:]:
+        assert SOURCE not in str(request.messages)
+        assert "a new one" in str(request.messages)
+
+
+@pytest.mark.parametrize(
+    ("response", "on_error", "sent"),
+    [
+        ("good", "block", FALLBACK),
+        ("good", "allow", "good"),
+        (None, "block", FALLBACK),
+        (None, "allow", None),
+    ],
+)
+def test_case_that_cannot_be_judged_follows_on_error(response: Any, on_error: Any, sent: Any) -> None:
+    """It has no context, and no response in some rows."""
+    for run in run_and_arun(
+        Guard(JUDGE, on_error=on_error, fallback=FALLBACK), {"query": QUERY, "response": response}
+    ):
+        outcome = run()
+        assert (outcome.response, outcome.reason) == (sent, "not_judged")
+
+
+def test_case_may_be_a_function_whose_errors_follow_on_error() -> None:
+    guard = Guard(JUDGE, fallback=FALLBACK)
+    assert guard.run(lambda: CASE, always("good two")).reason == "regenerated"
+    rows: list[tuple[OnError, Any]] = [("block", FALLBACK), ("allow", None)]
+    for on_error, sent in rows:
+        for run in run_and_arun(Guard(JUDGE, on_error=on_error, fallback=FALLBACK), raises, never):
+            outcome = run()
+            assert (outcome.response, outcome.reason) == (sent, "not_judged")
+            assert (outcome.drafts[0].case, outcome.drafts[0].response) == (None, None)
+    with pytest.raises(LookupError):
+        Guard(JUDGE, on_error="raise").run(raises)
 
 
 def test_tokens_and_calls_are_added_up() -> None:
@@ -200,6 +320,38 @@ def test_panel_and_repeats_guard_like_a_judge(repeats: int) -> None:
         assert guard.run({**CASE, "response": "refused"}).reason == "not_judged"
         with pytest.raises((PanelError, ReplyError)):
             Guard(several, on_error="raise").run({**CASE, "response": "refused"})
+
+
+def test_failed_vote_of_a_panel_is_no_verdict_unless_the_others_decide() -> None:
+    options: JudgeOptions = {"max_reasks": 0, "parameters": {"temperature": 0.5}}
+    fails = load("groundedness", model=ScriptedModel(Reply("", refusal="No.")), **options)
+    votes = load("groundedness", model=judge, **options)
+    for judges, reason in (
+        ([votes, fails, votes], "passed"),
+        ([fails, votes, fails], "not_judged"),
+        ([votes, fails], "not_judged"),
+    ):
+        outcome = Guard(panel(judges), fallback=FALLBACK).run({**CASE, "response": "good"}, never)
+        assert outcome.reason == reason
+
+
+def test_where_the_weakest_claim_decides_the_note_names_it_alone() -> None:
+    said = ["Nine it is.", "Ten it is.", "Eleven it is."]
+    blocks = [
+        f"Statement Sentence: {text}\nSupporting Evidence: {SOURCE}\nScore: {score}"
+        for text, score in zip(said, (10, 0, 10), strict=True)
+    ]
+    weakest = load("statement_groundedness", model=ScriptedModel("\n".join(blocks)))
+    notes: list[str] = []
+
+    def regenerate(note: str, _: Verdict) -> str:
+        notes.append(note)
+        return " ".join(said)
+
+    outcome = Guard(weakest, fallback=FALLBACK).run({**CASE, "response": " ".join(said)}, regenerate)
+    assert outcome.verdict.score == pytest.approx(2 / 3)
+    assert (outcome.verdict.weakest, outcome.reason) == (0, "fallback")
+    assert [[text in note for text in said] for note in notes] == [[False, True, False]]
 
 
 # --- errors of the judge ----------------------------------------------------------------------------------
@@ -352,6 +504,11 @@ def test_note_names_exactly_the_parts_below_the_threshold(parts: list[Part], thr
 NAMED = Part(name="recall", value=1, score=0.0, reason="Half of it is missing.")
 NOTES: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
     "a judge without parts": ("groundedness", {"reason": "It says 10."}, "It says 10."),
+    "no reason": (
+        "groundedness",
+        {"status": "ok", "score": 0.0, "passed": False},
+        "No reason given: score 0, not passed.",
+    ),
     "a named score": ("passage_quality", {"parts": (NAMED,)}, "- recall\n  Half of it is missing."),
 }
 

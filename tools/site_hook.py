@@ -26,6 +26,15 @@ LOADED = re.compile(
 )
 """What makes a browser ask another machine."""
 
+SIGNATURE = re.compile(
+    r'(?P<heading><h\d id="(?P<id>[^"]+)"(?:(?!<h\d ).)*?</h\d>\s*)'
+    r'(?P<signature><div class="doc-signature[^"]*">.*?</div>)',
+    re.DOTALL,
+)
+TAG = re.compile("<[^>]+>")
+LONG = 200
+"""Characters of a signature's arguments from which on they are shown only once on a page."""
+
 NAME = re.compile(r"<code>(?P<name>[A-Z]\w+)</code>(?!</a>|</autoref>)")
 COMMAND = re.compile(r"^  (\w[\w-]*)  ", re.MULTILINE)
 EVERY_ADAPTER = "::: groundjudge.adapters.*\n"
@@ -90,8 +99,20 @@ def _commands(*names: str) -> Iterator[str]:
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Link the name of a public class, wherever a text has it, to the reference."""
+    """Show a long signature once, and link the names of public classes in texts to the reference."""
+    first: dict[str, str] = {}
+    html = SIGNATURE.sub(lambda signature: _said_once(signature, first), html)
     return "\n".join(line if "<h" in line else NAME.sub(_referenced, line) for line in html.split("\n"))
+
+
+def _said_once(found: re.Match[str], first: dict[str, str]) -> str:
+    """A heading and its signature, or a link to an earlier one with the same arguments."""
+    arguments = TAG.sub("", found["signature"]).partition("(")[2]
+    home = first.setdefault(arguments, found["id"])
+    if home == found["id"] or len(arguments) < LONG:
+        return found[0]
+    name = f'<a href="#{home}"><code>{home.rpartition(".")[2]}</code></a>'
+    return f"{found['heading']}<p>The arguments are those of {name}.</p>"
 
 
 def _referenced(name: re.Match[str]) -> str:

@@ -40,8 +40,8 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "Correct the line that the message names; the other rows are judged, and the command exits with 1.",
     },
     "GuardError": {
-        "blocked": "The guard let no draft of the answer out, and has no fallback. "
-        "Give `fallback=`, or look at the verdicts in the error's `outcome`.",
+        "blocked": "The guard let no draft of the answer out, and has no fallback, or could not make it. "
+        "Give `fallback=`, or look at the verdicts in the error's `outcome`, and at its cause.",
     },
     "ModelError": {
         "auth": "The endpoint rejects the key (status 401 or 403). "
@@ -157,12 +157,19 @@ CODES: Mapping[str, Mapping[str, str]] = {
     "LabelError": {
         "bad_option": "An option does not fit the verdicts. Read it in the message: graded labels need "
         "`--label-threshold`, and several judges or a panel need `--judge`.",
-        "label_conflict": "One id has two different labels. Keep one, or give the rows ids of their own.",
+        "label_conflict": "One id has two different labels. Correct one, give the rows ids of their own, or "
+        "say in each row's `annotator` who gave which.",
         "no_labels": "No row has the field for labels or groups. Name it with `--label` or `--group`.",
+        "no_sample": "The labelled rows were drawn with known probabilities, without which figures lie. "
+        "Give the file of the draw with `--sample`.",
         "no_threshold": "No threshold reaches the precision of `--at-least` with these labels. "
         "Take another judge or prompt, label more rows, or ask for less.",
-        "too_few_labels": "The split lacks positive or negative rows. Label more, or use fewer `--folds`.",
+        "outside_sample": "A labelled row was not drawn, or is of another draw, or has no verdict. "
+        "Leave it out.",
+        "too_few_labels": "The split lacks positive or negative rows, or a stratum of a drawn sample has no "
+        "label. Label more, or use fewer `--folds`.",
         "unreadable_calibration": "`groundjudge calibrate` did not write it. Pass the file of its `--out`.",
+        "unreadable_sample": "`groundjudge label` did not write it. Give its file `.sample.json`.",
         "unreadable_label": "A label is not a boolean, a number on the scale or one of the judge's labels. "
         "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
     },

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from groundjudge.case.case import Case, CaseLike, Text
 from groundjudge.case.fields import Fields, FieldsGiven, field_of
-from groundjudge.case.shapes import is_mapping
-from groundjudge.errors import GroundjudgeError, ModelError
+from groundjudge.case.shapes import is_mapping, readable, shape_of
+from groundjudge.errors import CaseError, GroundjudgeError, ModelError
 from groundjudge.judging.conversation import Ask as AskModel
 from groundjudge.judging.conversation import call, call_and_block, without_waiting
+from groundjudge.judging.judge import CaseGiven, Judging
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.models.lookup import ModelLike
 from groundjudge.models.loop_thread import called, shared_loop
 from groundjudge.rubric.options import check_options
-from groundjudge.verdict import Part, Usage, Verdict, passes
+from groundjudge.verdict import Part, Usage, Verdict, passes, spent_on
+
+log = logging.getLogger("groundjudge")
 
 T = TypeVar("T")
 OnError: TypeAlias = Literal["block", "allow", "raise"]
@@ -31,10 +34,13 @@ Reason: TypeAlias = Literal["passed", "regenerated", "fallback", "not_judged", "
 Regenerate: TypeAlias = Callable[[str, Verdict], Text | Case | Awaitable[Text | Case]]
 """From a note on what is not grounded, and the verdict, to a new response, or a case with new sources too."""
 Ask: TypeAlias = Callable[[Any], Any]
-CaseOf: TypeAlias = Callable[[Any, Any], Case | None]
+Drafted: TypeAlias = CaseGiven | None
+"""A case with a draft, or a function to it; None: no answer yet, as in a message that calls tools."""
+CaseOf: TypeAlias = Callable[[Any, Any], Drafted]
 Retried: TypeAlias = Callable[[Any, Any, str], Any]
-Fallback: TypeAlias = str | Callable[[Verdict], str]
-"""What goes out instead of an answer that must not: a text, or a function from the last verdict to one."""
+Fallback: TypeAlias = str | Callable[[Verdict], Any]
+"""What goes out instead of an answer that must not: a text, or a function from the last verdict to one, or to
+what else the application answers; it may be asynchronous."""
 
 NOTE = (
     "Your last answer was not sent, because the sources do not support all of it. Answer the same request "
@@ -46,10 +52,20 @@ NOTHING = "The sources do not say this."
 
 @dataclass(frozen=True)
 class Draft:
-    """A response that was judged, and its verdict."""
+    """A response that was judged.
 
-    response: Any
+    Attributes:
+        case: the case with it; None if it could not be made, by a function passed as `fields` that raised.
+        verdict: the verdict on it.
+    """
+
+    case: Case | None
     verdict: Verdict
+
+    @property
+    def response(self) -> Any:  # noqa: ANN401  a string or messages
+        """The response, as the case has it."""
+        return self.case and self.case.response
 
 
 @dataclass(frozen=True)
@@ -57,7 +73,7 @@ class Outcome:
     """What a guard decided about an answer.
 
     Attributes:
-        response: what goes out: the last draft as it was given, or the fallback; None if nothing may.
+        response: what goes out: the last draft, as its case has it, or the fallback; None if nothing may.
         replaced: whether the response is the fallback, or None, instead of a draft.
         reason: why it goes out: "passed", the first draft; "regenerated", a later draft that passed;
             "not_applicable", the first draft makes no claim; "fallback", no draft passed; "not_judged", the
@@ -85,8 +101,8 @@ class Outcome:
     @property
     def usage(self) -> Usage | None:
         """The tokens that judging took; None if the judge's model reported none."""
-        counted = [draft.verdict.usage for draft in self.drafts if draft.verdict.usage]
-        return reduce(add, counted) if counted else None
+        usage: Usage | None = spent_on([draft.verdict for draft in self.drafts])["usage"]
+        return usage
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -110,7 +126,7 @@ class Outcome:
 
 
 class GuardError(GroundjudgeError):
-    """An answer was blocked, and there is no fallback.
+    """An answer was blocked, and there is no fallback, or it could not be made.
 
     Its message has no word of the drafts and of the judge's replies: LangGraph keeps it in checkpoints.
 
@@ -185,6 +201,28 @@ class GuardedOptions(GuardOptions, PanelOptions, total=False):
     model: ModelLike | None
 
 
+def _one_of(choices: object) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: value in get_args(choices), f"one of {', '.join(map(repr, get_args(choices)))}"
+
+
+SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "judge": (lambda value: isinstance(value, Judging), "a judge or a panel; `as_guard` takes names too"),
+    "retries": (lambda value: type(value) is int and value >= 0, "a whole number, 0 or more"),
+    "fallback": (
+        lambda value: value is None or isinstance(value, str) or callable(value),
+        "a text, a function from the verdict to what goes out, or None",
+    ),
+    "on_error": _one_of(OnError),
+    "deadline": (
+        lambda value: value is None or (type(value) in {int, float} and value > 0),
+        "a number of seconds above 0, or None",
+    ),
+    "mode": _one_of(Mode),
+    "on_outcome": (lambda value: value is None or callable(value), "a function of the outcome, or None"),
+}
+"""What a setting of a guard must be: whether a value is, and in words."""
+
+
 @dataclass(frozen=True)
 class Guard:
     """Judges an answer before it goes out.
@@ -196,15 +234,20 @@ class Guard:
     Attributes:
         judge: a judge, or a panel.
         retries: how often a draft that failed is written again, 0 or more.
-        fallback: what goes out if no draft passes; without one, GuardError is raised.
-        on_error: what happens to a draft that the judge could not judge: "block" replaces it by the
-            fallback, "allow" lets it go out, "raise" raises the judge's error. It is never written again.
+        fallback: what goes out if no draft passes; without one, or where a function raises or returns None,
+            GuardError is raised.
+        on_error: what happens to a draft that the judge could not judge, or whose case `fields` could not
+            make: "block" replaces it by the fallback, "allow" lets it go out, "raise" raises the error. It is
+            never written again.
         deadline: the seconds that judging and writing again may take together. A draft that is not judged by
             then counts as one that the judge could not judge; one that is not rewritten, as one that failed.
         mode: "enforce"; or "observe": the first draft is judged and goes out whatever the verdict.
         fields: where `case` finds fields with other names, as for `Fields.of`. A path begins with inputs or
             outputs; a function is called with both.
-        on_outcome: called with each outcome, before a GuardError too: to count, log or store it.
+        on_outcome: called with each outcome, before a GuardError too: to count, log or store it. It may be
+            asynchronous. What it raises is logged, and changes nothing.
+
+    Functions that are passed in and are synchronous run in a thread where the guard is awaited.
 
     Raises:
         ValueError: a setting has a value that it cannot have; the message names it.
@@ -221,14 +264,10 @@ class Guard:
     on_outcome: Callable[[Outcome], object] | None = None
 
     def __post_init__(self) -> None:
-        choices = {"on_error": (self.on_error, OnError), "mode": (self.mode, Mode)}
-        for name, (value, known) in choices.items():
-            if value not in get_args(known):
-                message = f"`{name}` must be one of {', '.join(map(repr, get_args(known)))}, not {value!r}"
+        for name, (fits, shape) in SHAPES.items():
+            if not fits(value := getattr(self, name)):
+                message = f"`{name}` must be {shape}, not {value!r}"
                 raise ValueError(message)
-        if self.retries < 0 or (self.deadline is not None and not self.deadline > 0):
-            message = f"`retries` must be 0 or more and `deadline` above 0: {self.retries}, {self.deadline}"
-            raise ValueError(message)
         self._case_of  # noqa: B018  checked at once
 
     @cached_property
@@ -247,7 +286,7 @@ class Guard:
             inputs = {name: value for name, value in inputs.items() if field_of(name) != "response"}
         return Case.of(self._case_of(inputs, outputs))
 
-    def run(self, case: CaseLike, regenerate: Regenerate | None = None) -> Outcome:
+    def run(self, case: CaseGiven, regenerate: Regenerate | None = None) -> Outcome:
         """Judge a draft and decide what goes out; see `arun`. It blocks until that is decided.
 
         With a deadline `regenerate` runs in a thread, so that it can be given up; else in the caller's.
@@ -255,12 +294,13 @@ class Guard:
         return self._blocking(self._given, case, regenerate, Progress())
 
     async def arun(
-        self, case: CaseLike, regenerate: Regenerate | None = None, progress: Progress | None = None
+        self, case: CaseGiven, regenerate: Regenerate | None = None, progress: Progress | None = None
     ) -> Outcome:
         """Judge a draft and decide what goes out.
 
         Args:
-            case: the case with the draft as its response.
+            case: the case with the draft as its response, or a function to it; what goes wrong in that
+                function follows `on_error`.
             regenerate: called with a note for the model that wrote the draft, and the verdict, if a draft
                 fails; returns the next draft, or a case with it. A synchronous function runs in a thread.
                 Without it no draft is written again. What it raises is raised.
@@ -270,6 +310,7 @@ class Guard:
             CaseError: `unreadable_row`: the case is neither a case nor a mapping; `field_unreadable`: what
                 `regenerate` returned is no response.
             GuardError: `blocked`: no draft may go out, and there is no fallback.
+            TypeError: `regenerate` is not a function.
             GroundjudgeError: with `on_error="raise"`, the error of the judge.
         """
         return await self._given(WAITING, case, regenerate, progress or Progress())
@@ -290,8 +331,7 @@ class Guard:
         Args:
             ask: called with `given`, and later with what `retried` returned; returns an output.
             given: the request, the messages, the input.
-            case_of: from `given` and an output to the case; None: there is no answer yet, as in a message
-                that calls tools.
+            case_of: from `given` and an output to what `arun` takes as a case; to None, if it is no answer.
             retried: from `given`, the last output and the note to what is asked with next.
 
         Returns:
@@ -309,16 +349,17 @@ class Guard:
         return shared_loop().run(work, WAITING, *args)
 
     async def _given(
-        self, way: Way, case: CaseLike, regenerate: Regenerate | None, progress: Progress
+        self, way: Way, case: CaseGiven, regenerate: Regenerate | None, progress: Progress
     ) -> Outcome:
-        case = Case.of(case)
+        if not (regenerate is None or callable(regenerate)):
+            message = f"`regenerate` must be a function of the note and the verdict, not {regenerate!r}"
+            raise TypeError(message)
 
         async def again(note: str, verdict: Verdict) -> Case:
             response: Text | Case = await way.called(cast("Regenerate", regenerate), note, verdict)
-            if isinstance(response, Case):
-                return response
-            return case.model_copy(update={"response": Case(response=response).response})
+            return _with_response(progress.drafts[-1].case, response)
 
+        case = case if callable(case) else Case.of(case)
         return await self._judge_drafts(way, case, again if regenerate else None, progress)
 
     async def _answer(
@@ -331,14 +372,14 @@ class Guard:
     ) -> tuple[Any, Outcome | None]:
         outputs: list[Any] = []
 
-        async def draft(asked: Any) -> Case:  # noqa: ANN401
+        async def draft(asked: Any) -> CaseGiven:  # noqa: ANN401
             outputs.append(await way.called(ask, asked))
             case = case_of(given, outputs[-1])
             if case is None:
                 raise _NoAnswerYet
             return case
 
-        async def again(note: str, _: Verdict) -> Case:
+        async def again(note: str, _: Verdict) -> CaseGiven:
             return await draft(retried(given, outputs[-1], note))
 
         try:
@@ -350,8 +391,8 @@ class Guard:
     async def _judge_drafts(
         self,
         way: Way,
-        case: Case,
-        again: Callable[[str, Verdict], Awaitable[Case]] | None,
+        case: CaseGiven,
+        again: Callable[[str, Verdict], Awaitable[CaseGiven]] | None,
         progress: Progress,
     ) -> Outcome:
         clock = way.clock
@@ -365,7 +406,7 @@ class Guard:
             except _LateError:
                 break
             drafts.append(await self._judged(way, case, end))
-        return self._decided(tuple(drafts), clock() - progress.started)
+        return await self._decided(way, tuple(drafts), clock() - progress.started)
 
     def _may_retry(self, drafts: Sequence[Draft]) -> bool:
         failed = drafts[-1].verdict.passed is False
@@ -384,36 +425,46 @@ class Guard:
                 raise _LateError("timeout", message) from None
             raise
 
-    async def _judged(self, way: Way, case: Case, end: float) -> Draft:
+    async def _judged(self, way: Way, given: CaseGiven, end: float) -> Draft:
         """A draft and its verdict; a verdict that is not there in time is an error of the judge."""
+        case: Case | None = None
         try:
-            judging = self.judge.ajudge(case, ask=way.ask)
-            return Draft(case.response, await self._in_time(end, judging))
+            case = Case.of(given() if callable(given) else given)
+            return Draft(case, await self._in_time(end, self.judge.ajudge(case, ask=way.ask)))
         except Exception as error:
             verdict = self.judge.failed(error, case)
             if self.on_error != "raise" or self.mode == "observe":
-                return Draft(case.response, verdict)
+                return Draft(case, verdict)
             if isinstance(error, GroundjudgeError):
                 error.verdict = verdict
             raise
 
-    def _decided(self, drafts: tuple[Draft, ...], seconds: float) -> Outcome:
-        response, verdict = drafts[-1].response, drafts[-1].verdict
+    async def _decided(self, way: Way, drafts: tuple[Draft, ...], seconds: float) -> Outcome:
+        verdict = drafts[-1].verdict
         allowed = self.on_error == "allow" if verdict.error else _has_passed(verdict)
         replaced = not allowed and self.mode == "enforce"
-        if replaced:
-            response = self.fallback(verdict) if callable(self.fallback) else self.fallback
-        reason = _reason(verdict, len(drafts), self.mode)
-        outcome = Outcome(response, replaced, reason, drafts, seconds)
-        if self.on_outcome:
-            self.on_outcome(outcome)
-        if outcome.replaced and self.fallback is None:
-            said = f"{verdict.error.code}" if verdict.error else f"score {verdict.score}"
-            message = (
-                f"none of {len(drafts)} drafts may go out ({reason}, {said}), and there is no `fallback`"
-            )
-            raise GuardError("blocked", message, outcome)
+        response, fault = await self._replacement(way, verdict) if replaced else (drafts[-1].response, None)
+        outcome = Outcome(response, replaced, _reason(verdict, len(drafts), self.mode), drafts, seconds)
+        await self._reported(way, outcome)
+        if replaced and response is None:
+            raise _blocked(outcome, type(fault).__name__ if self.fallback else None) from fault
         return outcome
+
+    async def _replacement(self, way: Way, verdict: Verdict) -> tuple[Any, Exception | None]:
+        """The fallback, and the error of making it: whatever happens, the draft does not go out."""
+        if not callable(self.fallback):
+            return self.fallback, None
+        try:
+            return await way.called(self.fallback, verdict), None
+        except Exception as error:  # noqa: BLE001  it is the GuardError's cause
+            return None, error
+
+    async def _reported(self, way: Way, outcome: Outcome) -> None:
+        if self.on_outcome:
+            try:
+                await way.called(self.on_outcome, outcome)
+            except Exception:
+                log.exception("on_outcome raised an error; what goes out does not depend on it")
 
 
 GuardLike: TypeAlias = Guard | JudgeLike
@@ -438,6 +489,29 @@ def as_guard(guard: GuardLike, **options: Unpack[GuardedOptions]) -> Guard:
     if isinstance(guard, Guard):
         return replace(guard, judge=as_judge(guard.judge, **given), **own)
     return Guard(as_judge(guard, **given), **own)
+
+
+def _with_response(case: Case | None, given: object) -> Case:
+    """The case with what `regenerate` returned as its response; that may be a case of its own.
+
+    Raises:
+        CaseError: `field_unreadable`: it is no response.
+    """
+    if isinstance(given, Case):
+        return given
+    response = readable("response", given)
+    if given is None or isinstance(response, CaseError):
+        message = f"`regenerate` must return a string, chat messages or a Case, not {shape_of(given)}"
+        raise CaseError("field_unreadable", message, "response")
+    return (case or Case()).model_copy(update={"response": response})
+
+
+def _blocked(outcome: Outcome, fault: str | None) -> GuardError:
+    verdict, drafts = outcome.verdict, len(outcome.drafts)
+    said = verdict.error.code if verdict.error else f"score {verdict.score}"
+    why = f"`fallback` gave {fault}" if fault else "there is no `fallback`"
+    message = f"none of {drafts} drafts may go out ({outcome.reason}, {said}), and {why}"
+    return GuardError("blocked", message, outcome)
 
 
 def _has_passed(verdict: Verdict) -> bool:
@@ -473,7 +547,7 @@ def note_on(verdict: Verdict, judge: AnyJudge) -> str:
     """
     failed = failed_parts(verdict, judge.threshold)
     faults = [_fault(part, part.name in judge.part_names) for part in failed]
-    return "\n".join([NOTE, "", *(faults or [verdict.reason])])
+    return "\n".join([NOTE, "", *(faults or [verdict.reason or verdict.explanation])])
 
 
 def _fault(part: Part, is_named: bool) -> str:  # noqa: FBT001  read where it is called

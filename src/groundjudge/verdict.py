@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
@@ -291,13 +291,25 @@ def deciding_score(judged: Verdict | Vote) -> float | None:
     return judged.score if judged.weakest is None else judged.weakest
 
 
-def decided(verdict: Verdict, by: Passes, threshold: float) -> Verdict:
-    """A verdict with whether it passes, and with the lowest score of its parts where that decides."""
-    # A blank response that is scored 0 has no parts: its headline is all there is.
-    lowest = (weakest_part(verdict.parts) or verdict) if verdict.score is not None else verdict
-    found = verdict.model_copy(update={"weakest": lowest.score if by == "weakest" else None})
-    score = deciding_score(found)
-    return found.model_copy(update={"passed": score is None or passes(score, threshold)})
+def spent_on(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """What several verdicts took together, as fields of one: usage, attempts and retries."""
+    counted = [each.usage for each in verdicts if each.usage]
+    return {
+        "usage": sum(counted, Usage()) if counted else None,
+        "attempts": sum(each.attempts for each in verdicts),
+        "retries": sum(each.retries for each in verdicts),
+    }
+
+
+def decision(score: float | None, parts: Iterable[Part], by: Passes, threshold: float) -> dict[str, Any]:
+    """A verdict's fields that say whether it passes: with the lowest score of its parts, if that decides."""
+    weakest = None
+    if by == "weakest" and score is not None:
+        # A blank response that is scored 0 has no parts: its headline is all there is.
+        lowest = weakest_part(parts)
+        weakest = lowest.score if lowest else score
+    deciding = score if weakest is None else weakest
+    return {"weakest": weakest, "passed": deciding is None or passes(deciding, threshold)}
 
 
 def passes(score: float, threshold: float) -> bool:

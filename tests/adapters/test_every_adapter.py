@@ -1,97 +1,80 @@
-"""All entry points of the library give the same verdict, row by row of the table in `adapters_table`."""
+"""What is true at every adapter: the same verdict, case, reason and error, and the same refusals."""
 
-# LangSmith and DeepEval are only partly typed:
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# ruff: noqa: PLC0415  MLflow and Inspect take seconds to import
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from adapters_table import (
-    CASES,
-    ENDPOINT_CODES,
-    JUDGES,
-    PLAY,
-    TABLE,
-    Fields,
-    expected,
-    fields_of,
-    inputs_of,
-    judge_of,
-    judges,
-    one_by_one,
-    outputs_of,
-    target,
-    verdict_of,
-)
-from deepeval.errors import MissingTestCaseParamsError
-from deepeval.evaluate import AsyncConfig, DisplayConfig, ErrorConfig
-from deepeval.evaluate import evaluate as deepeval_evaluate
-from deepeval.test_case import LLMTestCase
-from langsmith import Client, aevaluate
-from langsmith import evaluate as langsmith_evaluate
-from langsmith.schemas import Example
+from adapter_entries import ENTRIES, OTHER_ENTRIES, Entry
+from adapters_table import ENDPOINT_CODES, JUDGES, TABLE, Exchange, exchanges, expected, fields_of, judge_of
+from any_options import load_any
+from chats import CHAT, LANGCHAIN, OPENAI
+from command_line import run_program
+from fenced import without_codes
+from scripted_model import ScriptedModel
 
-from groundjudge import Case, GroundjudgeError, Verdict
-from groundjudge.adapters.deepeval import JudgeMetric
-from groundjudge.adapters.langchain import runnable
-from groundjudge.adapters.langsmith import evaluator
+from groundjudge import Case, GroundjudgeError, ModelError, Reply, Verdict, load
+from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import WHAT_IS_WRONG
-from groundjudge.types import AnyJudge
+from groundjudge.types import Request
+from groundjudge.verdict import Part, named_scores
 
-pytestmark = pytest.mark.usefixtures("current_event_loop")
+pytestmark = [
+    pytest.mark.usefixtures("current_event_loop"),
+    pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
+]
 
-
-def by_ajudge(name: str) -> list[Fields]:
-    judge = judge_of(name)
-    return one_by_one(lambda case: asyncio.run(judge.ajudge(case)), CASES[name])
-
-
-def by_case_objects(name: str) -> list[Fields]:
-    return one_by_one(judge_of(name).judge, [Case(**case) for case in CASES[name]])
-
-
-def by_invoke(name: str) -> list[Fields]:
-    return one_by_one(runnable(judge_of(name)).invoke, CASES[name])
+GOOD = "<S1>w</S1><S2>5</S2>"
+SLOW = ("mlflow", "inspect")
+LOUD = pytest.mark.filterwarnings("default")
+"""For MLflow and Inspect, whose packages warn."""
 
 
-def by_ainvoke(name: str) -> list[Fields]:
-    chain = runnable(judge_of(name))
-    return one_by_one(lambda case: asyncio.run(chain.ainvoke(case)), CASES[name])
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder for what frameworks write."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("INSPECT_LOG_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
 
 
-def by_stream(name: str) -> list[Fields]:
-    chain = runnable(judge_of(name))
-    return one_by_one(lambda case: next(iter(chain.stream(case))), CASES[name])
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """MLflow without telemetry, and with few threads, as a local database locks; before it is imported."""
+    path = tmp_path_factory.mktemp("mlflow")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+        patch.setenv("DO_NOT_TRACK", "true")
+        patch.setenv("MLFLOW_GENAI_EVAL_MAX_WORKERS", "2")
+        yield path
 
 
-def by_batch(name: str) -> list[Fields]:
-    cases: list[Any] = CASES[name]
-    verdicts: list[Any] = runnable(judge_of(name)).batch(cases, return_exceptions=True)
-    return [fields_of(verdict) for verdict in verdicts]
+@pytest.fixture
+def entry(request: pytest.FixtureRequest) -> Entry:
+    """One way through an adapter, by its name; MLflow has a database then."""
+    name: str = request.param
+    if name.startswith("mlflow"):
+        database = request.getfixturevalue("database")
+        from mlflow_adapter import use
+
+        use(f"sqlite:///{database}/mlflow.db")
+    return (ENTRIES | OTHER_ENTRIES)[name]
 
 
-def by_abatch(name: str) -> list[Fields]:
-    cases: list[Any] = CASES[name]
-    verdicts: list[Any] = asyncio.run(runnable(judge_of(name)).abatch(cases, return_exceptions=True))
-    return [fields_of(verdict) for verdict in verdicts]
+def adapters(*without: str) -> pytest.MarkDecorator:
+    """Runs a test for each adapter, for MLflow and Inspect only among the soak tests."""
+    names = [name for name in ENTRIES if name not in without]
+    marks = [[LOUD, pytest.mark.soak] if name in SLOW else [] for name in names]
+    rows = [pytest.param(*[name] * 2, marks=mark, id=name) for name, mark in zip(names, marks, strict=True)]
+    return pytest.mark.parametrize(("entry", "adapter"), rows, indirect=["entry"])
 
 
-LANGCHAIN = {
-    "invoke": by_invoke,
-    "ainvoke": by_ainvoke,
-    "stream": by_stream,
-    "batch": by_batch,
-    "abatch": by_abatch,
-}
-CORE = {"ajudge": by_ajudge, "Case": by_case_objects}
+# --- the same verdict -----------------------------------------------------------------------------
 
 
 def test_table_covers_every_judge_status_and_error() -> None:
@@ -110,151 +93,36 @@ def test_table_covers_every_judge_status_and_error() -> None:
     }
 
 
-@pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("entry", [*CORE, *LANGCHAIN])
-def test_core_and_langchain_give_the_same_verdicts(entry: str, name: str) -> None:
-    assert (CORE | LANGCHAIN)[entry](name) == expected(name)
+KINDS = ("groundedness", "passage_quality", "repeats")
+"""Judges of one score, of several, and of votes."""
+
+QUICK: Mapping[str, Sequence[str]] = {
+    "deepeval evaluate": ["groundedness", "repeats"],
+    "deepeval evaluate async": ["groundedness", "repeats"],
+    "langfuse run_experiment": ["passage_quality"],
+    "langfuse dataset": ["passage_quality"],
+} | dict.fromkeys(ENTRIES, JUDGES)
+"""The judges of entries, where they are not `KINDS`. With the others, an entry is a soak test."""
 
 
-def example(case: Mapping[str, Any]) -> Example:
-    return Example(id=uuid4(), inputs=inputs_of(case), outputs=outputs_of(case))
+def marks(name: str, judge: str) -> Sequence[pytest.MarkDecorator]:
+    if name.startswith(SLOW):
+        return [LOUD, pytest.mark.soak]
+    return [] if judge in QUICK.get(name, KINDS) else [pytest.mark.soak]
 
 
-async def atarget(inputs: dict[str, Any]) -> dict[str, Any]:
-    return target(inputs)
-
-
-def from_langsmith(row: Any, judge: AnyJudge) -> Fields:
-    """The verdict that the evaluator stores in the run, after checking the feedback against it."""
-    verdict: Verdict = row["run"].extra["groundjudge"][judge.name][1]
-    shown = [(one.key, one.score, one.value, one.comment) for one in row["evaluation_results"]["results"]]
-    assert shown == [(one.name, one.score, one.value, one.explanation) for one in judge.scores(verdict)]
-    return fields_of(verdict)
-
-
-def offline() -> Client:
-    return Client(
-        api_url="http://127.0.0.1:9", api_key="none", auto_batch_tracing=False, tracing_sampling_rate=0.0
-    )
-
-
-def by_langsmith(name: str) -> list[Fields]:
-    data = [example(case) for case in CASES[name]]
-    results = langsmith_evaluate(
-        target, data=data, evaluators=[evaluator(judge_of(name))], upload_results=False, client=offline()
-    )
-    rows = {row["example"].id: row for row in results}
-    return [from_langsmith(rows[one.id], judge_of(name)) for one in data]
-
-
-def by_langsmith_async(name: str) -> list[Fields]:
-    data = [example(case) for case in CASES[name]]
-
-    async def evaluated() -> dict[Any, Any]:
-        results = await aevaluate(
-            atarget, data=data, evaluators=[evaluator(judge_of(name))], upload_results=False, client=offline()
-        )
-        return {row["example"].id: row async for row in results}
-
-    rows = asyncio.run(evaluated())
-    return [from_langsmith(rows[one.id], judge_of(name)) for one in data]
-
-
-@pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
-@pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("entry", [by_langsmith, by_langsmith_async])
-def test_langsmith_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
-    assert entry(name) == expected(name)
-
-
-PARAMS = {"query": "input", "response": "actual_output", "reference": "expected_output"}
-
-
-def llm_test_case(case: Mapping[str, Any]) -> LLMTestCase:
-    fields: dict[str, Any] = {PARAMS[field]: value for field, value in case.items() if field in PARAMS}
-    context = case.get("context")
-    if context is not None:
-        fields["retrieval_context"] = [each if isinstance(each, str) else each["content"] for each in context]
-    fields.setdefault("input", "none")
-    metadata = {field: case[field] for field in PLAY if field in case and field not in PARAMS}
-    return LLMTestCase(**fields, name=case["id"], metadata=metadata)
-
-
-REFUSED: Fields = {"error": "missing_field"}
-"""A row with a missing field, which DeepEval's own check refuses before it is judged."""
-
-
-def from_metric(metric: JudgeMetric) -> Fields:
-    """The verdict that the metric stores, after checking the metric's attributes against it."""
-    if metric.verdict is None or metric.verdict.error:
-        assert metric.error
-        assert metric.score is None
-        return REFUSED if metric.verdict is None else fields_of(metric.verdict)
-    headline, *_ = metric.judge.scores(metric.verdict)
-    assert (metric.score, metric.reason) == (headline.score, headline.explanation)
-    assert metric.success is metric.verdict.passed
-    weakest = {} if metric.verdict.weakest is None else {"weakest": metric.verdict.weakest}
-    scores = {part.name: part.score for part in metric.verdict.parts}
-    assert metric.score_breakdown == ({**scores, **weakest} or None)
-    assert metric.verdict.signature in str(metric.verbose_logs)
-    return fields_of(metric.verdict)
-
-
-def measured(name: str, measure: Callable[[JudgeMetric, LLMTestCase], None]) -> list[Fields]:
-    metric = JudgeMetric(judge=judge_of(name))
-    shown: list[Fields] = []
-    for case in CASES[name]:
-        with suppress(GroundjudgeError, MissingTestCaseParamsError):
-            measure(metric, llm_test_case(case))
-        shown.append(from_metric(metric))
-    return shown
-
-
-def by_measure(name: str) -> list[Fields]:
-    return measured(name, lambda metric, case: metric.measure(case))
-
-
-def by_a_measure(name: str) -> list[Fields]:
-    return measured(name, lambda metric, case: asyncio.run(metric.a_measure(case)))
-
-
-@pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("entry", [by_measure, by_a_measure])
-def test_deepeval_metric_gives_the_same_verdicts(entry: Callable[[str], list[Fields]], name: str) -> None:
-    for shown, verdict in zip(entry(name), expected(name), strict=True):
-        may_be_refused = verdict["error"] == "missing_field"
-        assert shown == verdict or (may_be_refused and shown == REFUSED)
-
-
-@pytest.mark.parametrize("name", judges("groundedness", "repeats"))
-@pytest.mark.parametrize("run_async", [False, True])
-def test_deepeval_evaluate_gives_the_same_verdicts(
-    run_async: bool,  # noqa: FBT001
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)  # DeepEval writes its results into the working directory
-    metrics: list[Any] = [JudgeMetric(judge=judge_of(name))]
-    outcome = deepeval_evaluate(
-        [llm_test_case(case) for case in CASES[name]],
-        metrics,
-        async_config=AsyncConfig(run_async=run_async),
-        display_config=DisplayConfig(show_indicator=False, print_results=False),
-        error_config=ErrorConfig(ignore_errors=True),
-    )
-    verdicts = [verdict_of(judge_of(name), case) for case in CASES[name]]
-    results: list[Any] = sorted(outcome.test_results, key=lambda result: result.index or 0)
-    for verdict, result in zip(verdicts, results, strict=True):
-        (shown,) = result.metrics_data
-        failed = verdict.error
-        assert shown.success is (not failed and bool(verdict.passed))
-        assert bool(shown.error) is bool(failed)
-        assert shown.score == verdict.score
-        if verdict.error and verdict.error.code != "missing_field":
-            assert f"{verdict.error.code}: " in shown.error
-        if not failed:
-            assert verdict.reason in shown.reason
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        pytest.param(each, name, marks=marks(each, name))
+        for each in (ENTRIES | OTHER_ENTRIES)
+        for name in JUDGES
+    ],
+    indirect=["entry"],
+)
+def test_verdicts_are_those_of_the_judge(entry: Entry, name: str) -> None:
+    found = entry(judge_of(name), exchanges(name))
+    assert [fields_of(verdict) for verdict in found] == expected(name)
 
 
 @pytest.mark.soak
@@ -265,3 +133,339 @@ def test_example_shows_the_same_verdict_four_times(tmp_path: Path) -> None:
     )
     assert "All the same: True" in done.stdout
     assert done.stdout.count("score 0.25, incorrect") == 4
+
+
+# --- the same state of an agent is the same case ----------------------------------------------------
+
+
+class ByCase:
+    """Replies by the id of the case, and keeps the cases."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Mapping[str, str | Exception] | None = None) -> None:
+        self.replies = replies or {}
+        self.asked: dict[str | None, Request] = {}
+
+    async def acomplete(self, request: Request) -> Reply:
+        self.asked[request.case.id] = request
+        reply = self.replies.get(str(request.case.id), GOOD)
+        if isinstance(reply, Exception):
+            raise reply
+        return Reply(reply)
+
+
+def judged(
+    entry: Entry, model: Any, rows: Sequence[Exchange], judge: Any = "groundedness", **options: Any
+) -> dict[str, Verdict]:
+    """The verdicts by the ids of the rows."""
+    found = entry(load(judge, model=model), rows, **options)
+    return {row.id: verdict for row, verdict in zip(rows, found, strict=True)}
+
+
+ANTHROPIC: list[Any] = [
+    {"role": "user", "content": "Where is it?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "1", "name": "get_order", "input": {"id": 7}}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "In Köln."}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "In Köln."}]},
+]
+NEXT: list[Any] = [("user", "And when does it leave?"), ("assistant", "At 9.")]
+STATES: Mapping[str, Mapping[str, Any]] = {
+    "OpenAI": {"messages": OPENAI},
+    "LangChain": {"messages": LANGCHAIN},
+    "Anthropic": {"messages": ANTHROPIC},
+    "no tool": {"messages": [("user", "Hi!"), ("assistant", "Hello!")]},
+    "a tool in an earlier turn": {"messages": [*CHAT, *NEXT]},
+    "documents beside it": {"messages": [*CHAT, *NEXT], "documents": ["It leaves at 9."]},
+    "an answer beside it": {"messages": OPENAI, "answer": "In Köln."},
+}
+
+
+@adapters("deepeval", "inspect")
+def test_state_is_the_same_case(entry: Entry, adapter: str) -> None:
+    model = ByCase()
+    judged(entry, model, [Exchange(name, {}, state) for name, state in STATES.items()])
+    found = {name: request.case for name, request in model.asked.items()}
+    assert found == {name: Case.of({**state, "id": name}) for name, state in STATES.items()}, adapter
+
+
+ASKED: Mapping[str, Any] = {"query": "q"}
+ANSWER: Mapping[str, Any] = {"response": "r", "context": ["c"]}
+
+# --- a reason is never empty ------------------------------------------------------------------------
+
+NUMBER = """\
+---
+name: number
+inputs: [{name: query}, {name: context, type: documents}, {name: response}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5}
+threshold: 0.5
+---
+user:
+{{query}} {{context}} {{response}}
+"""
+
+FAILED = "No reason given: incorrect, score 0.25, not passed."
+UNEXPLAINED: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    # the judge: the reply without a reason, and what is said instead
+    "groundedness": {
+        "failed": ("<S2>2</S2>", FAILED),
+        "passed": ("<S2>5</S2>", "No reason given: grounded, score 1, passed."),
+        "the worst": ("<S2>1</S2>", "No reason given: ungrounded, score 0, not passed."),
+        "blank": ("<S1> \n</S1><S2>4</S2>", "No reason given: incomplete, score 0.75, passed."),
+        "not applicable": ("<S2>3</S2>", "Not applicable (nothing_to_ground)."),
+        "unreadable": ("", "empty: the reply is empty"),
+    },
+    "number": {"a number": ("<S2>2</S2>", "No reason given: score 0.25, not passed.")},
+    "votes": {"votes": ("<S2>2</S2>", FAILED)},
+}
+
+
+@adapters()
+def test_reason_is_never_empty(entry: Entry, adapter: str) -> None:
+    Path("number.prompty").write_text(NUMBER, encoding="utf-8")
+    for name, replies in UNEXPLAINED.items():
+        judge: Any = "number.prompty" if name == "number" else "groundedness"
+        votes = {"repeats": 3} if name == "votes" else {}
+        model = ByCase({each: reply for each, (reply, _) in replies.items()})
+        made = load_any(judge, model=model, **votes)
+        verdicts = entry(made, [Exchange(each, ASKED, ANSWER) for each in replies])
+        for verdict, (_, reason) in zip(verdicts, replies.values(), strict=True):
+            assert verdict.explanation.startswith(reason), adapter
+            assert all(score.explanation.strip() for score in made.scores(verdict))
+
+
+def test_reason_of_a_part_is_never_empty() -> None:
+    parts = [
+        Part(name="recall", value=3, score=0.5, reason=" "),
+        Part(name="precision", value=None, score=None),
+    ]
+    verdict = Verdict(judge="passage_quality", status="ok", score=0.5, parts=tuple(parts))
+    shown = [score.explanation for score in named_scores(verdict, ["recall", "precision"])]
+    assert shown == ["recall (3)\nprecision (no claim)", "recall (3)", "precision (no claim)"]
+
+
+# --- inputs of a prompt's own, fields= --------------------------------------------------------------
+
+FILE = NUMBER.replace("name: number\ninputs: [", "name: on_topic\ninputs: [{name: topic}, ").replace(
+    "{{query}}", "{{topic}} {{query}}"
+)
+
+PATHS: Mapping[str, tuple[str, str]] = {
+    # what paths to the inputs and to the outputs begin with, where there are paths
+    "langsmith": ("inputs", "outputs"),
+    "langfuse": ("input", "output"),
+    "pydantic-evals": ("inputs", "output"),
+    "promptfoo": ("vars", "output"),
+    "langchain": ("input", "input"),
+    "mlflow": ("inputs", "outputs"),
+    "inspect": ("metadata", "metadata"),
+}
+PATHLESS = ENTRIES.keys() - PATHS.keys()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "on_topic.prompty"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def in_code(*_: object, **__: object) -> Mapping[str, Any]:
+    return {**ASKED, **ANSWER, "topic": "dogs"}
+
+
+TOPICS: Mapping[str, tuple[Exchange, Sequence[str]]] = {
+    # where the topic stands, and the adapters that have no such place
+    "inputs": (Exchange("1", {**ASKED, "topic": "dogs"}, ANSWER), ["deepeval"]),
+    "metadata": (Exchange("1", ASKED, ANSWER, {"topic": "dogs", "split": "x"}), ["promptfoo", "mlflow"]),
+    "inputs before metadata": (
+        Exchange("1", {**ASKED, "topic": "dogs"}, ANSWER, {"topic": "cats"}),
+        ["deepeval", "langchain", "inspect", "opentelemetry"],
+    ),
+    "reference outputs": (
+        Exchange("1", ASKED, ANSWER, reference={"topic": "dogs"}),
+        ["deepeval", "inspect"],
+    ),
+    "metadata among the inputs": (
+        Exchange("1", {**ASKED, "metadata": {"topic": "dogs"}}, ANSWER),
+        ["deepeval", "inspect", "opentelemetry"],
+    ),
+}
+
+
+def check_topic(entry: Entry, file: Path, row: Exchange, **options: Any) -> None:
+    model = ScriptedModel(GOOD)
+    (verdict,) = judged(entry, model, [row], file, **options).values()
+    assert (verdict.error, verdict.score) == (None, 1)
+    assert "<data-topic>\ndogs\n</data-topic>" in without_codes(model.asked[0].messages[0]["content"])
+
+
+@adapters()
+def test_own_input_is_filled(file: Path, entry: Entry, adapter: str) -> None:
+    for row, without in TOPICS.values():
+        if adapter not in without:
+            check_topic(entry, file, row)
+
+
+@adapters(*PATHLESS)
+def test_fields_are_found_at_paths_and_by_a_function(file: Path, entry: Entry, adapter: str) -> None:
+    inputs, outputs = PATHS[adapter]
+    row = Exchange("1", {**ASKED, "t": {"u": "dogs"}}, ANSWER)
+    check_topic(entry, file, row, fields={"topic": f"{inputs}.t.u"})
+    if adapter != "promptfoo":  # whose configuration is YAML
+        check_topic(entry, file, row, fields=in_code)
+    row = Exchange("1", ASKED, {**ANSWER, "docs": ["d"]})
+    (conflict,) = judged(entry, ScriptedModel(GOOD), [row]).values()
+    assert conflict.error
+    assert conflict.error.code == "alias_conflict"
+    (found,) = judged(entry, ScriptedModel(GOOD), [row], fields={"context": f"{outputs}.docs"}).values()
+    assert found.score == 1
+
+
+@adapters()
+def test_options_of_inputs_reach_the_judge_and_a_missing_one_is_named(
+    file: Path, entry: Entry, adapter: str
+) -> None:
+    model, row = ScriptedModel(GOOD), Exchange("1", {**ASKED, "topik": "dogs"}, {**ANSWER, "context": []})
+    (verdict,) = judged(entry, model, [row], file).values()
+    assert verdict.error
+    assert verdict.error.code == "missing_field"
+    assert "needs topic, which is not given" in verdict.error.message
+    if adapter != "pydantic-evals":  # which has fewer options
+        options = {"may_be_empty": ["context"], "optional": ["topic"], "threshold": 1}
+        (verdict,) = judged(entry, model, [row], file, **options).values()
+        assert (verdict.score, verdict.passed) == (1, True)
+
+
+# --- errors are errors, never scores ----------------------------------------------------------------
+
+
+def fails(*_: object, **__: object) -> Any:
+    message = "no such key"
+    raise KeyError(message)
+
+
+REPLIES: Mapping[str, str | Exception] = {
+    "no_verdict": "fine",
+    "timeout": ModelError("timeout", "no answer"),
+    "unexpected": RuntimeError("out of order"),
+}
+C: Mapping[str, Any] = {"context": ["c"]}
+USER, CALLS, RESULT = OPENAI[1:4]
+UNJUDGEABLE: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    # the state of an agent, which has no response or lacks something else
+    "a question": ({"messages": [USER], **C}, "no_response"),
+    "a question, and an older answer": ({"messages": [*OPENAI, USER], **C}, "no_response"),
+    "a call of a tool": ({"messages": [USER, CALLS], **C}, "no_response"),
+    "a result of a tool": ({"messages": [USER, CALLS, RESULT]}, "no_response"),
+    "a blank answer": ({"messages": [USER, ("assistant", " ")], **C}, "empty_response"),
+    "a blank answer beside it": ({"messages": OPENAI, "answer": "", **C}, "empty_response"),
+    "no question": ({"messages": [("assistant", "In Köln.")], **C}, "missing_field"),
+    "no message": ({"messages": [], **C}, "missing_field"),
+    "no messages": ({"messages": [5], **C}, "field_unreadable"),
+    "two contexts": ({"messages": OPENAI, "docs": ["d"], **C}, "alias_conflict"),
+    "a context without text": ({**ASKED, **ANSWER, "context": [{"n": 1}]}, "context_unreadable"),
+}
+
+
+@adapters()
+def test_error_of_a_row_is_a_verdict_with_its_code(entry: Entry, adapter: str) -> None:
+    rows = [Exchange(code, ASKED, ANSWER) for code in REPLIES]
+    rows.append(Exchange("empty_response", ASKED, {**ANSWER, "response": " "}))
+    codes = {row.id: row.id for row in rows}
+    if adapter not in {"deepeval", "inspect"}:  # which have no states
+        rows += [Exchange(what, {}, state) for what, (state, _) in UNJUDGEABLE.items()]
+        codes |= {what: code for what, (_, code) in UNJUDGEABLE.items()}
+    found = judged(entry, ByCase(REPLIES), rows)
+    assert {what: verdict.error and verdict.error.code for what, verdict in found.items()} == codes
+    assert {(verdict.status, verdict.score) for verdict in found.values()} == {("error", None)}
+
+
+@adapters(*PATHLESS, "promptfoo")
+def test_exception_of_the_function_is_an_error_of_its_row(entry: Entry, adapter: str) -> None:
+    (verdict,) = judged(entry, ScriptedModel(GOOD), [Exchange("1", ASKED, ANSWER)], fields=fails).values()
+    assert verdict.error, adapter
+    assert (verdict.error.code, verdict.score) == ("unexpected", None)
+
+
+# --- wrong arguments --------------------------------------------------------------------------------
+
+WRONG: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    "a misspelt option": ({"treshold": 0.9}, "unknown option 'treshold', did you mean 'threshold'"),
+    "a threshold out of range": ({"threshold": 7}, "threshold"),
+    "a misspelt field": ({"fields": {"qeury": "{}.q"}}, "unknown field 'qeury', did you mean 'query'"),
+    "a field of no prompt": ({"fields": {"topic": "{}.q"}}, "unknown field 'topic'"),
+    "an unknown root": ({"fields": {"query": "nowhere.q"}}, "begins with 'nowhere', which is none of"),
+    "no mapping": ({"fields": 5}, "fields must be a mapping of field to dotted path, or a function"),
+}
+
+
+def at_root(options: Mapping[str, Any], root: str) -> Mapping[str, Any]:
+    """The options, with paths that begin with what the adapter's do."""
+    fields = options.get("fields")
+    if not is_mapping(fields):
+        return options
+    return {"fields": {name: path.format(root) for name, path in fields.items()}}
+
+
+@adapters()
+def test_wrong_argument_is_refused_before_any_row(entry: Entry, adapter: str) -> None:
+    model, root = ScriptedModel(GOOD), PATHS.get(adapter, ("",))[0]
+    for what, (options, message) in WRONG.items():
+        fields = options.get("fields")
+        if (fields and adapter in PATHLESS) or (what, adapter) == ("a misspelt option", "pydantic-evals"):
+            continue  # a dataclass refuses it
+        with pytest.raises((TypeError, ValueError, GroundjudgeError), match=message):
+            judged(entry, model, [Exchange("1", ASKED, ANSWER)], **at_root(options, root))
+    assert model.asked == []
+
+
+# --- the packages -----------------------------------------------------------------------------------
+
+FRAMEWORKS = {
+    # the adapter: (the package it needs, its extra)
+    "langsmith": ("langsmith", "langsmith"),
+    "langchain": ("langchain_core", "langchain"),
+    "deepeval": ("deepeval", "deepeval"),
+    "inspect": ("inspect_ai", "inspect"),
+    "langfuse": ("langfuse", "langfuse"),
+    "mlflow": ("mlflow", "mlflow"),
+    "opentelemetry": ("opentelemetry", "otel"),
+    "pydantic_evals": ("pydantic_evals", "pydantic-evals"),
+    "spark": ("pyspark", "spark"),
+}
+
+
+def test_missing_framework_is_named_with_its_extra() -> None:
+    _, said, _ = run_program(
+        "import sys, importlib\n"
+        f"for adapter, (package, _) in {FRAMEWORKS!r}.items():\n"
+        "    sys.modules[package] = None\n"
+        "    try:\n"
+        "        importlib.import_module(f'groundjudge.adapters.{adapter}')\n"
+        "    except ImportError as error:\n"
+        "        print(adapter, error)\n"
+    )
+    lines = dict(line.split(" ", 1) for line in said.splitlines() if "pip install" in line)
+    assert lines.keys() == FRAMEWORKS.keys()
+    for adapter, (_, extra) in FRAMEWORKS.items():
+        assert f'pip install "groundjudge[{extra}]"' in lines[adapter]
+
+
+IMPORTS = ("langchain", "promptfoo", "langsmith", "opentelemetry", "pydantic_evals")
+
+
+@pytest.mark.parametrize(
+    "adapter", [pytest.param(name, marks=[pytest.mark.soak] * (name != "promptfoo")) for name in IMPORTS]
+)
+def test_import_loads_no_other_framework_and_no_client(adapter: str) -> None:
+    package, _ = FRAMEWORKS.get(adapter, ("", ""))
+    others = {each for each, _ in FRAMEWORKS.values()} - {package, "opentelemetry"} | {"openai", "pytest"}
+    others -= {"langsmith"} if adapter == "langchain" else set()  # langchain-core needs it
+    code = f"import sys, groundjudge.adapters.{adapter}\nprint(*sorted({others!r} & {{*sys.modules}}))"
+    assert run_program(code)[:2] == (0, "\n")

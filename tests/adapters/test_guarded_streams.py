@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 from guard_table import FALLBACK, QUERY, WORD
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, MessagesState, StateGraph  # pyright: ignore[reportMissingTypeStubs]
 
 from groundjudge import GuardError, Reply
@@ -64,7 +66,9 @@ def function(drafts: tuple[str, ...]) -> Any:
     model = chat(*drafts)
 
     def answer(state: Any) -> Any:
-        return {"messages": [model.invoke(state["messages"])]}
+        said = model.invoke(state["messages"])
+        get_stream_writer()(f"custom: {said.content}")
+        return {"messages": [said]}
 
     return answer
 
@@ -77,6 +81,22 @@ def lcel(drafts: tuple[str, ...]) -> Runnable[Any, Any]:
 
 def whole_graph(drafts: tuple[str, ...]) -> Any:
     return create_agent(chat(*drafts))  # pyright: ignore[reportUnknownVariableType]
+
+
+class WritesToTheStream(AgentMiddleware):
+    """A middleware inside the guard that shows each answer of the model at once."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return self.shown(request, handler(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return self.shown(request, await handler(request))
+
+    @staticmethod
+    def shown(request: Any, response: Any) -> Any:
+        for write in (get_stream_writer(), request.runtime.stream_writer):
+            write(f"custom: {response.result[-1].content}")
+        return response
 
 
 CHAINS = [function, lcel, whole_graph]
@@ -124,7 +144,8 @@ def test_agent_shows_nothing_rejected(model: str, drafts: tuple[str, ...], how: 
         InMemorySaver(),
         GroundingMiddleware("groundedness", model=MODELS[model](), fallback=FALLBACK),
     )
-    check(create_agent(chat(*drafts), middleware=[guard], checkpointer=saver), saver, drafts, how)
+    middleware: Any = [guard, WritesToTheStream()]
+    check(create_agent(chat(*drafts), middleware=middleware, checkpointer=saver), saver, drafts, how)
 
 
 # Every seventh row of the product has each name, chain, model and way; all rows are in soak.
@@ -162,4 +183,6 @@ def test_what_a_stream_shows_without_a_guard_would_be_found() -> None:
     saver = InMemorySaver()
     with pytest.raises(AssertionError):
         check(node("answer", lcel(("bad one",)), saver), saver, ("bad one",), "sync")
-    assert REJECTED.findall(str(chunks(create_agent(chat("bad one")), "sync")))
+    for middleware, mode in ([], "messages"), ([WritesToTheStream()], "custom"):
+        found = chunks(create_agent(chat("bad one"), middleware=middleware), "sync")
+        assert REJECTED.findall(str([data for _, kind, data in found if kind == mode]))

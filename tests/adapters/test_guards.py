@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import agents
 import pytest
 from agents.models.interface import Model as AgentsModel
-from guard_table import QUERY, ROWS, SOURCE, Row, Seen, judge
+from guard_table import FALLBACK, QUERY, REPLIES, ROWS, SOURCE, Row, Seen, judge
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from pydantic import BaseModel
 from pydantic_ai import Agent as PydanticAgent
+from pydantic_ai import NativeOutput
 from pydantic_ai import messages as pydantic_messages
+from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.models.function import FunctionModel as PydanticModel
 
-from groundjudge import Reply
+from groundjudge import GuardError, Reply
 from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
 from groundjudge.adapters.pydantic_ai import grounded
-from groundjudge.guard import as_guard
+from groundjudge.guard import NOTE, as_guard
 from groundjudge.types import Request
 
 JUDGE = "groundedness"
@@ -46,9 +51,12 @@ def core(row: Row, seen: Seen, how: str) -> object:
 
 
 class Chat(GenericFakeChatModel):
-    """A chat model that needs to be told of no tools."""
+    """A chat model that needs to be told of no tools and no format."""
 
     def bind_tools(self, *_: Any, **__: Any) -> Chat:
+        return self
+
+    def bind(self, **_: Any) -> Any:
         return self
 
 
@@ -182,10 +190,192 @@ GUARDS: Sequence[Callable[[Row, Seen, str], object]] = [
 
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("guard", GUARDS)
-@pytest.mark.parametrize("name", ROWS)
-def test_same_decision_everywhere(name: str, guard: Callable[[Row, Seen, str], object], how: str) -> None:
-    row, seen = ROWS[name], Seen()
-    seen.check(row, guard(row, seen, how))
+def test_same_decision_everywhere(guard: Callable[[Row, Seen, str], object], how: str) -> None:
+    for row in ROWS.values():
+        seen = Seen()
+        seen.check(row, guard(row, seen, how))
+
+
+def raises(*_: object, **__: object) -> Any:
+    raise LookupError
+
+
+FIELDS = {
+    "block": FALLBACK,
+    "allow": "good one",
+    "raise": LookupError,
+}
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("guard", GUARDS[1:])
+@pytest.mark.parametrize("on_error", FIELDS)
+def test_fields_that_cannot_be_found_follow_on_error(
+    on_error: str, guard: Callable[[Row, Seen, str], object], how: str
+) -> None:
+    row, seen = replace(ROWS["good"], options={"fields": raises, "on_error": on_error}), Seen()
+    if on_error == "raise":
+        with pytest.raises(LookupError):
+            guard(row, seen, how)
+        return
+    assert guard(row, seen, how) == FIELDS[on_error]
+    assert [outcome.reason for outcome in seen.outcomes] == ["not_judged"]
+
+
+@pytest.mark.parametrize("guard", GUARDS[1:])
+def test_observing_never_stands_in_the_way(guard: Callable[[Row, Seen, str], object]) -> None:
+    options = {"mode": "observe", "on_error": "raise", "fields": raises}
+    assert guard(replace(ROWS["good"], options=options), Seen(), "sync") == "good one"
+
+
+@pytest.mark.parametrize("guard", GUARDS[1:])
+def test_draft_is_blocked_if_the_fallback_cannot_be_made(guard: Callable[[Row, Seen, str], object]) -> None:
+    with pytest.raises(GuardError, match="`fallback` gave LookupError"):
+        guard(replace(ROWS["bad twice"], options={"fallback": raises}), Seen(), "sync")
+
+
+class Answer(BaseModel):
+    """What a structured answer is."""
+
+    text: str
+
+
+def structured_middleware(
+    row: Row, seen: Seen, how: str, strategy: Any = ToolStrategy, tools: Sequence[Any] = ()
+) -> Any:
+    said: list[AIMessage] = []
+    for number, draft in enumerate(row.drafts):
+        data = {"text": draft}
+        call = {"name": "Answer", "args": data, "id": str(number)}
+        is_call = strategy is ToolStrategy
+        said.append(AIMessage("", tool_calls=[call]) if is_call else AIMessage(json.dumps(data)))
+    model, guard = Chat(messages=iter(said)), GroundingMiddleware(JUDGE, **seen.options(row))
+    agent: Any = create_agent(model, tools, middleware=[guard], response_format=strategy(Answer))
+    given = question(row)
+    state = asyncio.run(agent.ainvoke(given)) if how == "async" else agent.invoke(given)
+    for word in row.rejected:
+        assert word not in str(state)
+    return state["structured_response"] or state["messages"][-1].content
+
+
+def structured_beside_tools(row: Row, seen: Seen, how: str) -> Any:
+    return structured_middleware(row, seen, how, tools=[hours])
+
+
+def structured_by_the_provider(row: Row, seen: Seen, how: str) -> Any:
+    return structured_middleware(row, seen, how, ProviderStrategy)
+
+
+def structured_pydantic_agent(row: Row, seen: Seen, how: str, output_type: Any = Answer) -> Any:
+    drafts = iter(row.drafts)
+
+    def answer(_: object, info: AgentInfo) -> Any:
+        data = {"text": next(drafts)}
+        part: Any = pydantic_messages.TextPart(json.dumps(data))
+        if info.output_tools:
+            part = pydantic_messages.ToolCallPart(info.output_tools[0].name, data)
+        return pydantic_messages.ModelResponse(parts=[part])
+
+    agent: Any = PydanticAgent(PydanticModel(answer), output_type=output_type, retries={"output": 2})
+    agent.output_validator(grounded(JUDGE, **seen.options(row)))
+    result = asyncio.run(agent.run(QUERY)) if how == "async" else agent.run_sync(QUERY)
+    for word in row.rejected:
+        assert word not in str(result.all_messages())
+    return result.output
+
+
+def structured_as_text(row: Row, seen: Seen, how: str) -> Any:
+    return structured_pydantic_agent(row, seen, how, NativeOutput(Answer))
+
+
+def structured_openai_agent(row: Row, seen: Seen, how: str) -> Any:
+    drafts = [json.dumps({"text": draft}) for draft in row.drafts]
+    agent = agents.Agent(name="clerk", model=Scripted(drafts), output_type=Answer)
+    if how == "async":
+        run = asyncio.run(guarded_run(agent, QUERY, JUDGE, **seen.options(row)))
+    else:
+        run = guarded_run_sync(agent, QUERY, JUDGE, **seen.options(row))
+    for word in row.rejected:
+        assert word not in str(run.input_list)
+    return run.final_output
+
+
+def judge_of_data(request: Request) -> Reply:
+    """A judge that sees structured answers as JSON, and neither a note nor a call of the output tool."""
+    assert NOTE not in str(request.messages)
+    assert not [
+        each for each in request.case.context or () if "good" in each.content or "bad" in each.content
+    ]
+    reply = REPLIES[json.loads(request.case.response_text)["text"].partition(" ")[0]]
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def no_answer(_: object) -> Answer:
+    return Answer(text="no")
+
+
+STRUCTURED: Mapping[str, tuple[Row, object]] = {
+    "good": (Row(["good one"], "passed", "good one"), Answer(text="good one")),
+    "bad then good": (Row(["bad one", "good two"], "regenerated", "good two"), Answer(text="good two")),
+    "bad twice": (
+        Row(["bad one", "bad two"], "fallback", FALLBACK, options={"fallback": no_answer}),
+        Answer(text="no"),
+    ),
+    "bad twice, a text instead": (Row(["bad one", "bad two"], "fallback", FALLBACK), FALLBACK),
+}
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize(
+    "guard",
+    [
+        structured_middleware,
+        structured_beside_tools,
+        structured_by_the_provider,
+        structured_pydantic_agent,
+        structured_as_text,
+        structured_openai_agent,
+    ],
+)
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_structured_answers_are_judged_like_others(
+    name: str, guard: Callable[[Row, Seen, str], object], how: str
+) -> None:
+    row, sent = STRUCTURED[name]
+    row, seen = replace(row, options={"model": judge_of_data, **row.options}), Seen()
+    assert guard(row, seen, how) == sent
+    assert [outcome.reason for outcome in seen.outcomes] == [row.reason]
+
+
+def test_structured_answer_that_langchain_cannot_read_is_not_judged() -> None:
+    """LangChain asks for it again."""
+    row, seen = replace(STRUCTURED["good"][0], options={"model": judge_of_data}), Seen()
+    calls = [{"name": "Answer", "args": args, "id": str(args)} for args in ({}, {"text": "good one"})]
+    model = Chat(messages=iter([AIMessage("", tool_calls=[call]) for call in calls]))
+    guard = GroundingMiddleware(JUDGE, **seen.options(row))
+    agent: Any = create_agent(model, middleware=[guard], response_format=ToolStrategy(Answer))
+    assert agent.invoke(question(row))["structured_response"] == Answer(text="good one")
+    assert [len(outcome.drafts) for outcome in seen.outcomes] == [1]
+
+
+@pytest.mark.parametrize("argument", ["session", "conversation_id"])
+async def test_guarded_run_takes_nothing_that_keeps_drafts(argument: str) -> None:
+    with pytest.raises(ValueError, match=argument):
+        await guarded_run(openai_agent(ROWS["good"]), QUERY, JUDGE, model=judge, run={argument: "1"})
+
+
+async def test_next_turn_of_a_guarded_run_has_the_sources_of_the_last() -> None:
+    row, seen = ROWS["bad then good"], Seen()
+    agent = openai_agent(replace(row, drafts=[*row.drafts, "good three"]))
+    first = await guarded_run(agent, QUERY, JUDGE, **seen.options(row))
+    asked: Any = [*first.input_list, {"role": "user", "content": QUERY}]
+    second = await guarded_run(agent, asked, JUDGE, **seen.options(row))
+    assert [each.get("type", each.get("role")) for each in second.input_list] == [
+        *("user", "function_call", "function_call_output", "assistant"),
+        *("user", "assistant"),
+    ]
+    assert SOURCE in str(seen.outcomes[1].drafts[0].case)
 
 
 OUTPUT_GUARDRAIL = {"good": False, "bad twice": True, "judge refuses": True, "nothing to ground": False}

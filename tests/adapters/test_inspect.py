@@ -1,4 +1,4 @@
-"""The Inspect adapter: evaluations over the table of the adapters. All are soak tests.
+"""The Inspect adapter: samples, transcripts, models and names. All are soak tests.
 
 They import Inspect and `inspect_adapter` only when they run, because that takes three seconds.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters_table import CASES, JUDGES, expected, judge_of, verdict_of
+from adapters_table import CASES, Exchange, exchanges, judge_of, verdict_of
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, load, names
@@ -29,11 +29,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def log_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs, and whatever else Inspect writes, into an empty folder."""
     for name in ("INSPECT_LOG_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    return str(tmp_path / "logs")
 
 
 def sample(**metadata: Any) -> Any:
@@ -42,14 +41,14 @@ def sample(**metadata: Any) -> Any:
     return Sample(input="When?", target="At 9.", id="one", metadata=metadata)
 
 
-def scored(log_dir: str, given: Any, **options: Any) -> Any:
+def scored(given: Any, **options: Any) -> Any:
     """The only score of a sample, by `groundedness`."""
     from inspect_adapter import evaluated, scores_in
 
     from groundjudge.adapters.inspect import groundedness
 
     options.setdefault("model", ScriptedModel(GOOD))
-    return scores_in(evaluated([given], groundedness(**options), log_dir=log_dir), "groundedness")[0]
+    return scores_in(evaluated([given], groundedness(**options)), "groundedness")[0]
 
 
 def key_in(score: Any) -> str:
@@ -60,21 +59,14 @@ def key_of(**fields: Any) -> str:
     return load("groundedness", model="offline").key(Case(**fields)).partition("-")[2]
 
 
-@pytest.mark.parametrize("name", JUDGES)
-def test_eval_gives_the_same_verdicts(name: str, log_dir: str) -> None:
-    from inspect_adapter import by_eval
-
-    assert by_eval(name, log_dir) == expected(name)
-
-
 @pytest.mark.parametrize("name", ["passage_quality", "labels"])
-def test_metrics_are_means_of_the_samples_that_have_a_score(name: str, log_dir: str) -> None:
+def test_metrics_are_means_of_the_samples_that_have_a_score(name: str) -> None:
     from inspect_adapter import evaluated, figures, sample_of
 
     from groundjudge.adapters.inspect import judge
 
     made = judge_of(name)
-    log = evaluated([sample_of(case) for case in CASES[name]], judge(made), log_dir=log_dir, epochs=2)
+    log = evaluated([sample_of(row) for row in exchanges(name)], judge(made), epochs=2)
     scores = [made.scores(verdict_of(made, case)) for case in CASES[name]]
     for listed in zip(*scores, strict=True):
         known = [one.score for one in listed if one.score is not None]
@@ -88,7 +80,7 @@ def test_each_judge_has_a_scorer_of_its_name() -> None:
     assert [*adapter.__all__] == sorted([*names(), "judge"])
 
 
-def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name(log_dir: str) -> None:
+def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name() -> None:
     from inspect_adapter import evaluated, figures, scores_in
     from inspect_ai.scorer import Scorer, mean, scorer
 
@@ -99,7 +91,7 @@ def test_scorer_of_one_judge_gives_a_number_and_a_wrapper_another_name(log_dir: 
         return groundedness(model=ScriptedModel("<S1>nearly</S1><S2>4</S2>"), threshold=0.9)
 
     passages = passage_quality(model=ScriptedModel("RECALL_Formula: (5 * 1.0)\nPRECISION_Formula: (3 * 1.0)"))
-    log = evaluated([sample(response="At 9.", context=["c"])], strict(), passages, log_dir=log_dir)
+    log = evaluated([sample(response="At 9.", context=["c"])], strict(), passages)
     (score,) = scores_in(log, "strict")
     metadata = score.metadata or {}
     assert (score.value, score.answer, score.explanation) == (0.75, "At 9.", "nearly")
@@ -135,22 +127,22 @@ BASE = {"query": "When?", "response": "At 9.", "reference": "At 9.", "id": "one"
     ],
     ids=["other fields in metadata are not read", "usual name of the context", "path", "paths to all sides"],
 )
-def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any, log_dir: str) -> None:
-    score = scored(log_dir, sample(**metadata), **options)
+def test_case_is_read_from_the_sample(metadata: Any, options: Any, fields: Any) -> None:
+    score = scored(sample(**metadata), **options)
     assert (score.value, key_in(score)) == (1.0, key_of(**BASE, **fields))
 
 
-def test_case_can_come_from_a_function(log_dir: str) -> None:
+def test_case_can_come_from_a_function() -> None:
     from inspect_adapter import by_hand
 
-    score = scored(log_dir, sample(elsewhere="r"), fields=by_hand)
+    score = scored(sample(elsewhere="r"), fields=by_hand)
     assert score.value == 1.0
     assert score.metadata["groundjudge"]["case_id"] is None
-    error = scored(log_dir, sample(), fields=by_hand)
+    error = scored(sample(), fields=by_hand)
     assert (error.reason, error.explanation) == ("unexpected", "unexpected: KeyError: 'elsewhere'")
 
 
-def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conversation(log_dir: str) -> None:
+def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conversation() -> None:
     from inspect_ai.dataset import Sample
     from inspect_ai.model import (
         ChatMessageAssistant,
@@ -184,7 +176,7 @@ def test_results_of_tools_are_the_context_and_what_was_said_before_is_the_conver
         {"role": "tool", "content": "It took too long.", "name": "get_hours"},
         {"role": "user", "content": "Go on."},
     ]
-    score = scored(log_dir, given)
+    score = scored(given)
     results = [message for message in said if message["role"] == "tool"]
     assert key_in(score) == key_of(query="When?", response="At 9.", context=results, conversation=said, id=1)
 
@@ -235,15 +227,15 @@ async def test_only_an_agents_transcript_has_an_empty_context(
 # --- models ----------------------------------------------------------------------------------------
 
 
-def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge(log_dir: str) -> None:
+def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge() -> None:
     from inspect_adapter import SEEN
     from inspect_ai.model import GenerateConfig, get_model
 
     SEEN.clear()
     given = sample(response="At 9.", context=["c"])
-    scored(log_dir, given, model="scripted/a", parameters={"max_completion_tokens": 77, "stop": ["x"]})
+    scored(given, model="scripted/a", parameters={"max_completion_tokens": 77, "stop": ["x"]})
     llm = get_model("scripted/b", config=GenerateConfig(temperature=0.3))
-    score = scored(log_dir, given, model=llm, repeats=2)
+    score = scored(given, model=llm, repeats=2)
     (first, messages), (second, _), (third, _) = SEEN
     assert (first.max_tokens, first.stop_seqs, second.temperature, third.temperature) == (77, ["x"], 0.3, 0.3)
     assert [message.role for message in messages] == ["system", "user"]
@@ -252,7 +244,7 @@ def test_model_of_inspect_judges_with_its_own_settings_before_those_of_the_judge
     assert score.metadata["groundjudge"]["usage"] == {"prompt_tokens": 14, "completion_tokens": 6}
 
 
-def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation(log_dir: str) -> None:
+def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation() -> None:
     from inspect_adapter import evaluated, scores_in
 
     from groundjudge.adapters.inspect import groundedness, judge
@@ -262,7 +254,6 @@ def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation(log_
     log = evaluated(
         [sample(response="At 9.", context=["c"])],
         *scorers,
-        log_dir=log_dir,
         model="scripted/evaluated",
         model_roles={"critic": "scripted/critic"},
     )
@@ -277,13 +268,13 @@ def test_without_a_model_the_role_judges_or_else_the_model_under_evaluation(log_
 @pytest.mark.parametrize(
     ("model", "code"), [("cut", "truncated"), ("filtered", "refused"), ("unreadable", "no_verdict")]
 )
-def test_how_the_model_stopped_is_known(model: str, code: str, log_dir: str) -> None:
+def test_how_the_model_stopped_is_known(model: str, code: str) -> None:
     given = sample(response="At 9.", context=["c"])
-    assert scored(log_dir, given, model=f"scripted/{model}").reason == code
+    assert scored(given, model=f"scripted/{model}").reason == code
 
 
-def test_model_that_raises_leaves_the_sample_unscored(log_dir: str) -> None:
-    score = scored(log_dir, sample(response="At 9.", context=["c"]), model="none/none")
+def test_model_that_raises_leaves_the_sample_unscored() -> None:
+    score = scored(sample(response="At 9.", context=["c"]), model="none/none")
     assert score.reason == "failed"
     assert "the model none/none raised PrerequisiteError" in score.explanation
 
@@ -291,14 +282,14 @@ def test_model_that_raises_leaves_the_sample_unscored(log_dir: str) -> None:
 # --- names -----------------------------------------------------------------------------------------
 
 
-def test_scorers_are_found_by_their_names_on_the_command_line(log_dir: str, tmp_path: Path) -> None:
+def test_scorers_are_found_by_their_names_on_the_command_line(tmp_path: Path) -> None:
     from inspect_adapter import evaluated
     from inspect_ai.log import read_eval_log
 
     from groundjudge.adapters.inspect import passage_quality
 
     given = sample(response="It opens at 9.", context=["It opens at 9."])
-    log = evaluated([given], passage_quality(model="offline"), log_dir=log_dir)
+    log = evaluated([given], passage_quality(model="offline"))
     site = _with_entry_point(tmp_path)
     for scorer in (["groundedness"], ["judge", "-S", "judge=groundedness"]):
         command = [sys.executable, "-m", "inspect_ai", "score", log.location, "--action", "append"]
@@ -336,7 +327,7 @@ def test_module_named_inspect_leaves_that_of_python_alone() -> None:
     ids=["no limit", "the model's retries", "the model's time"],
 )
 def test_an_endpoint_that_always_fails_ends_the_scoring(
-    log_dir: str, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], calls: int | None
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], calls: int | None
 ) -> None:
     import inspect_adapter
     from inspect_ai.model import GenerateConfig, get_model
@@ -346,8 +337,11 @@ def test_an_endpoint_that_always_fails_ends_the_scoring(
     monkeypatch.setattr(adapter, "PATIENCE", 1)
     inspect_adapter.SEEN.clear()
     down = get_model("scripted/down", config=GenerateConfig(**given), memoize=False)
-    samples = [inspect_adapter.sample_of({**BASE, "id": str(n), "context": ["c"]}) for n in range(6)]
-    log = inspect_adapter.evaluated(samples, adapter.groundedness(model=down), log_dir=log_dir)
+    samples = [
+        inspect_adapter.sample_of(Exchange(str(n), {"query": "q"}, {"response": "r", "context": ["c"]}))
+        for n in range(6)
+    ]
+    log = inspect_adapter.evaluated(samples, adapter.groundedness(model=down))
     scores = inspect_adapter.scores_in(log, "groundedness")
     assert {(score.reason, isnan(score.as_float())) for score in scores} == {("failed", True)}
     assert calls is None or len(inspect_adapter.SEEN) <= calls

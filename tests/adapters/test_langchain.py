@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -51,8 +52,7 @@ from groundjudge import (
 )
 from groundjudge.adapters.langchain import parser, prompt, runnable
 from groundjudge.models.lookup import LibraryModel
-from groundjudge.models.loop_thread import shared_loop
-from groundjudge.types import Model, Request
+from groundjudge.types import Model
 
 ROW: Mapping[str, Any] = {
     "id": "opening",
@@ -74,6 +74,9 @@ CUT_OFF = AIMessage("<S0>Well, the", response_metadata={"finish_reason": "length
 Row = Case | Mapping[str, Any]
 Judging = Runnable[Row, Verdict]
 
+
+MOST_WAITS = 5000
+"""Milliseconds in which the calls that are awaited must begin."""
 
 GRACE = 0.005
 """Seconds in which a call that exceeds the concurrency would begin."""
@@ -114,14 +117,14 @@ class Answers(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            while self.in_flight.peak < self.together:
+            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 time.sleep(0.001)
             time.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **bound: Any) -> ChatResult:
         with self.in_flight() as number:
-            while self.in_flight.peak < self.together:  # noqa: ASYNC110  other calls are in threads
+            for _millisecond in takewhile(lambda _: self.in_flight.peak < self.together, range(MOST_WAITS)):
                 await asyncio.sleep(0.001)
             await asyncio.sleep(GRACE if self.together else 0)
         return self._result(messages, number, bound)
@@ -271,6 +274,7 @@ async def _awaited(judging: Judging, row: Any, config: Any) -> None:
     await judging.ainvoke(row, config)
 
 
+STEPS = ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
 READ, NOT_READ = "ask call read", "ask call read!"
 """The steps of an attempt; those with an exclamation mark failed."""
 
@@ -308,7 +312,7 @@ def test_groundjudge_model_is_traced(method: str) -> None:
     reply = Reply(GOOD, "stop", Usage(prompt_tokens=3, completion_tokens=2), "scripted-1")
     (judged,) = runs_of(runnable("groundedness", llm=ScriptedModel(reply)), method, ROW)
     children: list[Any] = judged.child_runs
-    assert [child.name for child in children] == ["groundjudge.ask", "groundjudge.call", "groundjudge.read"]
+    assert [child.name for child in children] == STEPS
     asked, called, read = children
     assert [type(child.outputs["output"]) for child in (asked, read)] == [ChatPromptValue, Verdict]
     assert (called.run_type, called.extra["metadata"]["ls_model_name"]) == ("llm", "scripted")
@@ -349,8 +353,14 @@ def graph(name: str, node: Any) -> Any:
     return built.compile()  # pyright: ignore[reportUnknownMemberType]
 
 
-@pytest.mark.parametrize("node", NODES)
-@pytest.mark.parametrize("model", JUDGES)
+# Every fourth row of the product has each model and each name; all rows are in soak.
+@pytest.mark.parametrize(
+    ("model", "node"),
+    [
+        pytest.param(*row, marks=[pytest.mark.soak] if number % 4 else [])
+        for number, row in enumerate(product(JUDGES, NODES))
+    ],
+)
 async def test_graph_streams_nothing_of_the_judge_and_keeps_its_state(model: str, node: str) -> None:
     def gate() -> Any:
         return graph(node, runnable("groundedness", model=JUDGES[model](), output="verdict"))
@@ -400,45 +410,45 @@ async def test_events_have_the_names_of_the_steps_and_stream_the_model() -> None
 # --- errors -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (HttpError(400), "bad_request"),
-        (HttpError(401), "auth"),
-        (HttpError(403), "auth"),
-        (HttpError(404), "not_found"),
-        (HttpError(408), "timeout"),
-        (HttpError(429), "rate_limited"),
-        (HttpError(429, code="insufficient_quota"), "quota"),
-        (HttpError(529), "server"),
-        (TimeoutError("slow"), "timeout"),
-        (ConnectionRefusedError("no"), "connection"),
-        (type("APITimeoutError", (type("APIConnectionError", (Exception,), {}),), {})("slow"), "timeout"),
-        (type("ConnectError", (Exception,), {})("no"), "connection"),
-        (type("ServiceUnavailable", (Exception,), {"code": 503})("later"), "server"),
-        (ValueError("what?"), "failed"),
-    ],
-)
-def test_exception_of_the_llm_becomes_a_model_error(error: Exception, code: str) -> None:
-    raised = raised_by(runnable("groundedness", llm=answers(error)), ROW)
-    assert (type(raised), raised.code, raised.__cause__) == (ModelError, code, error)
-    assert "Answers" in raised.message
+ERRORS: list[tuple[Exception, str]] = [
+    (HttpError(400), "bad_request"),
+    (HttpError(401), "auth"),
+    (HttpError(403), "auth"),
+    (HttpError(404), "not_found"),
+    (HttpError(408), "timeout"),
+    (HttpError(429), "rate_limited"),
+    (HttpError(429, code="insufficient_quota"), "quota"),
+    (HttpError(529), "server"),
+    (TimeoutError("slow"), "timeout"),
+    (ConnectionRefusedError("no"), "connection"),
+    (type("APITimeoutError", (type("APIConnectionError", (Exception,), {}),), {})("slow"), "timeout"),
+    (type("ConnectError", (Exception,), {})("no"), "connection"),
+    (type("ServiceUnavailable", (Exception,), {"code": 503})("later"), "server"),
+    (ValueError("what?"), "failed"),
+]
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        {"finish_reason": "length"},
-        {"finish_reason": "MAX_TOKENS"},
-        {"stop_reason": "max_tokens"},
-        {"stopReason": "max_tokens"},
-        {"done_reason": "length"},
-        {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
-    ],
-)
-def test_finish_reason_of_every_provider_gives_truncated(metadata: dict[str, Any]) -> None:
-    llm = answers(AIMessage("<S1>r</S1><S2>4", response_metadata=metadata))
-    assert raised_by(runnable("groundedness", llm=llm), ROW).code == "truncated"
+def test_exception_of_the_llm_becomes_a_model_error() -> None:
+    for error, code in ERRORS:
+        raised = raised_by(runnable("groundedness", llm=answers(error)), ROW)
+        assert (type(raised), raised.code, raised.__cause__) == (ModelError, code, error)
+        assert "Answers" in raised.message
+
+
+CUT: list[dict[str, Any]] = [
+    {"finish_reason": "length"},
+    {"finish_reason": "MAX_TOKENS"},
+    {"stop_reason": "max_tokens"},
+    {"stopReason": "max_tokens"},
+    {"done_reason": "length"},
+    {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+]
+
+
+def test_finish_reason_of_every_provider_gives_truncated() -> None:
+    for metadata in CUT:
+        llm = answers(AIMessage("<S1>r</S1><S2>4", response_metadata=metadata))
+        assert raised_by(runnable("groundedness", llm=llm), ROW).code == "truncated", metadata
 
 
 # --- many cases ---------------------------------------------------------------------------------
@@ -688,63 +698,40 @@ def fails(_: Any) -> Any:
 
 
 @sync_and_async
-@pytest.mark.parametrize(
-    ("row", "reply", "expected"),
-    [
-        ({**ROW, "response": ""}, GOOD, ("empty_response", 0, "opening")),
-        ({"id": "opening", "query": "q"}, GOOD, ("no_response", 0, "opening")),
-        ({**ROW, "context": None}, GOOD, ("missing_field", 0, "opening")),
-        ({**ROW, "docs": ["d"]}, GOOD, ("alias_conflict", 0, "opening")),
-        (5, GOOD, ("unreadable_row", 0, None)),
-        (ROW, "fine", ("no_verdict", 2, "opening")),
-        (ROW, ModelError("rate_limited", "later"), ("rate_limited", 1, "opening")),
-        (ROW, ValueError("what?"), ("unexpected", 0, None)),
-    ],
-)
-async def test_error_is_returned_as_a_verdict(
-    row: Any, reply: Any, expected: tuple[str, int, str | None], method: Method
-) -> None:
-    verdict = await method(judging("groundedness", ScriptedModel(reply), on_error="verdict"), row)
-    assert (verdict.status, verdict.score) == ("error", None)
-    assert verdict.error
-    assert (verdict.error.code, verdict.attempts, verdict.case_id) == expected
-    with pytest.raises((GroundjudgeError, ValueError)) as raised:
-        await method(judging("groundedness", ScriptedModel(reply)), row)
-    if isinstance(raised.value, GroundjudgeError):
-        assert plain(raised.value.verdict) == plain(verdict)
+async def test_exception_before_any_verdict_is_raised_as_it_is_or_a_verdict(method: Method) -> None:
+    rows: list[tuple[Any, Any, Any, str, type[Exception]]] = [
+        (5, GOOD, None, "unreadable_row", CaseError),
+        (ROW, ValueError("what?"), None, "unexpected", ValueError),
+        (ROW, GOOD, fails, "unexpected", KeyError),
+    ]
+    for given, reply, fields, code, error in rows:
+        made = partial(judging, "groundedness", ScriptedModel(reply), fields=fields)
+        verdict = await method(made(on_error="verdict"), given)
+        assert verdict.error
+        assert (verdict.judge, verdict.status, verdict.error.code) == ("groundedness", "error", code)
+        with pytest.raises(error):
+            await method(made(), given)
 
 
-@sync_and_async
-async def test_exception_of_the_function_is_raised_or_a_verdict(method: Method) -> None:
-    verdict = await method(judging("groundedness", fields=fails, on_error="verdict"), ROW)
-    assert verdict.error
-    assert (verdict.judge, verdict.error.code) == ("groundedness", "unexpected")
-    with pytest.raises(KeyError, match="no such key"):
-        await method(judging("groundedness", fields=fails), ROW)
+async def test_runnable_is_retried_and_replaced_like_any_other() -> None:
+    def failing_once() -> Runnable[Any, Any]:
+        return judging("groundedness", ScriptedModel(ModelError("server", "later"), GOOD))
+
+    spare = judging("groundedness", ScriptedModel(POOR))
+    assert failing_once().with_retry(wait_exponential_jitter=False).invoke(ROW).score == 1
+    assert failing_once().with_fallbacks([spare]).invoke(ROW).score == 0.25
+    assert (await failing_once().with_fallbacks([spare]).ainvoke(ROW)).score == 0.25
 
 
-async def test_bad_row_of_a_batch_loses_no_other() -> None:
-    rows: list[Any] = [ROW, {**ROW, "response": ""}, 5, ROW]
-    step = judging("groundedness", on_error="verdict")
-    for verdicts in (step.batch(rows), await step.abatch(rows)):
-        assert [verdict.status for verdict in verdicts] == ["ok", "error", "error", "ok"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "steps"),
-    [
-        (GOOD, [f"groundjudge.{step}" for step in ("ask", "call", "read")]),
-        ("fine", [f"groundjudge.{step}" for step in ("ask", "call", "read")] * 2),
-    ],
-)
-def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, steps: list[str]) -> None:
+@pytest.mark.parametrize(("reply", "times"), [(GOOD, 1), ("fine", 2)])
+def test_trace_has_the_input_as_given_and_a_returned_error_is_an_output(reply: str, times: int) -> None:
     traces, state = Traces(), {"messages": LANGCHAIN}
     step = judging("groundedness", ScriptedModel(reply), on_error="verdict")
     verdict = step.invoke(state, {"callbacks": [traces]})
     (judged,) = traces.runs
     assert (judged.name, judged.inputs, judged.error) == ("groundedness", state, None)
     assert judged.outputs == {"output": verdict}
-    assert [child.name for child in judged.child_runs] == steps
+    assert [child.name for child in judged.child_runs] == STEPS * times
     shown = judged.child_runs[0].inputs["input"]
     assert (shown.query, shown.response) == ("Where is it?", "In Köln.")
 
@@ -770,25 +757,17 @@ def outcome(step: Runnable[Any, Any], given: Any) -> Verdict | None:
     return verdict
 
 
-@pytest.mark.parametrize("row", [BLANK, MISSING, CRASHED], ids=["blank", "missing", "crashed"])
 @pytest.mark.parametrize("empty_response", ["error", "not_applicable", "worst"])
 @pytest.mark.parametrize("name", ["groundedness", "passage_quality"])
-def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(
-    name: str, empty_response: Any, row: dict[str, Any]
-) -> None:
-    row = {**row, "reference": "g"}
-    model = ScriptedModel(REPLIES[name])
+def test_chain_gives_a_blank_response_the_verdict_of_the_runnable(name: str, empty_response: Any) -> None:
+    model, alike = ScriptedModel(REPLIES[name]), {"model": None, "signature": ""}
     judge = load(name, model=model, empty_response=empty_response)
-    llm = RunnableLambda[Any, str](
-        lambda _: shared_loop().run(model.acomplete, Request((), {}, judge.rubric, Case())).text
-    )
-    found, expected = outcome(prompt(judge) | llm | parser(judge), row), outcome(runnable(judge), row)
-    assert {**plain(found), "model": None, "signature": ""} == {
-        **plain(expected),
-        "model": None,
-        "signature": "",
-    }
-    assert raised_by(prompt(judge), row).code == ("empty_response" if row.get("response") else "no_response")
+    chain = prompt(judge) | answers(AssertionError("the model is asked")) | parser(judge)
+    for given in ({**row, "reference": "g"} for row in (BLANK, MISSING, CRASHED)):
+        found, expected = plain(outcome(chain, given)), plain(outcome(runnable(judge), given))
+        assert found | alike == expected | alike
+        code = "empty_response" if given.get("response") else "no_response"
+        assert raised_by(prompt(judge), given).code == code
     assert model.asked == []
 
 
@@ -899,11 +878,7 @@ def test_each_vote_is_a_child_run_with_its_steps_inside(method: str) -> None:
     (judged,) = runs_of(runnable("groundedness", llm=answers(*voted(5, 1, 5)), repeats=3), method, ROW)
     assert [vote.name for vote in judged.child_runs] == [f"groundjudge.vote {number}" for number in (1, 2, 3)]
     for vote in judged.child_runs:
-        assert [step.name for step in vote.child_runs] == [
-            "groundjudge.ask",
-            "groundjudge.call",
-            "groundjudge.read",
-        ]
+        assert [step.name for step in vote.child_runs] == STEPS
         assert [run.run_type for run in vote.child_runs[1].child_runs] == ["llm"]
 
 

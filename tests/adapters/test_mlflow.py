@@ -1,4 +1,4 @@
-"""The MLflow adapter: evaluations over the table of the adapters, and a real server. All are soak tests.
+"""The MLflow adapter: rows, traces, means and a real server. All are soak tests.
 
 They import MLflow and `mlflow_adapter` only when they run: that takes two seconds, and a new database three.
 """
@@ -19,7 +19,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from adapters_table import CASES, JUDGES, expected, fields_of, judge_of, verdict_of
+from adapters_table import CASES, exchanges, expected, fields_of, judge_of, verdict_of
 from scripted_model import ScriptedModel
 
 from groundjudge import Case, Verdict, load
@@ -74,15 +74,6 @@ def key_of(**fields: Any) -> str:
 
 
 @pytest.mark.usefixtures("store")
-@pytest.mark.parametrize("name", JUDGES)
-@pytest.mark.parametrize("entry", ["rows", "predict_fn", "traces"])
-def test_evaluate_gives_the_same_verdicts(entry: str, name: str) -> None:
-    from mlflow_adapter import ENTRIES
-
-    assert ENTRIES[entry](name) == expected(name)
-
-
-@pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("name", ["passage_quality", "labels"])
 def test_metrics_are_means_of_the_rows_that_have_a_score(name: str) -> None:
     from mlflow.genai import evaluate
@@ -91,7 +82,7 @@ def test_metrics_are_means_of_the_rows_that_have_a_score(name: str) -> None:
     from groundjudge.adapters.mlflow import scorer
 
     judge = judge_of(name)
-    metrics = evaluate(data=[row_of(case) for case in CASES[name]], scorers=[scorer(judge)]).metrics
+    metrics = evaluate(data=[*map(row_of, exchanges(name))], scorers=[scorer(judge)]).metrics
     scores = [judge.scores(verdict_of(judge, case)) for case in CASES[name]]
     for listed in zip(*scores, strict=True):
         known = [one.score for one in listed if one.score is not None]
@@ -290,8 +281,9 @@ def test_server_stores_what_the_judge_said(server: str) -> None:
 
     use(server)
     judge = judge_of("passage_quality")
-    assert by_rows("passage_quality") == expected("passage_quality")
+    rows = exchanges("passage_quality")
+    assert [fields_of(each) for each in by_rows(judge, rows)] == expected("passage_quality")
     traces: Any = mlflow.search_traces(return_type="list")
     stored = [verdict_in(trace.search_assessments(type="feedback"), judge) for trace in traces]
     found: dict[Any, Verdict] = {verdict.case_id: verdict for verdict in stored}
-    assert [fields_of(found[case["id"]]) for case in CASES["passage_quality"]] == expected("passage_quality")
+    assert [fields_of(found[row.id]) for row in rows] == expected("passage_quality")

@@ -1,78 +1,16 @@
-"""The adapter to OpenTelemetry: the events of the verdicts in `adapters_table`, as the SDK exports them."""
+"""The adapter to OpenTelemetry: the names, scopes and spans of events, as the SDK exports them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from adapters_table import CASES, Fields, expected, fields_of, judge_of, judges
-from adapters_table import verdict_of as judged
-from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+from adapter_entries import GEN_AI, Exported
+from command_line import run_program
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanContext
 
 from groundjudge import Verdict, __version__
 from groundjudge.adapters.opentelemetry import emit
-from groundjudge.types import AnyJudge
-
-GEN_AI = "gen_ai.evaluation."
-
-
-class Exported:
-    """A logger provider that keeps what it exports."""
-
-    def __init__(self) -> None:
-        make: Callable[[], InMemoryLogRecordExporter] = InMemoryLogRecordExporter  # it is not annotated
-        self._exporter = make()
-        self.provider = LoggerProvider(shutdown_on_exit=False)
-        self.provider.add_log_record_processor(SimpleLogRecordProcessor(self._exporter))
-
-    def events(self) -> list[Any]:
-        """The log records since the last call, each with its scope."""
-        found = self._exporter.get_finished_logs()
-        self._exporter.clear()
-        return [*found]
-
-
-def attributes_of(verdict: Verdict, judge: AnyJudge | None, exported: Exported) -> list[dict[str, Any]]:
-    emit(verdict, judge, logger_provider=exported.provider)
-    return [dict(event.log_record.attributes) for event in exported.events()]
-
-
-def checked(verdict: Verdict, judge: AnyJudge, exported: Exported) -> Fields:
-    """The verdict that the events have as JSON, after checking their other attributes against it."""
-    shown = attributes_of(verdict, judge, exported)
-    assert len(shown) == len(judge.score_names)
-    for attributes, one in zip(shown, judge.scores(verdict), strict=True):
-        code = {"error.type": verdict.error.code} if verdict.error else {}
-        score = {} if one.score is None else {f"{GEN_AI}score.value": one.score}
-        label = {f"{GEN_AI}score.label": one.value} if isinstance(one.value, str) else {}
-        assert attributes == {
-            f"{GEN_AI}name": one.name,
-            f"{GEN_AI}explanation": one.explanation,
-            "groundjudge.status": verdict.status,
-            "groundjudge.signature": verdict.signature,
-            "groundjudge.verdict": verdict.model_dump_json(exclude_none=True),
-            **code,
-            **score,
-            **label,
-        }
-    return fields_of(Verdict.model_validate_json(shown[0]["groundjudge.verdict"]))
-
-
-def by_emit(name: str) -> list[Fields]:
-    judge, exported = judge_of(name), Exported()
-    return [checked(judged(judge, case), judge, exported) for case in CASES[name]]
-
-
-@pytest.mark.parametrize("name", judges("passage_quality", "labels", "repeats"))
-def test_events_have_the_verdicts_of_every_judge(name: str) -> None:
-    assert by_emit(name) == expected(name)
-
+from groundjudge.types import Part
 
 OK = Verdict(judge="mine", status="ok", score=0.75, value=4, passed=True, reason="because")
 
@@ -92,9 +30,9 @@ def test_event_has_name_scope_and_severity() -> None:
 
 
 def test_without_the_judge_there_is_one_event_for_the_headline() -> None:
-    verdict = judged(judge_of("passage_quality"), CASES["passage_quality"][0])
-    shown = attributes_of(verdict, None, Exported())
-    assert [attributes[f"{GEN_AI}name"] for attributes in shown] == ["passage_quality"]
+    exported, parts = Exported(), (Part(name="recall", value=3, score=0.5),)
+    emit(OK.model_copy(update={"parts": parts}), logger_provider=exported.provider)
+    assert [event.log_record.attributes[f"{GEN_AI}name"] for event in exported.events()] == ["mine"]
 
 
 def parents(exported: Exported) -> list[tuple[int, int]]:
@@ -116,33 +54,26 @@ def test_event_belongs_to_the_given_span_else_to_the_current_one() -> None:
     assert parents(exported) == [span, span, (0, 0)]
 
 
-def python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+EMIT = """
+from groundjudge import Verdict
+from groundjudge.adapters.opentelemetry import emit
+emit(Verdict(judge="mine", status="ok", score=1))
+"""
+WITHOUT_SDK = f"import sys; sys.modules['opentelemetry.sdk'] = None\n{EMIT}"
+WITH_SDK = f"""
+from adapter_entries import Exported
+from opentelemetry._logs import set_logger_provider
+exported = Exported()
+set_logger_provider(exported.provider)
+{EMIT}
+print(*[event.log_record.event_name for event in exported.events()])
+"""
 
 
 @pytest.mark.soak
-def test_without_an_sdk_nothing_happens() -> None:
-    done = python(
-        "import sys; sys.modules['opentelemetry.sdk'] = None\n"
-        "from groundjudge import Verdict\n"
-        "from groundjudge.adapters.opentelemetry import emit\n"
-        "emit(Verdict(judge='mine', status='ok', score=1))\n"
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-
-
-@pytest.mark.soak
-def test_global_provider_is_the_default() -> None:
-    done = python(
-        "from opentelemetry._logs import set_logger_provider\n"
-        "from opentelemetry.sdk._logs import LoggerProvider\n"
-        "from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor\n"
-        "exporter, provider = InMemoryLogRecordExporter(), LoggerProvider()\n"
-        "provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))\n"
-        "set_logger_provider(provider)\n"
-        "from groundjudge import Verdict\n"
-        "from groundjudge.adapters.opentelemetry import emit\n"
-        "emit(Verdict(judge='mine', status='ok', score=1))\n"
-        "print([event.log_record.event_name for event in exporter.get_finished_logs()])\n"
-    )
-    assert done.stdout == "['gen_ai.evaluation.result']\n"
+@pytest.mark.parametrize(
+    ("program", "printed"), [(WITHOUT_SDK, ""), (WITH_SDK, "gen_ai.evaluation.result\n")]
+)
+def test_global_provider_is_the_default(program: str, printed: str) -> None:
+    status, shown, errors = run_program(program)
+    assert (status, shown) == (0, printed), errors

@@ -13,58 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters_table import CASES, Fields, expected, fields_of, judge_of, judges, target
+from adapter_entries import as_json
 
-from groundjudge import Verdict
 from groundjudge.adapters.promptfoo import get_assert
-from groundjudge.types import AnyJudge
 
 FILE = "from groundjudge.adapters.promptfoo import get_assert\n"
 VARS: Mapping[str, Any] = {"query": "When do you open?", "context": "We open at 9."}
 OFFLINE: Mapping[str, Any] = {"judge": "groundedness", "model": "offline"}
 PROMPTFOO = shutil.which("promptfoo")
-
-
-def as_json(value: Any) -> Any:
-    return json.loads(json.dumps(value, allow_nan=False))
-
-
-def checked(result: Mapping[str, Any], judge: AnyJudge) -> Fields:
-    """The verdict in the metadata of a result, after checking everything else in the result against it."""
-    verdict = Verdict.model_validate(result["metadata"]["groundjudge"])
-    scores = {one.name: one.score for one in judge.scores(verdict) if one.score is not None}
-    usage = verdict.usage
-    outcomes: dict[str, dict[str, Any]] = {
-        "ok": {"pass": verdict.passed, "score": verdict.score, "reason": verdict.explanation},
-        "not_applicable": {"pass": True, "score": 1, "reason": verdict.explanation},
-        "error": {"pass": False, "score": 0, "reason": f"Not judged: {verdict.explanation}"},
-    }
-    wanted = outcomes[verdict.status]
-    assert {key: result[key] for key in wanted} == wanted
-    assert result["namedScores"] == scores
-    assert result["metadata"].get("graderError", False) is bool(verdict.error)
-    assert result["tokensUsed"] == {
-        "total": usage.total_tokens if usage else 0,
-        "prompt": usage.prompt_tokens if usage else 0,
-        "completion": usage.completion_tokens if usage else 0,
-        "numRequests": verdict.attempts,
-    }
-    return fields_of(verdict)
-
-
-def by_get_assert(name: str) -> list[Fields]:
-    judge = judge_of(name)
-    found: list[Fields] = []
-    for case in CASES[name]:
-        variables = {field: value for field, value in case.items() if field not in {"response", "context"}}
-        context = {"vars": as_json(variables), "config": {"judge": judge}}
-        found.append(checked(as_json(get_assert(as_json(target(case)), context)), judge))
-    return found
-
-
-@pytest.mark.parametrize("name", judges("passage_quality", "labels", "repeats"))
-def test_results_have_the_verdicts_of_every_judge(name: str) -> None:
-    assert by_get_assert(name) == expected(name)
 
 
 def called(path: Path, output: Any, context: Any) -> Any:

@@ -1,4 +1,4 @@
-"""pydantic-evals: `Dataset.evaluate` over the table in `adapters_table`, and files of data sets."""
+"""pydantic-evals: names of scores, and files of data sets."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from adapters_table import CASES, Fields, expected, fields_of, judge_of, judges, outputs_of, target
+from adapters_table import exchanges, judge_of
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.reporting import ReportCase
 from scripted_model import ScriptedModel
 
 import groundjudge
-from groundjudge import Verdict, load_rubric
+from groundjudge import load_rubric
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
-from groundjudge.types import AnyJudge
 
 Row = ReportCase[Any, Any, Any]
 DATA = Dataset[Any, Any, Any]
@@ -31,51 +30,11 @@ def judged(evaluator: JudgeEvaluator, case: EvalsCase[Any, Any, Any], output: An
     return row
 
 
-def verdict_of(row: Row, name: str = "groundedness") -> Verdict:
-    return Verdict.model_validate(row.attributes["groundjudge"][name])
-
-
-def checked(row: Row, judge: AnyJudge) -> Fields:
-    """The verdict in the attributes of a row, after checking everything else in the row against it."""
-    verdict = verdict_of(row, judge.name)
-    scores = {
-        one.name: (one.score, one.explanation) for one in judge.scores(verdict) if one.score is not None
-    }
-    label = {f"{judge.name}_label": verdict.label} if verdict.score is not None and verdict.label else {}
-    passed = {} if verdict.score is None else {f"{judge.name}_pass": verdict.passed}
-    assert {key: (one.value, one.reason) for key, one in row.scores.items()} == scores
-    assert {key: one.value for key, one in row.labels.items()} == label
-    assert {key: one.value for key, one in row.assertions.items()} == passed
-    shown = [(each.name, each.error_message) for each in row.evaluator_failures]
-    message = f"GroundjudgeError: {verdict.explanation}"
-    assert shown == ([(judge.name, message)] if verdict.error else [])
-    by: list[Any] = [*row.scores.values(), *row.labels.values(), *row.evaluator_failures]
-    assert {one.evaluator_version for one in by} <= {judge.prompt_id.sha256}
-    return fields_of(verdict)
-
-
-def by_evaluate(name: str) -> list[Fields]:
-    cases = CASES[name]
-    judge = judge_of(name)
-    data = DATA(
-        name="adapters",
-        cases=[EvalsCase(name=case["id"], inputs=case, expected_output=outputs_of(case)) for case in cases],
-        evaluators=[JudgeEvaluator(judge)],
-    )
-    rows = {row.name: row for row in data.evaluate_sync(target, progress=False).cases}
-    return [checked(rows[case["id"]], judge) for case in cases]
-
-
-@pytest.mark.parametrize("name", judges("passage_quality"))
-def test_evaluate_gives_the_verdicts_of_every_judge(name: str) -> None:
-    assert by_evaluate(name) == expected(name)
-
-
 def test_name_is_that_of_the_scores_and_of_failures() -> None:
     evaluator = JudgeEvaluator(judge_of("passage_quality"), name="mine")
     good, bad = (
-        judged(evaluator, EvalsCase(inputs=case, expected_output=outputs_of(case)), case.get("response"))
-        for case in (CASES["passage_quality"][0], CASES["passage_quality"][-1])
+        judged(evaluator, EvalsCase(inputs=row.given, expected_output=row.reference), row.outputs)
+        for row in (exchanges("passage_quality")[0], exchanges("passage_quality")[-1])
     )
     assert list(good.scores) == ["mine", "mine_recall", "mine_precision"]
     assert list(good.assertions) == ["mine_pass"]

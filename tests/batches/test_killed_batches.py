@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from batch_commands import ANTHROPIC, OPENAI, BatchCommands, by_number, environment, rows
 from command_line import Invoke
-from standin_batches import BatchStandIn, Call, Moment, Stop, Unanswered
+from standin_batches import BatchStandIn, Call, Moment, Part, Stop, Unanswered
 
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
@@ -75,6 +75,7 @@ def check(run: BatchCommands) -> None:
     assert {*run.server.paid().values()} == {1}
     assert sum(run.server.paid().values()) == N_ROWS
     assert len(run.server.batches) == N_ROWS / AT_MOST
+    assert not run.server.uploads()
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,9 @@ def test_submit_is_killed(run: BatchCommands, model: str, step: Step) -> None:
         (OPENAI, Step("content", "midway")),
         (OPENAI, Step("content", "after")),
         (OPENAI, Step("content", "before", 2)),
+        (OPENAI, Step("delete", "before")),
+        (OPENAI, Step("delete", "after")),
+        (OPENAI, Step("files", "before", 2)),
         (ANTHROPIC, Step("results", "before")),
         (ANTHROPIC, Step("results", "midway")),
         (ANTHROPIC, Step("results", "before", 2)),
@@ -120,6 +124,69 @@ def test_collect_is_killed(run: BatchCommands, model: str, step: Step) -> None:
     for _ in range(KILLS):
         kill(run, run.to_collect, run.server.stop(*step))
     check(run)
+
+
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [
+        (OPENAI, Step("upload", "after")),
+        (OPENAI, Step("create", "before")),
+        (OPENAI, Step("create", "after")),
+        (OPENAI, Step("content", "midway")),
+        (OPENAI, Step("delete", "after")),
+        (OPENAI, Step("retrieve", "after", 3)),
+        (ANTHROPIC, Step("create", "before")),
+        (ANTHROPIC, Step("create", "after")),
+        (ANTHROPIC, Step("results", "midway")),
+    ],
+)
+def test_a_run_with_a_limit_is_killed(run: BatchCommands, model: str, step: Step) -> None:
+    """The next batch is sent when one has ended: by `collect`, which is killed while it sends or fetches."""
+    run.model, run.options = model, (*run.options, "--max-requests", str(AT_MOST))
+    if step.call == "create":
+        kill(run, run.to_submit, run.server.stop(*step))
+    assert run.submit().exit_code == 0
+    for _ in range(KILLS):
+        kill(run, run.to_collect, run.server.stop(*step))
+    check(run)
+    assert run.server.most_open == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [
+        (OPENAI, Step("retrieve", "after", 5)),
+        (OPENAI, Step("content", "midway")),
+        (OPENAI, Step("content", "after", 2)),
+        (ANTHROPIC, Step("retrieve", "after", 5)),
+        (ANTHROPIC, Step("results", "midway")),
+    ],
+)
+@pytest.mark.parametrize("late_share", [0.0, 0.5])
+def test_a_command_that_waits_for_results_is_killed(
+    run: BatchCommands, model: str, step: Step, late_share: float
+) -> None:
+    """Results are late, and downloads are cut besides."""
+    run.model, run.server.late_for, run.server.late_share = model, 3, late_share
+    assert run.submit().exit_code == 0
+    for _ in range(3):
+        kill(run, run.to_collect, run.server.stop(*step))
+        run.server.fail("content" if model == OPENAI else "results", Part(0.5))
+    check(run)
+
+
+@pytest.mark.parametrize("step", [Step("upload", "after"), Step("create", "before"), Step("create", "after")])
+def test_a_command_that_sends_what_was_refused_is_killed(run: BatchCommands, step: Step) -> None:
+    run.server.ends = ["failed", "failed", "failed", "completed"]
+    assert run.submit().exit_code == 0
+    assert run.collect().exit_code == 1
+    for _ in range(2):
+        kill(run, [*run.to_collect, "--finish", "batch"], run.server.stop(*step))
+    finished = run.collect("--finish", "batch")
+    assert finished.exit_code == 0, finished.output
+    assert run.results() == {str(number): 1.0 for number in range(N_ROWS)}
+    assert {*run.server.paid().values()} == {1}
+    assert not run.server.uploads()
 
 
 @pytest.mark.parametrize("n_bytes_lost", [0, 1, 40])

@@ -16,12 +16,12 @@ from scripted_model import ScriptedModel
 from standin_batches import BatchStandIn, Call, Unanswered
 from standin_openai import Cut, Status
 
-from groundjudge import Case, ModelError, Verdict, load_rubric
+from groundjudge import ModelError, Verdict, load_rubric
 from groundjudge.batches.anthropic import AnthropicBatches
 from groundjudge.batches.openai import OpenAIBatches
 from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import replay, verdicts_in
-from groundjudge.batches.state import State, StateError, open_state
+from groundjudge.batches.replay import verdicts_in
+from groundjudge.batches.state import State, open_state
 from groundjudge.batches.submit import Plan, answers_of, download, plan, submit
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Judge
@@ -169,27 +169,6 @@ def test_a_batch_is_found_however_late_it_is_listed_and_whatever_the_servers_clo
         assert run.download()
         assert scores(run) == [1.0] * 4
         assert {*run.server.paid().values()} == {1}
-
-
-@pytest.mark.soak
-@both
-def test_a_batch_of_somebody_else_is_not_taken(provider_of: ProviderOf, tmp_path: Path) -> None:
-    with run_of(provider_of, tmp_path, n_rows=4, at_most=4) as run:
-        run.plan()
-        (part,) = run.state.parts
-        other = tmp_path / "other.jsonl"
-        lines = [line.replace('"custom_id":"', '"custom_id":"x') for line in lines_of(run)]
-        other.write_text("".join(f"{line}\n" for line in lines))
-        theirs = run.provider.create(other, {"groundjudge_run": "s"})
-        run.state.change(part, step="created", batch=theirs)
-        with pytest.raises(StateError, match="results of other requests"):
-            run.download()
-        assert run.steps() == ["created"]
-
-
-def lines_of(run: Run) -> list[str]:
-    pending = [replay(run.judge, Case.from_mapping(row), lambda _: None)[1] for row in run.rows]
-    return [run.provider.line(each) for (each,) in pending]
 
 
 @pytest.mark.soak

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,10 +14,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from a_browser import logged, screen, wait_until
 from make_verdicts import error, panel_verdict, verdict, vote
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -32,8 +30,6 @@ from groundjudge.probe import probe
 from groundjudge.report.page import report
 from groundjudge.types import Evidence, Part
 
-QUIET = """--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync
-    --disable-background-networking --disable-component-update --disable-dev-shm-usage""".split()
 N_CASES = 1000
 CONTEXT = (
     "Die Fähre 🚢👩‍👩‍👧 fährt um neun. The ferry 🇩🇪 sails at nine; it costs five crowns — 价格五元. 𝔈nd."
@@ -146,54 +142,12 @@ def parts() -> list[Part]:
     ]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.fail(
-            "Chromium and chromedriver are needed: on Debian, apt-get install chromium chromium-driver"
-        )
-    options = Options()
-    options.binary_location = chromium
-    for flag in QUIET:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    chrome = webdriver.Chrome(options=options, service=Service(driver))
-    yield chrome
-    chrome.quit()
-
-
 @pytest.fixture
 def find(browser: webdriver.Chrome, page: Path) -> Find:
     """Reloads the page on a wide, light screen; returns a function that finds elements by selector."""
     screen(browser, 1280, 900)
     browser.get(page.as_uri())
     return lambda selector: browser.find_elements(By.CSS_SELECTOR, selector)
-
-
-def screen(browser: webdriver.Chrome, width: int, height: int, scheme: str = "light") -> None:
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    features = [
-        {"name": "prefers-color-scheme", "value": scheme},
-        {"name": "prefers-reduced-motion", "value": "reduce"},
-    ]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-
-def logged(browser: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
-    """The browser's log entries of one kind since the last call."""
-    untyped: Any = browser
-    entries: list[dict[str, Any]] = untyped.get_log(kind)
-    return entries
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "waited for ten seconds"
-        time.sleep(0.02)
 
 
 def column(find: Find, name: str) -> list[str]:

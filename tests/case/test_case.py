@@ -35,11 +35,10 @@ def missing(row: dict[str, Any]) -> CaseError:
     return raised.value
 
 
-@pytest.mark.parametrize("key", ["contxt", "retrieved", "context_", "doc"])
-def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
-    error = missing({"query": "q", key: "", "response": "r"})
+def test_misspelt_key_is_an_error_not_an_empty_context() -> None:
+    error = missing({"query": "q", "contxt": "", "response": "r"})
     assert error.subject == "context"
-    assert error.message.endswith(f"The case has: query, response, {key}")
+    assert error.message.endswith("The case has: query, response, contxt")
     assert "not given" in error.message
     assert "retrieved_contexts" in error.message
 
@@ -48,18 +47,13 @@ def test_misspelt_key_is_an_error_not_an_empty_context(key: str) -> None:
     ("row", "message"),
     [
         (
-            {"context": "c", "response": "r"},
+            {"context": "c"},
             "not given. Give it as query or question or input or user_input or customerQuery.",
         ),
         ({}, "The case has: nothing"),
-        (
-            {},
-            "query, which is not given, and context, which is not given. Give query as query or question or",
-        ),
+        ({}, "query, which is not given, and context, which is not given. Give query as query or question"),
         ({"query": " "}, "query, which is blank, and context, which is not given. Give query as"),
         ({"query": " "}, "; context as context or contexts or documents or"),
-        ({"query": " ", "context": "c"}, "blank. Give it as"),
-        ({"query": [], "context": "c"}, "blank. Give it as"),
         ({"query": [("user", "")], "context": "c"}, "blank. Give it as"),
         ({"query": None, "zip": 1}, "The case has: zip"),
     ],
@@ -151,22 +145,15 @@ LONE = "a\ud83d."
 @pytest.mark.parametrize(
     "row",
     [
-        {"query": LONE},
-        {"query": [{"role": LONE, "name": LONE, "content": [LONE]}]},
         {"query": [{"role": "assistant", "tool_calls": [{"name": LONE, "args": {LONE: [LONE]}}]}]},
-        {"context": Document(content=LONE)},
-        {"context": {"text": LONE, "title": LONE}},
         {"context": {"content": {LONE: LONE}}},
-        {"answers": [LONE]},
-        {"agent_name": LONE},
         {"profile": {LONE: LONE}},
         {"metadata": {LONE: [LONE]}},
         {"id": LONE},
     ],
 )
 def test_lone_surrogates_are_replaced(row: dict[str, Any]) -> None:
-    written = Case.from_mapping(row).model_dump_json()  # a lone surrogate would raise here
-    assert "a�." in written
+    assert "a�." in Case.from_mapping(row).model_dump_json()  # a lone surrogate would raise here
 
 
 def test_surrogate_pair_becomes_its_character() -> None:

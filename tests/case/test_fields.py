@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,36 +32,20 @@ from groundjudge.runs.rows import read_rows
 
 # --- names ------------------------------------------------------------------------------------
 
-SPECIFIED = {
-    "query": "question input user_input customerQuery",
-    "response": "answer output actual_output prediction result generation statement hypothesis passage_llm",
-    "context": "contexts documents docs source_documents retrieved_contexts retrieval_context "
-    "retrievedDocuments source premise",
-    "reference": "ground_truth expected_output expected_response expected reference_answer passage_gt",
-    "conversation": "history messages turns",
-    "profile": "",
-    "agent_name": "",
-    "answers": "real_answers",
-}
-NAMES = [(field, name) for field, others in SPECIFIED.items() for name in (field, *others.split())]
+DOCUMENTED = re.compile(r"^\| `(\w+)` \| `(.+)` \|$", re.MULTILINE)
 
 
-@pytest.mark.parametrize(("field", "name"), NAMES)
-def test_every_name_of_a_field_is_read(field: str, name: str) -> None:
-    assert Case.from_mapping({name: "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
+def test_documentation_lists_every_name_of_a_field() -> None:
+    page = Path(__file__).parents[2] / "docs" / "quickstart.md"
+    rows = {field: tuple(names.split("`, `")) for field, names in DOCUMENTED.findall(page.read_text("utf-8"))}
+    assert rows.pop("id") == ("case_id",)
+    assert rows == {field: names for field, names in ALIASES.items() if names}
 
 
-@pytest.mark.parametrize(
-    "key", ["Question", "RESPONSE", "Retrieved_Contexts", "customerquery", "retrieveddocuments"]
-)
-def test_names_are_compared_without_case(key: str) -> None:
-    assert Case.from_mapping({key: "x"}).given() == (
-        FIELD_NAMED[{"customerquery": "query", "retrieveddocuments": "context"}.get(key, key.lower())],
-    )
-
-
-def test_fields_have_no_other_names() -> None:
-    assert dict(FIELD_NAMED) == {name: field for field, name in NAMES}
+@pytest.mark.parametrize("written", [str, str.upper])
+@pytest.mark.parametrize(("name", "field"), FIELD_NAMED.items())
+def test_every_name_of_a_field_is_read_without_case(name: str, field: str, written: Any) -> None:
+    assert Case.from_mapping({written(name): "x"}) == Case(**{field: "x"})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -102,17 +87,25 @@ def test_two_names_of_a_field_may_agree_or_be_blank(row: dict[str, Any], same: d
 
 
 def test_other_keys_go_to_metadata() -> None:
-    row = {
-        "query": "q",
-        "label": 1,
-        "split": "dev",
-        "metadata": {"label": 0, "by": "me", "id": "inner"},
-        "id": "7",
-    }
-    case = Case.from_mapping(row)
+    inner = {"label": 0, "by": "me", "id": "inner"}
+    case = Case.from_mapping({"query": "q", "label": 1, "split": "dev", "metadata": inner, "id": "7"})
     assert dict(case.metadata) == {"label": 1, "split": "dev", "by": "me", "id": "inner"}
     assert case.id == "7"
     assert dict(Case.from_mapping({"metadata": "text"}).metadata) == {"metadata": "text"}
+
+
+METADATA_AT_PATHS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
+    ({"metadata": {"a": 1, "b": 1}, "more": {"b": 2}}, "more", {"a": 1, "b": 2, "more": {"b": 2}}),
+    ({"metadata": {"a": 1}}, "nothing", {"a": 1}),
+    ({"inputs": {"metadata": {"a": 1, "b": 1}}, "outputs": {"b": 2}}, "outputs", {"a": 1, "b": 2}),
+]
+
+
+@pytest.mark.parametrize(("row", "path", "metadata"), METADATA_AT_PATHS)
+def test_metadata_at_a_path_is_merged_and_comes_first(
+    row: dict[str, Any], path: str, metadata: dict[str, Any]
+) -> None:
+    assert Case.of(Fields.of({"metadata": path}).in_row(row)).metadata == metadata
 
 
 def test_metadata_is_kept_as_json_data() -> None:
@@ -173,20 +166,14 @@ def test_id_has_two_names(row: dict[str, Any], kept: str) -> None:
     assert Case.from_mapping(row).id == kept
 
 
-UNUSED = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
-
-
 def test_field_that_no_judge_uses_is_no_error() -> None:
-    case = Case.from_mapping({**UNUSED, "response": "r", "id": 1})
+    unused = {"context": [5], "query": {"a": 1}, "answers": [1], "documents": "d", "question": "q"}
+    case = Case.from_mapping({**unused, "response": "r", "id": 1})
     assert (case.response, case.id) == ("r", "1")
     assert case.given() == ("query", "response", "context", "answers")
-    for field, code in (
-        ("context", "alias_conflict"),
-        ("query", "alias_conflict"),
-        ("answers", "field_unreadable"),
-    ):
+    for field in ("context", "query", "answers"):
         for _ in range(2):
-            with pytest.raises(CaseError, match=code):
+            with pytest.raises(CaseError, match="unreadable" if field == "answers" else "alias_conflict"):
                 case.value(field)
 
 
@@ -210,7 +197,7 @@ def test_key_that_is_nearly_a_name_is_told(row: dict[str, Any], field: str, hint
     assert (hint in said, bool(said)) == (True, bool(hint))
 
 
-@pytest.mark.parametrize("row", [5, "text", None, ["a"], [{"query": "q"}], True])
+@pytest.mark.parametrize("row", [5, "text", None, [{"query": "q"}]])
 def test_row_that_is_not_a_mapping_is_an_error(row: Any) -> None:
     assert error_of(row).code == "unreadable_row"
 
@@ -240,22 +227,17 @@ class State(BaseModel):
 
 EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "texts": ("q", "r", "g", {"reference": "g"}),
-    "mappings": ({"question": "q"}, {"answer": "r"}, None, {}),
     "messages as inputs": ({"messages": ASKED}, "r", None, {"query": ASKED}),
     "messages as outputs": ("q", {"messages": ANSWERED}, None, THREAD),
     "messages under a name of the response": ("q", {"output": ANSWERED}, None, THREAD),
     "messages as reference": ("q", "r", {"messages": ANSWERED}, {"reference": "r"}),
     "lists of messages as sides": (ASKED, ANSWERED, ANSWERED, {**THREAD, "reference": "r"}),
     "single messages as sides": (
-        {"role": "user", "content": "q"},
-        AIMessage("r"),
-        dumpd(AIMessage("g")),
+        *({"role": "user", "content": "q"}, AIMessage("r"), dumpd(AIMessage("g"))),
         {"reference": "g", "context": [], "conversation": ASKED},
     ),
     "messages without an answer": (
-        "q",
-        {"messages": [*ANSWERED, ("user", "x")]},
-        None,
+        *("q", {"messages": [*ANSWERED, ("user", "x")]}, None),
         {"response": None, "context": THREAD["context"], "conversation": [*ANSWERED, ("user", "x")]},
     ),
     "no messages": ("q", {"messages": []}, None, {"response": None, "conversation": []}),
@@ -266,16 +248,12 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
         {**THREAD, "conversation": [*ANSWERED[:2], *ASKED, ("tool", "t")]},
     ),
     "earlier tool results": (
-        {"messages": ANSWERED + ASKED},
-        {"answer": "r"},
-        None,
+        *({"messages": ANSWERED + ASKED}, {"answer": "r"}, None),
         {"query": ANSWERED + ASKED, "context": THREAD["context"]},
     ),
     "a text under messages": ("q", {"messages": "r"}, None, {}),
     "null in the outputs": (
-        {"messages": ANSWERED},
-        {"messages": ANSWERED, "answer": None},
-        None,
+        *({"messages": ANSWERED}, {"messages": ANSWERED, "answer": None}, None),
         {"response": None, "context": THREAD["context"], "conversation": ANSWERED},
     ),
     "null in the inputs": ({"query": "q", "answer": None}, {"messages": ANSWERED}, None, THREAD),
@@ -283,71 +261,30 @@ EXCHANGES: dict[str, tuple[Any, Any, Any, dict[str, Any]]] = {
     "an empty text": ("q", "", None, {"response": ""}),
     "no output": ("q", None, None, {"response": None}),
     "a reference that has messages too": ("q", "r", {"answer": "g", "messages": ASKED}, {"reference": "g"}),
-    "a reference beside messages without one": (
-        "q",
-        "r",
-        {"messages": [], "answer": "g"},
-        {"reference": "g"},
-    ),
     "a reference called answer": ("q", "r", {"answer": "g"}, {"reference": "g"}),
     "context in the reference": (
-        "q",
-        "r",
-        {"ground_truth": "g", "context": "c"},
-        {"reference": "g", "context": "c"},
-    ),
-    "context in the reference, messages without a tool": (
         {"messages": ASKED},
         "r",
         {"context": "c"},
         {"query": ASKED, "context": "c"},
     ),
     "context on all sides": (
-        {"question": "q", "context": "old"},
-        {"answer": "r", "documents": ["c"]},
-        {"context": "older"},
+        *({"question": "q", "context": "old"}, {"answer": "r", "documents": ["c"]}, {"context": "older"}),
         {"context": "c"},
     ),
-    "empty context in the outputs": (
-        {"question": "q", "context": "old"},
-        {"answer": "r", "documents": []},
-        None,
-        {"context": []},
-    ),
     "messages beside a question": (
-        {"question": "q", "messages": ANSWERED},
-        "r",
-        None,
+        *({"question": "q", "messages": ANSWERED}, "r", None),
         {"conversation": ANSWERED, "context": THREAD["context"]},
     ),
     "messages beside an answer": ("q", {"answer": "r", "messages": ANSWERED}, None, THREAD),
-    "further keys": (
-        {"question": "q", "top_k": 3},
-        {"answer": "r", "cost": 1},
-        {"note": "n"},
-        {"metadata": {"top_k": 3, "cost": 1, "note": "n"}},
-    ),
     "a dataclass and a pydantic model": (
-        Asked("q", ["c"]),
-        Answered(answer="r", cost=1),
-        None,
+        *(Asked("q", ["c"]), Answered(answer="r", cost=1), None),
         {"context": ["c"], "metadata": {"cost": 1}},
     ),
-    "states that are objects": (
-        State(messages=ASKED),
-        State(messages=ANSWERED),
-        None,
-        THREAD,
-    ),
+    "states that are objects": (State(messages=ASKED), State(messages=ANSWERED), None, THREAD),
     "a document as the reference": ("q", "r", Snippet("g", {}), {"reference": "g"}),
-    "an id that is a list": ({"question": "q", "id": [1]}, "r", None, {"id": "[1]"}),
     "several ids": ({"question": "q", "id": 1}, {"answer": "r", "id": 2}, {"id": 3}, {"id": "1"}),
-    "a role without content": (
-        {"role": "engineer", "question": "q"},
-        "r",
-        None,
-        {"metadata": {"role": "engineer"}},
-    ),
+    "a role without content": ({"role": "x", "question": "q"}, "r", None, {"metadata": {"role": "x"}}),
 }
 
 
@@ -363,24 +300,16 @@ def test_inputs_outputs_and_reference_are_read(
 
 
 def test_exchange_takes_further_fields() -> None:
-    row = {
-        "inputs": "q",
-        "outputs": "r",
-        "contexts": ["c"],
-        "id": 5,
-        "cls": "a",
-        "self": "b",
-        "metadata": {"x": 1},
-    }
-    metadata = {"cls": "a", "self": "b", "x": 1}
-    expected = Case(query="q", response="r", context="c", id="5", metadata=metadata)
+    row = {"inputs": "q", "outputs": "r", "contexts": ["c"], "id": 5, "self": "b", "metadata": {"x": 1}}
+    expected = Case(query="q", response="r", context="c", id="5", metadata={"self": "b", "x": 1})
     assert Case.from_mapping(row) == expected
     assert Case.from_exchange("q", "r", contexts=["c"], id=5).context == expected.context
 
 
 def test_exchange_with_conflicting_names_is_an_error() -> None:
     assert error_of({"inputs": {"question": "a", "query": "b"}, "outputs": "r"}).code == "alias_conflict"
-    assert error_of({"inputs": "a", "outputs": "r", "question": "b"}).code == "alias_conflict"
+    for name in ("question", "query"):
+        assert error_of({"inputs": "a", "outputs": "r", name: "b"}).code == "alias_conflict"
 
 
 def test_inputs_without_outputs_go_to_metadata() -> None:
@@ -412,117 +341,85 @@ ANTHROPIC_READ: list[Any] = [
     ("tool", "Open at 9."),
 ]
 EARLIER = [("user", "Hi."), CALLS, ("tool", "old"), ("assistant", "Hello."), USER]
-CHAT_READ = {
-    "query": "Where is it?",
-    "response": "In Köln.",
-    "context": {"content": '{"at": "Köln"}', "kind": "tool"},
-    "conversation": CHAT[:4],
-}
 NO_ANSWER = {"response": None, "context": None}
 NOTHING = {**NO_ANSWER, "query": None, "conversation": None}
 
-STATES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # the state: the fields in which its case differs from USUAL
-    "an exchange": ({"messages": [USER, ANSWER]}, {}),
-    "OpenAI's messages": ({"messages": OPENAI}, CHAT_READ),
-    "a tool": ({"messages": [USER, CALLS, RESULT, ANSWER]}, FROM_TOOL),
-    "an earlier exchange with a tool": (
-        {"messages": [*EARLIER, ANSWER]},
-        {"context": [{"content": "old", "kind": "tool"}], "conversation": EARLIER},
+
+def state(*messages: Any, **more: Any) -> dict[str, Any]:
+    """The state of an agent with these messages and other keys."""
+    return {"messages": [*messages], **more}
+
+
+def usual(*conversation: Any, **fields: Any) -> Case:
+    """The case of `USUAL`, but for the messages of its conversation and these fields."""
+    said: dict[str, Any] = {"conversation": [*conversation]} if conversation else {}
+    expected: dict[str, Any] = {**USUAL, **fields, **said}
+    return Case(**expected)
+
+
+STATES: dict[str, tuple[dict[str, Any], Case]] = {
+    "an exchange": (state(USER, ANSWER), usual()),
+    "a tool": (state(USER, CALLS, RESULT, ANSWER), usual(**FROM_TOOL)),
+    "an earlier tool": (
+        state(*EARLIER, ANSWER),
+        usual(*EARLIER, context=[{"content": "old", "kind": "tool"}]),
     ),
     "a tool call without an answer": (
-        {"messages": [*OLDER, USER, CALLS, RESULT]},
-        {"response": None, "context": RESULT_READ, "conversation": [*OLDER, USER, CALLS, RESULT]},
+        state(*OLDER, USER, CALLS, RESULT),
+        usual(*OLDER, USER, CALLS, RESULT, response=None, context=RESULT_READ),
     ),
-    "a text beside a tool call is no answer": (
-        {"messages": [USER, CALLS_AND_SAYS]},
-        {**NO_ANSWER, "conversation": [USER, CALLS_AND_SAYS]},
-    ),
-    "the last of two answers": ({"messages": [USER, MOMENT, ANSWER]}, {"conversation": [USER, MOMENT]}),
-    "a blank last answer": (
-        {"messages": [USER, ANSWER, AIMessage("")]},
-        {"response": "", "conversation": [USER, ANSWER]},
-    ),
-    "system messages": (
-        {"messages": [SYSTEM, USER, SYSTEM, ANSWER, SYSTEM]},
-        {"conversation": [SYSTEM, USER, SYSTEM]},
-    ),
-    "only a system message": ({"messages": [SYSTEM]}, {**NOTHING, "conversation": [SYSTEM]}),
-    "only an answer": ({"messages": [ANSWER]}, {"query": None, "context": None, "conversation": []}),
-    "a single message": ({"messages": HumanMessage(USER[1])}, NO_ANSWER),
-    "no messages": ({"messages": []}, {**NOTHING, "conversation": []}),
-    "null": ({"messages": None, "question": "q"}, {**NOTHING, "query": "q"}),
-    "a text": ({"messages": "q", "answer": "r"}, {**NOTHING, "conversation": "q", "response": "r"}),
+    "a text beside a tool call": (state(USER, CALLS_AND_SAYS), usual(USER, CALLS_AND_SAYS, **NO_ANSWER)),
+    "the last of two answers": (state(USER, MOMENT, ANSWER), usual(USER, MOMENT)),
+    "a blank last answer": (state(USER, ANSWER, AIMessage("")), usual(USER, ANSWER, response="")),
+    "system messages": (state(SYSTEM, USER, SYSTEM, ANSWER, SYSTEM), usual(SYSTEM, USER, SYSTEM)),
+    "only a system message": (state(SYSTEM), usual(SYSTEM, **NOTHING)),
+    "only an answer": (state(ANSWER), usual(query=None, context=None, conversation=[])),
+    "a single message": ({"messages": HumanMessage(USER[1])}, usual(**NO_ANSWER)),
+    "no messages": (state(), usual(**{**NOTHING, "conversation": []})),
+    "null": ({"messages": None, "question": "q"}, usual(**{**NOTHING, "query": "q"})),
+    "a text": ({"messages": "q", "answer": "r"}, usual(**{**NOTHING, "conversation": "q", "response": "r"})),
     "a context beside it": (
-        {"messages": [USER, CALLS, RESULT, ANSWER], "documents": ["c"]},
-        {**FROM_TOOL, "context": "c"},
+        state(USER, CALLS, RESULT, ANSWER, documents=["c"]),
+        usual(USER, CALLS, RESULT, context="c"),
     ),
-    "an empty context beside it": (
-        {"messages": [USER, RESULT, ANSWER], "context": []},
-        {"conversation": [USER, RESULT]},
-    ),
-    "a query beside it": ({"messages": [USER, ANSWER], "question": "q"}, {"query": "q"}),
+    "a query beside it": (state(USER, ANSWER, question="q"), usual(query="q")),
     "a response beside it": (
-        {"messages": [*OLDER, USER], "answer": "r"},
-        {"response": "r", "context": None, "conversation": [*OLDER, USER]},
+        state(*OLDER, USER, answer="r"),
+        usual(*OLDER, USER, response="r", context=None),
     ),
     "a blank response beside it": (
-        {"messages": [USER, ANSWER], "answer": ""},
-        {"response": "", "context": None, "conversation": [USER, ANSWER]},
+        state(USER, ANSWER, answer=""),
+        usual(USER, ANSWER, response="", context=None),
     ),
-    "a conversation beside it": ({"messages": [USER, ANSWER], "history": OLDER}, {"conversation": OLDER}),
+    "a conversation beside it": (state(USER, ANSWER, history=OLDER), usual(*OLDER)),
     "further keys": (
-        {"messages": [USER, ANSWER], "id": 7, "steps": 2, "reference": "g"},
-        {"id": "7", "metadata": {"steps": 2}, "reference": "g"},
+        state(USER, ANSWER, id=7, steps=2, reference="g"),
+        usual(id="7", metadata={"steps": 2}, reference="g"),
     ),
-    "an answer that is among the messages": (
-        {"messages": [USER, RESULT, ANSWER], "answer": "At 9."},
-        {"context": RESULT_READ, "conversation": [USER, RESULT]},
+    "an answer among the messages": (
+        state(USER, RESULT, ANSWER, answer="At 9."),
+        usual(USER, RESULT, context=RESULT_READ),
     ),
-    "an answer without a value": (
-        {"messages": [USER, ANSWER], "answer": None},
-        {**NO_ANSWER, "conversation": [USER, ANSWER]},
-    ),
-    "a tool result after the answer": ({"messages": [USER, ANSWER, CALLS, RESULT]}, {}),
+    "an answer without a value": (state(USER, ANSWER, answer=None), usual(USER, ANSWER, **NO_ANSWER)),
+    "a tool result after the answer": (state(USER, ANSWER, CALLS, RESULT), usual()),
     "a misspelt context": (
-        {"messages": [USER, ANSWER], "contxt": ["c"]},
-        {"context": None, "metadata": {"contxt": ["c"]}},
+        state(USER, ANSWER, contxt=["c"]),
+        usual(context=None, metadata={"contxt": ["c"]}),
     ),
     "Anthropic's tool results": (
-        {"messages": [USER, *ANTHROPIC, ANSWER]},
-        {"context": {"content": "Open at 9.", "kind": "tool"}, "conversation": [USER, *ANTHROPIC_READ]},
+        state(USER, *ANTHROPIC, ANSWER),
+        usual(USER, *ANTHROPIC_READ, context={"content": "Open at 9.", "kind": "tool"}),
     ),
-    "a title beside a tool's name": (
-        {
-            "messages": [
-                USER,
-                {"role": "tool", "name": "get_hours", "title": "x", "content": "Open at 9."},
-                ANSWER,
-            ]
-        },
-        {"context": RESULT_READ, "conversation": [USER, RESULT]},
+    "no messages at all": (
+        {"question": "q", "generation": "r"},
+        usual(**{**NOTHING, "query": "q", "response": "r"}),
     ),
-    "a tool result inside a tool result": (
-        {
-            "messages": [
-                USER,
-                {"role": "user", "content": [{**RESULT_BLOCK, "content": [RESULT_BLOCK]}]},
-                ANSWER,
-            ]
-        },
-        {
-            "context": {"content": "Open at 9.", "kind": "tool"},
-            "conversation": [USER, ("tool", "Open at 9.")],
-        },
-    ),
-    "no messages at all": ({"question": "q", "generation": "r"}, {**NOTHING, "query": "q", "response": "r"}),
 }
 
 
-@pytest.mark.parametrize(("state", "fields"), STATES.values(), ids=STATES)
-def test_state_of_an_agent_is_read(state: dict[str, Any], fields: dict[str, Any]) -> None:
-    expected: dict[str, Any] = {**USUAL, **fields}
-    assert Case.from_mapping(state) == Case(**expected)
+@pytest.mark.parametrize(("state", "case"), STATES.values(), ids=STATES)
+def test_state_of_an_agent_is_read(state: dict[str, Any], case: Case) -> None:
+    assert Case.from_mapping(state) == case
 
 
 STATE: dict[str, Any] = {
@@ -590,7 +487,6 @@ def test_state_that_is_an_object_is_read_by_paths() -> None:
         ({"zzz": "input.q"}, "unknown_field", "unknown field 'zzz'. The fields are: query, response"),
         ({"query": "input.q", "question": "input.p"}, "alias_conflict", "query is already read from input.q"),
         ({"query": "inputs.q"}, "bad_path", "begins with 'inputs', which is none of input, did you mean"),
-        ({"query": "q"}, "bad_path", "the path 'q' begins with 'q', which is none of input"),
         ({"query": ["input", "q"]}, "bad_path", "none of input"),
         ({"query": ""}, "bad_path", "none of input"),
     ],
@@ -633,22 +529,15 @@ LEADS: dict[str, tuple[dict[str, Any], FieldPaths, Case]] = {
     "a dot in a key, nested": ({"a.b": {"c": "When?"}}, {"query": "a.b.c"}, WHEN_ASKED),
     "only one way leads": ({"a.b": "When?", "a": {"c": 1}}, {"query": "a.b"}, WHEN_ASKED),
     "both ways agree": ({"a.b": "When?", "a": {"b": "When?"}}, {"query": "a.b"}, WHEN_ASKED),
-    "comes before the usual names": (
-        {"query": "a", "question": "b", "q": "When?"},
-        {"query": "q"},
-        WHEN_ASKED,
-    ),
+    "usual names": ({"query": "a", "question": "b", "q": "When?"}, {"query": "q"}, WHEN_ASKED),
     "comes before what an exchange holds": (
         {"inputs": {"question": "usual", "q": "When?"}, "outputs": "r"},
         {"query": "inputs.q"},
         Case(query="When?", response="r"),
     ),
-    "one of two": ({"question": "When?", "x": "r"}, {"response": "x"}, Case(query="When?", response="r")),
     "leads nowhere": ({"question": "When?"}, {"response": "x"}, WHEN_ASKED),
     "a method is no part of a text": ({"q": "text"}, {"query": "q.upper"}, Case()),
     "a method is no part of a list": ({"q": [1, 2]}, {"query": "q.count"}, Case()),
-    "a letter is no item": ({"q": "text"}, {"query": "q.0"}, Case()),
-    "the id": ({"meta": {"key": 7}}, {"id": "meta.key"}, Case(id=7)),
 }
 
 
@@ -705,16 +594,10 @@ def test_columns_are_mapped_with_the_rules_of_their_field(
     [
         (
             {"query": "inputs.qq"},
-            "has inputs.qq, where `fields` looks for query, did you mean 'inputs.q'? The first row has",
+            "looks for query, did you mean 'inputs.q'? The first row has inputs.q, outputs",
         ),
-        (
-            {"query": "nothing"},
-            "has nothing, where `fields` looks for query. The first row has inputs.q, outputs.choices.0.text",
-        ),
-        (
-            {"query": "inputs.q", "response": "outputs.choices.1.text"},
-            "did you mean 'outputs.choices.0.text'?",
-        ),
+        ({"query": "nothing"}, "has nothing, where `fields` looks for query. The first row has inputs.q, "),
+        ({"response": "outputs.choices.1.text"}, "did you mean 'outputs.choices.0.text'?"),
     ],
 )
 def test_a_path_that_no_row_has_is_refused_before_the_first_row(
@@ -749,35 +632,31 @@ def test_rows_are_searched_only_until_all_paths_are_found() -> None:
 # --- traced runs --------------------------------------------------------------
 
 FOUND = (Document(content="found"),)
-
-
-def sides(
-    inputs: Mapping[str, Any], outputs: object, reference: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    return {"inputs": inputs, "outputs": outputs, "reference_outputs": reference}
+ASKS = {"query": "q", "context": "given", "d": "mapped"}
+MORE = Document(content="more")
 
 
 @pytest.mark.parametrize(
-    ("given", "paths", "context"),
+    ("outputs", "expected", "path", "context"),
     [
-        (sides({"query": "q", "context": "given"}, {"answer": "r", "context": "returned"}), None, "returned"),
-        (sides({"query": "q", "context": "given"}, {"answer": "r", "context": []}), None, None),
-        (sides({"query": "q", "context": "given"}, "r", {"context": "gold"}), None, "found"),
-        (sides({"query": "q", "docs": "a", "d": "mapped"}, "r"), {"context": "inputs.d"}, "mapped"),
-        (sides({"query": "q"}, "r"), {"context": "inputs.d"}, "found"),
+        ({"answer": "r", "context": "returned"}, {}, None, ["returned"]),
+        ({"answer": "r", "context": []}, {}, None, []),
+        ("r", {"context": "gold"}, None, ["found"]),
+        ("r", None, "inputs.d", ["mapped"]),
+        ("r", None, "inputs.e", ["found"]),
     ],
     ids=["outputs", "empty in outputs", "retrieved before inputs", "path", "path that leads nowhere"],
 )
 def test_context_is_that_of_the_outputs_else_what_was_retrieved(
-    given: dict[str, Any], paths: Mapping[str, str] | None, context: str | None
+    outputs: Any, expected: Any, path: str | None, context: list[str]
 ) -> None:
-    case = Case.of(Fields.of(paths).in_exchange(**given, retrieved=lambda: FOUND))
-    assert [each.content for each in case.context or ()] == ([context] if context else [])
+    fields = Fields.of({"context": path} if path else None)
+    case = Case.of(fields.in_exchange(ASKS, outputs, expected, retrieved=lambda: FOUND))
+    assert [each.content for each in case.context or ()] == context
 
 
 def test_context_of_the_inputs_counts_without_retriever_or_tool() -> None:
-    given = sides({"query": "q", "context": "given"}, "r")
-    case = Case.of(Fields().in_exchange(**given, retrieved=lambda: None))
+    case = Case.of(Fields().in_exchange(ASKS, "r", retrieved=lambda: None))
     assert case.context == (Document(content="given"),)
 
 
@@ -785,25 +664,24 @@ def test_what_cannot_be_read_is_an_error_only_for_judges_of_a_context() -> None:
     def retrieved() -> tuple[Document, ...]:
         raise CaseError("context_unreadable", "no text", "context")
 
-    case = Case.of(Fields().in_exchange(**sides({"query": "q"}, "r"), retrieved=retrieved))
+    case = Case.of(Fields().in_exchange({"query": "q"}, "r", retrieved=retrieved))
     assert case.value("response") == "r"
     with pytest.raises(CaseError, match="no text"):
         case.value("context")
 
 
-MORE = Document(content="more")
-
-
-def test_tool_results_of_a_thread_and_what_was_retrieved_are_the_context() -> None:
-    thread = {"messages": [USER, ("tool", "old"), ("assistant", "Hi."), USER, ("tool", "found"), ANSWER]}
-    for outputs, texts in (
-        (thread, ["old", "found", "more"]),
-        ({"messages": [USER, ANSWER]}, ["found", "more"]),
-    ):
-        case = Case.of(
-            Fields().in_exchange({"query": "q", "docs": "d"}, outputs, retrieved=lambda: (*FOUND, MORE))
-        )
-        assert [each.content for each in case.context or ()] == texts
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ([USER, CLOSED, MOMENT, USER, ("tool", "found"), ANSWER], ["Closed on Sundays.", "found", "more"]),
+        ([USER, ANSWER], ["found", "more"]),
+    ],
+)
+def test_tool_results_of_a_thread_and_what_was_retrieved_are_the_context(
+    messages: list[Any], texts: list[str]
+) -> None:
+    found = Fields().in_exchange(ASKS, {"messages": messages}, retrieved=lambda: (*FOUND, MORE))
+    assert [each.content for each in Case.of(found).context or ()] == texts
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,10 @@ TEXT = 'Returns: 30 days {"a": 1} — größer.'
         ),
         pytest.param([{"content": "", "text": TEXT}], id="the first content that is not blank"),
         pytest.param([{"content": [{"type": "text", "text": TEXT}]}], id="content parts"),
-        pytest.param([{"content": TEXT, "title": None, "metadata": None, "score": 0.3}], id="further keys"),
         pytest.param(Document(content=TEXT), id="Document"),
         pytest.param([Snippet(TEXT, {"source": "a.pdf"})], id="list of an object with page_content"),
         pytest.param([LangChainDocument(TEXT, metadata={"source": "a"})], id="list of a LangChain Document"),
         pytest.param([dumpd(LangChainDocument(TEXT))], id="LangChain Document dumped"),
-        pytest.param([LangChainDocument(TEXT).model_dump()], id="LangChain Document as a mapping"),
         pytest.param(RetrievedContextData(TEXT, "a.pdf"), id="DeepEval"),
         pytest.param(["", {"text": " \n"}, Document(content=""), TEXT, ""], id="blank documents around it"),
         pytest.param(f"\n {TEXT} \n", id="white space around it"),
@@ -85,7 +83,6 @@ def test_empty_context_of_every_shape_gives_the_same_prompt(context: Any) -> Non
     "documents",
     [
         [{"title": "A", "content": "one"}, "two"],
-        [Document(content="one", title="A"), Document(content="two")],
         [{"page_content": "one", "metadata": {"title": "A"}}, {"page_content": "two"}],
         [LangChainDocument("one", metadata={"title": "A"}), LangChainDocument("two")],
         [{"text": "one", "title": "A"}, {"snippet": "two", "title": ""}],
@@ -102,21 +99,18 @@ def test_several_documents_of_every_shape_give_the_same_prompt(documents: Any) -
 @pytest.mark.parametrize(
     ("context", "named"),
     [
-        pytest.param([{"body": "x", "score": 1}], "body, score", id="other keys"),
-        pytest.param(["fine", {"contents": "x"}], "contents", id="a misspelt key"),
-        pytest.param([dict[str, str]()], "(none)", id="no keys"),
-        pytest.param([{"content": None, "title": "t"}], "content, title", id="null"),
-        pytest.param([{"content": ()}], "content", id="no parts"),
-        pytest.param([{"content": "", "title": "t"}], "content, title", id="a title alone"),
-        pytest.param(
-            [LangChainDocument("", metadata={"title": "t"})], "Document", id="a title of LangChain's"
-        ),
-        pytest.param([["a", "b"]], "list", id="a list in a list"),
-        pytest.param([("tool", "a")], "tuple", id="a message as a pair"),
-        pytest.param([None], "NoneType", id="null in a list"),
-        pytest.param(5, "int", id="a number"),
-        pytest.param(b"bytes", "int", id="bytes"),
-        pytest.param([object()], "object", id="any object"),
+        ([{"body": "x", "score": 1}], "body, score"),
+        (["fine", {"contents": "x"}], "contents"),
+        ([dict[str, str]()], "(none)"),
+        ([{"content": None, "title": "t"}], "content, title"),
+        ([{"content": ()}], "content"),
+        ([{"content": "", "title": "t"}], "content, title"),
+        ([LangChainDocument("", metadata={"title": "t"})], "Document"),
+        ([["tool", "b"]], "list"),
+        ([("tool", "b")], "tuple"),
+        ([None], "NoneType"),
+        (5, "int"),
+        (b"bytes", "int"),
     ],
 )
 def test_document_without_text_is_an_error_that_names_its_keys(context: Any, named: str) -> None:
@@ -147,11 +141,8 @@ def test_content_that_is_not_text_is_kept_as_json(content: Any, text: str) -> No
         (Document(content="x", kind="tool"), "tool"),
         ({"content": "x"}, "knowledge"),
         ({"content": "x", "title": "Tool Result: get_order", "kind": "knowledge"}, "knowledge"),
-        ({"content": "x", "title": "On Tool Result: a guide"}, "knowledge"),
         ({"content": "Tool Result: get_order\nx"}, "knowledge"),
-        ({"content": '{"kind": "tool", "title": "Tool Result: x"}'}, "knowledge"),
         ({"content": {"kind": "tool", "title": "Tool Result: x"}}, "knowledge"),
-        ({"content": "x", "data": {"kind": "tool"}}, "knowledge"),
         ({"content": "x", "metadata": {"title": "Tool Result: x", "kind": "tool"}}, "knowledge"),
         ({"content": "x", "type": "function"}, "knowledge"),
         ("Tool Result: get_order", "knowledge"),
@@ -217,11 +208,6 @@ def test_single_message_is_read_as_a_list_of_one(message: Any) -> None:
     assert Case(query=message).query == (Message(role="user", content="Where is it?"),)
 
 
-def test_refusal_is_the_content_of_a_message() -> None:
-    refusal = {"role": "assistant", "content": None, "refusal": "I cannot."}
-    assert Case(response=[refusal]).response_text == "I cannot."
-
-
 @pytest.mark.parametrize(
     ("arguments", "kept"),
     [
@@ -279,7 +265,7 @@ def test_text_of_messages_is_the_last_of_user_or_assistant() -> None:
 
 
 @pytest.mark.parametrize("field", ["reference", "profile", "agent_name", "answers"])
-@pytest.mark.parametrize("value", [5, True, 0.5, [5], [None], [["x"]], object(), {1, 2}])
+@pytest.mark.parametrize("value", [5, True, [5], [None], [["x"]], object(), {1, 2}])
 def test_not_a_string_is_an_error_that_names_the_field(field: str, value: Any) -> None:
     error = error_of({field: value})
     assert (error.code, error.subject) == ("field_unreadable", field)
@@ -336,17 +322,13 @@ def test_profile_mapping_is_kept_as_json() -> None:
     assert Case(profile={"name": "Ilse", "job": "Wärterin"}).profile == '{"name": "Ilse", "job": "Wärterin"}'
 
 
-@pytest.mark.parametrize(("given_id", "kept"), [("a", "a"), (7, "7"), (None, None), ("\ud83d", "�")])
-def test_id_is_kept_as_a_string(given_id: Any, kept: str | None) -> None:
-    assert Case.from_mapping({"id": given_id}).id == kept
-
-
 # --- nothing is dropped silently --------------------------------------------------------------
 
 F = ToolCall(name="f", arguments={"a": 1})
 BROKEN = ToolCall(name="f", arguments='{"a": ')
 USE = {"type": "tool_use", "id": "1", "name": "f", "input": {"a": 1}}
 AS_OPENAI = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+RESULT = {"type": "tool_result", "tool_use_id": "1", "content": [{"type": "text", "text": "9"}]}
 SERVER_TOOL = [
     {"type": "server_tool_use", "id": "1", "name": "f", "input": {"a": 1}},
     {"type": "web_search_tool_result", "content": [{"type": "web_search_result", "url": "u"}]},
@@ -358,7 +340,7 @@ def said(content: Any, **more: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content, **more}
 
 
-def assistant(content: str = "", *calls: ToolCall) -> Message:
+def ai(content: str = "", *calls: ToolCall) -> Message:
     return Message(role="assistant", content=content, tool_calls=calls)
 
 
@@ -374,54 +356,49 @@ SAID: dict[str, tuple[Any, list[Message]]] = {
     # the message: what is kept of it
     "text blocks": (
         said([{"type": "output_text", "text": "a", "annotations": []}, {"text": "b"}]),
-        [assistant("a\nb")],
+        [ai("a\nb")],
     ),
-    "a text block of OpenAI's assistants": (
-        said([text({"value": "a", "annotations": []})]),
-        [assistant("a")],
+    "a result inside a result": (said([{"type": "tool_result", "content": [RESULT]}]), [tool("9")]),
+    "data among results": (
+        {"role": "user", "content": [RESULT, {"cache": 1}]},
+        [tool("9"), Message(role="user", content='[{"cache": 1}]')],
     ),
     "data among text": (
         said([text("a"), {"text": "b", "price": 9}]),
-        [assistant('a\n{"text": "b", "price": 9}')],
+        [ai('a\n{"text": "b", "price": 9}')],
     ),
-    "data under the name of a text": (said(["a", {"text": {"b": 1}}]), [assistant('a\n{"text": {"b": 1}}')]),
+    "data under the name of a text": (said(["a", {"text": {"b": 1}}]), [ai('a\n{"text": {"b": 1}}')]),
     "reasoning is not what the model said": (
         said([{"type": "thinking", "thinking": "Hm."}, text("a")]),
-        [assistant("a")],
+        [ai("a")],
     ),
-    "a refusal beside a text": (said("a", refusal="no"), [assistant("a\nno")]),
-    "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [assistant("no")]),
-    "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [assistant("no")]),
-    "function_call": (said(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [assistant("", F)]),
-    "Anthropic's tool_use": (said([text("I look."), USE]), [assistant("I look.", F)]),
+    "a refusal beside a text": (said("a", refusal="no"), [ai("a\nno")]),
+    "a refusal alone": (said(None, refusal="no"), [ai("no")]),
+    "a refusal as a block": (said([{"type": "refusal", "refusal": "no"}]), [ai("no")]),
+    "LangChain's refusal": (AIMessage("", additional_kwargs={"refusal": "no"}), [ai("no")]),
+    "function_call": (said(None, function_call={"name": "f", "arguments": '{"a": 1}'}), [ai("", F)]),
+    "Anthropic's tool_use": (said([text("I look."), USE]), [ai("I look.", F)]),
     "LangChain's tool call in two places": (
         AIMessage([USE], tool_calls=[{"name": "f", "args": {"a": 1}, "id": "1"}]),
-        [assistant("", F)],
+        [ai("", F)],
     ),
     "additional_kwargs": (
         said("", additional_kwargs={"tool_calls": [AS_OPENAI], "function_call": None}),
-        [assistant("", F)],
+        [ai("", F)],
     ),
     "an invalid call": (
         AIMessage("", invalid_tool_calls=[{"name": "f", "args": '{"a": ', "id": "1", "error": "cut"}]),
-        [assistant("", BROKEN)],
+        [ai("", BROKEN)],
     ),
-    "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [assistant("", F, F)]),
-    "Anthropic's tool_result": (
-        said([{"type": "tool_result", "tool_use_id": "1", "content": [text("9")]}, text("And?")]),
-        [tool("9"), assistant("And?")],
-    ),
+    "two equal calls": (said("", tool_calls=[{"name": "f", "args": {"a": 1}}] * 2), [ai("", F, F)]),
+    "Anthropic's tool_result": (said([RESULT, text("And?")]), [tool("9"), ai("And?")]),
     "a tool of the server's": (
         said(SERVER_TOOL),
-        [assistant("", F), tool('{"type": "web_search_result", "url": "u"}'), assistant("a")],
+        [ai("", F), tool('{"type": "web_search_result", "url": "u"}'), ai("a")],
     ),
     "a result with two keys": (
         {"role": "tool", "name": "f", "content": "ok", "total": 9},
         [tool('{"content": "ok", "total": 9}', "f")],
-    ),
-    "a result that is a mapping": (
-        {"role": "tool", "tool_call_id": "1", "content": {"text": "ok", "total": 9}},
-        [tool('{"text": "ok", "total": 9}')],
     ),
     "the other keys of LangChain's message": (
         ToolMessage("ok", name="f", tool_call_id="1", artifact=[1]).model_dump(),
@@ -438,7 +415,6 @@ def test_whatever_a_message_says_or_calls_is_kept(message: Any, kept: list[Messa
 @pytest.mark.parametrize(
     ("document", "content"),
     [
-        ({"kind": "tool", "content": "ok", "total": 9}, '{"content": "ok", "total": 9}'),
         ({"title": "Tool Result: f", "content": "ok", "total": 9}, '{"content": "ok", "total": 9}'),
         ({"title": "Tool Result: f", "total": 9, "unit": "€"}, '{"total": 9, "unit": "€"}'),
         ({"kind": "tool", "content": "ok", "total": None}, "ok"),

@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_commands import (
-    ANTHROPIC,
-    OPENAI,
-    BatchCommands,
-    by_number,
-    environment,
-    number_of,
-    rows,
-    unreadable_once,
-)
+from batch_commands import BatchCommands, both, by_number, number_of, rows, unreadable_once
 from command_line import Invoke
 from standin_batches import COMPLETIONS, BatchStandIn, Missing, Unanswered, read_lines, result_line
 from standin_openai import Status, Text
 
-from groundjudge.batches.anthropic import AnthropicBatches
-from groundjudge.batches.openai import OpenAIBatches
-
-both = pytest.mark.parametrize("model", [OPENAI, pytest.param(ANTHROPIC, marks=pytest.mark.soak)])
+pytest_plugins = ["batch_servers"]
 
 ONE = json.dumps(rows(1)[0])
 TRUNCATED = Text("<S0>because", finish_reason="length")
-
-
-@pytest.fixture
-def batches(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Makes a stand-in, and the commands of a run of rows at it."""
-    servers: list[BatchStandIn] = []
-
-    def begin(
-        n_rows: int = 4, *, model: str = OPENAI, at_most: int = 50_000, **options: Any
-    ) -> BatchCommands:
-        server = BatchStandIn(**options)
-        servers.append(server.__enter__())
-        for name, value in environment(server).items():
-            monkeypatch.setenv(name, value)
-        for provider in (OpenAIBatches, AnthropicBatches):
-            monkeypatch.setattr(provider, "max_requests", at_most)
-        commands = BatchCommands(server, invoke, tmp_path, model)
-        commands.write_cases(rows(n_rows))
-        return commands
-
-    yield begin
-    for server in servers:
-        server.__exit__()
 
 
 @both

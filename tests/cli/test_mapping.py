@@ -80,46 +80,6 @@ def test_an_input_of_a_prompt_of_your_own_comes_from_a_column_or_a_path(
     assert "ferries" in model.asked[0].messages[0]["content"]
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (
-            "quary=inputs.q",
-            "--fields: unknown field 'quary', did you mean 'query'? The fields are: query, resp",
-        ),
-        ("=inputs.q", "--fields: unknown field ''. The fields are: query, response"),
-        ("query", "--fields query: expected FIELD=PATH, such as --fields query=inputs.question"),
-        ("query=", "--fields query=: expected FIELD=PATH"),
-        ("query=other", "--fields query=other: query is already read from inputs.q: leave one out"),
-        ("question=other", "--fields: query is already read from inputs.q"),
-        (
-            "response=output.txt",
-            "has output.txt, where `fields` looks for response, did you mean 'output.text'",
-        ),
-        (
-            "response=nowhere",
-            "has nowhere, where `fields` looks for response. The first row has meta.key, inp",
-        ),
-    ],
-)
-@pytest.mark.parametrize("command", ["run", "estimate", "show"])
-def test_what_is_wrong_with_a_map_is_reported_before_anything_is_judged(
-    invoke: Invoke, file_of: FileOf, command: str, option: str, message: str
-) -> None:
-    model, path = ScriptedModel(GOOD), file_of(ELSEWHERE)
-    arguments = {
-        "run": [path, *RUN],
-        "estimate": [path, "--judge", "groundedness"],
-        "show": ["groundedness", "--cases", path],
-    }
-    first = ["--fields", "query=inputs.q"]
-    result = invoke(command, *arguments[command], *first, "--fields", option, model=model)
-    assert (result.exit_code, result.stdout, model.asked) == (2, "", [])
-    assert "fields" in result.stderr
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_an_output_is_kept_when_a_path_is_wrong(invoke: Invoke, file_of: FileOf, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("kept")
@@ -168,36 +128,6 @@ def test_cases_in_any_format(invoke: Invoke, tmp_path: Path, file_format: str) -
         assert [verdict.score for verdict in verdicts_in(result.stdout)] == [1.0]
         estimate = invoke("estimate", path, *options, "--judge", "groundedness", given=given).stdout
         assert estimate.splitlines()[1].split()[:2] == ["groundedness", "1"]
-
-
-def test_a_json_file_that_is_no_array_is_refused(invoke: Invoke, tmp_path: Path) -> None:
-    path = tmp_path / "cases.json"
-    path.write_text('{"rows": []}')
-    result = invoke("run", path, *RUN, model=ScriptedModel(GOOD))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(
-        f"groundjudge: {path}: a JSON file must be an array of objects, but it is a"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("show groundedness --format csv", "--format: add --cases FILE"),
-        ("report v.jsonl --fields query=q", "--fields: add --cases FILE"),
-        ("report v.jsonl --group topic", "--group: add --labels FILE"),
-        ("probe --judge groundedness --format csv --fields query=q", "--format, --fields: add --cases FILE"),
-        (
-            "compare v.jsonl v.jsonl --label l --label-threshold 1",
-            "--label, --label-threshold: add --labels FILE",
-        ),
-    ],
-)
-def test_options_about_a_file_need_the_file(command: Invoke, arguments: str, message: str) -> None:
-    write_verdicts("v.jsonl", some_verdicts())
-    result = command(*arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
 
 
 def test_verdicts_are_json_lines_whatever_their_file_is_called(command: Invoke, file_of: FileOf) -> None:

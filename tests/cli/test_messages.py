@@ -1,14 +1,18 @@
-"""Error messages speak of options on the command line, and of arguments in Python."""
+"""Wrong use is one line, before anything is judged; it names options, and no arguments of Python."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import GOOD, ROW, FileOf, Invoke
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Status
+from verdict_files import write_rows
 
 from groundjudge import CaseError, GroundjudgeError, ModelError, PromptError
 from groundjudge.cli.screen import in_options
@@ -33,6 +37,21 @@ def test_remedies_for_an_endpoint_name_no_argument(remedy: str) -> None:
     assert not re.search(r"\w=|`", remedy)
 
 
+JUDGED = ("--judge", "groundedness", "--model", "m")
+STRICT = """---
+name: strict
+model: {parameters: {temperature: 0}}
+inputs: [{name: response, type: text}]
+reply: {format: tags, value: S2, reason: S1}
+scale: {worst: 1, best: 5, integer: true}
+---
+user:
+Rate {{response}} strictly.
+"""
+G = "--judge groundedness"
+ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
+ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
+USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
 PROMPT = """---
 name: mine
 {head}
@@ -81,6 +100,139 @@ def test_messages_about_an_endpoint_name_no_argument(
     assert "OPENAI_BASE_URL" in result.stderr
     assert "base_url" not in result.stderr
     assert "api_key" not in result.stderr
+
+
+ROWS: Mapping[str, list[Mapping[str, Any]]] = {
+    "c.jsonl": [ROW],
+    "odd.jsonl": [{"inputs": {"q": "q"}, "found": [{"text": "c"}], "output": {"text": "r"}}],
+    "v.jsonl": [],
+}
+TEXTS = {
+    "broken.prompty": "---\nname: [\n  x: y: z\n---\nuser:\nRate {{response}}\n",
+    "strict.prompty": STRICT,
+    "copy.prompty": STRICT,
+    "object.json": '{"rows": []}',
+}
+RUN = "run c.jsonl --model a --judge groundedness"
+VOTING = ("run c.jsonl", "estimate c.jsonl")
+MAPPING = (
+    "run odd.jsonl --model a --judge groundedness",
+    "estimate odd.jsonl --judge groundedness",
+    "show groundedness --cases odd.jsonl",
+)
+WRONG: Mapping[Sequence[str], Mapping[str, str]] = {
+    # the beginnings of a command, and its options, with what is said of them
+    ("run",): {
+        "c.jsonl": 'no model given: add --model, which can be "openai:MODEL" or just MODEL',
+        "c.jsonl --model=": "no model given: add --model",
+        "c.jsonl --model a --judge x": "there is no judge 'x', and no file of that name; the judges are",
+        "c.jsonl --model a --judge broken.prompty": "broken.prompty: the front matter is not valid YAML",
+        "c.jsonl --model a --judge .": "there is no judge '.'",
+        "none.jsonl --model a": "none.jsonl: No such file or directory",
+        ". --model a": ".: Is a directory",
+        "object.json --model a": "object.json: a JSON file must be an array of objects, but it is a",
+        "c.jsonl --model a --out c.jsonl": "c.jsonl is the file of cases: choose another",
+        "c.jsonl --model a --out no/folder.jsonl": "the folder no does not exist: create it",
+        "c.jsonl --model a --resume": "--resume needs --out PATH, the file to continue",
+        "c.jsonl --model a --out o --resume --overwrite": "use one of them",
+        "c.jsonl --model langchain:nobody:x": "LangChain cannot make the model 'nobody:x': ",
+    },
+    ("show",): {
+        "x": "there is no judge 'x', and no file of that name; the judges are",
+        "groundedness --case 1": "--case needs --cases FILE",
+        "groundedness --cases c.jsonl --case 1": "c.jsonl has no case with the id '1'",
+        "passage_quality --cases c.jsonl": "passage_quality needs reference, which is not given",
+        "groundedness --format csv": "--format: add --cases FILE",
+    },
+    ("report v.jsonl",): {
+        "--fields query=q": "--fields: add --cases FILE",
+        "--group topic": "--group: add --labels FILE",
+    },
+    ("compare v.jsonl v.jsonl",): {
+        "--label l --label-threshold 1": "--label, --label-threshold: add --labels FILE",
+    },
+    ("probe",): {
+        "": "no judge given: add --judge NAME",
+        "--judge groundedness": "no model given: add --model",
+        "--judge groundedness --cases none.jsonl": "none.jsonl: No such file or directory",
+        "--judge groundedness --model offline --resume": "--resume needs --out PATH",
+        "--judge groundedness --model offline --without x": "there is no edit 'x'",
+        "--judge groundedness --model offline --card no/card.json": "the folder no does not exist",
+        "--judge groundedness --model offline --card x --out x": "--card x is the file --out",
+        "--judge groundedness --format csv --fields query=q": "--format, --fields: add --cases FILE",
+        "--judge nobody": "there is no judge 'nobody'",
+        "--compare a.json b.json": "a.json: No such file or directory",
+    },
+    VOTING: {
+        f"{G} --model a --model b": f"{ADD_PANEL}\n",
+        f"{G} --model a --model b --repeats 3": f"{ADD_PANEL}\n",
+        f"{G} --model a --panel": f"{USE_REPEATS}\n",
+        f"{G} {G} --model a --panel": f"{USE_REPEATS}\n",
+        "--model a --panel": "--panel with one --model: the judges vote, so name two or more --judge, or add",
+        f"{G} --model a --model b --panel --repeats 3": "--panel and --repeats are two ways to vote: use one",
+        f"{G} --model a --rule min": f"{ADD_VOTES}\n",
+        f"{G} --model a --stop never": f"{ADD_VOTES}\n",
+        f"{G} --model a --model b --model a --panel": "--model: two models have the name 'a': to ask one",
+        f"{G} --judge confidence_grounding --model a --panel": "panel: its judges must answer on one scale, "
+        "not on several: groundedness 1..5 (whole numbers); confidence_grounding 0..1",
+        "--judge strict.prompty --judge copy.prompty --model a --panel": "panel: strict is listed twice at "
+        "temperature 0, where it repeats itself: ask one for repeats\n",
+        "--judge strict.prompty --judge copy.prompty --model a --repeats 2": "--judge: two judges have the "
+        "name 'strict': change `name` in one of the prompt files\n",
+        "--judge confidence_grounding --model a --weighted": "confidence_grounding: --weighted needs labels "
+        "or at most 20 whole numbers from 0, because a token must tell them apart; the scale is 0..1\n",
+    },
+    MAPPING: {
+        "--fields quary=inputs.q": "--fields: unknown field 'quary', did you mean 'query'? The fields",
+        "--fields =inputs.q": "--fields: unknown field ''. The fields are: query, response",
+        "--fields query": "--fields query: expected FIELD=PATH, such as --fields query=inputs.question",
+        "--fields query=": "--fields query=: expected FIELD=PATH",
+        "--fields query=inputs.q --fields query=other": "query is already read from inputs.q: leave one out",
+        "--fields query=inputs.q --fields question=other": "--fields: query is already read from inputs.q",
+        "--fields response=output.txt": "has output.txt, where `fields` looks for response, did you mean",
+        "--fields response=nowhere": "has nowhere, where `fields` looks for response. The first row has inpu",
+    },
+}
+
+
+@pytest.mark.parametrize("beginnings", WRONG, ids=lambda beginnings: beginnings[0].partition(" ")[0])
+def test_wrong_use_is_one_line_before_anything_is_judged(
+    command: Invoke, monkeypatch: pytest.MonkeyPatch, beginnings: Sequence[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    for name, rows in ROWS.items():
+        write_rows(name, rows)
+    for name, text in TEXTS.items():
+        Path(name).write_text(text)
+    for beginning in beginnings:
+        for options, message in WRONG[beginnings].items():
+            result = command(*beginning.split(), *options.split())
+            assert (result.exit_code, result.stdout) == (2, ""), (beginning, options)
+            assert re.fullmatch(r"groundjudge: .+\n", result.stderr), result.stderr
+            assert message in result.stderr
+    assert Path("c.jsonl").read_text() == json.dumps(ROW) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ("--concurrency=0", "--concurrency"),
+        ("--concurrency=x", "--concurrency"),
+        ("--min-coverage=1.5", "--min-coverage"),
+        ("--min-coverage=-0.1", "--min-coverage"),
+        ("--repeats=1", "--repeats"),
+        ("--repeats=x", "--repeats"),
+        ("--repeats=3 --rule=mode", "--rule"),
+        ("--repeats=3 --stop=early", "--stop"),
+        ("--structured=sometimes", "--structured"),
+        ("--nope", "No such option"),
+    ],
+)
+def test_option_out_of_range_is_named(invoke: Invoke, file_of: FileOf, options: str, shown: str) -> None:
+    result = invoke("run", file_of(ROW), *JUDGED, *options.split(), model=ScriptedModel(GOOD))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: " in result.stderr
+    assert shown in result.stderr
 
 
 def test_a_budget_is_named_as_an_option(invoke: Invoke, file_of: FileOf) -> None:

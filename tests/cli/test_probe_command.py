@@ -116,27 +116,6 @@ def test_report_shows_a_card_as_data(probe: Callable[..., Any], command: Invoke)
     assert '"probe":null' in Path("report.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no judge given: add --judge NAME"),
-        (["--judge", JUDGE], "no model given: add --model"),
-        (["--judge", JUDGE, "--cases", "none.jsonl"], "none.jsonl: No such file or directory"),
-        (["--judge", JUDGE, "--model", "offline", "--resume"], "--resume needs --out PATH"),
-        (["--judge", JUDGE, "--model", "offline", "--without", "x"], "there is no edit 'x'"),
-        (["--judge", JUDGE, "--model", "offline", "--card", "no/card.json"], "the folder no does not exist"),
-        (["--judge", JUDGE, "--model", "offline", "--card", "x", "--out", "x"], "--card x is the file --out"),
-        (["--judge", "nobody"], "there is no judge 'nobody'"),
-        (["--compare", "a.json", "b.json"], "a.json: No such file or directory"),
-    ],
-)
-def test_wrong_use_is_one_line(command: Invoke, arguments: list[str], message: str) -> None:
-    result = command("probe", *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
 def test_cases_are_not_overwritten(probe: Callable[..., Any], cases: Path) -> None:
     assert "is the file of cases" in probe("--card", cases).stderr
     assert "is the file of cases" in probe("--out", cases).stderr

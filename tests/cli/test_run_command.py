@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, on_a_terminal, run_command, verdicts_in, words
+from command_line import COMMAND, GOOD, ROW, FileOf, Invoke, run_command, verdicts_in, words
 from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, names
@@ -65,15 +64,6 @@ def test_a_prompt_file_is_a_judge(invoke: Invoke, file_of: FileOf, tmp_path: Pat
     )
     result = invoke("run", file_of(ROW), "--judge", prompt, "--model", "m", model=ScriptedModel(GOOD))
     assert [(v.judge, v.score) for v in verdicts_in(result.stdout)] == [("mine", 1.0)]
-    twice = tmp_path / "copy.prompty"
-    twice.write_text(prompt.read_text())
-    result = invoke(
-        "run", file_of(ROW), "--judge", prompt, "--judge", twice, "--model", "m", model=ScriptedModel(GOOD)
-    )
-    assert (result.exit_code, result.stderr) == (
-        2,
-        "groundjudge: --judge: two judges have the name 'mine': change `name` in one of the prompt files\n",
-    )
 
 
 FOUR, TWO_OF_FOUR = [ROW] * 4, [GOOD, "", "", GOOD]
@@ -250,39 +240,6 @@ def test_the_table_is_whole_on_any_width(invoke: Invoke, file_of: FileOf, column
         assert text in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("CASES", 'no model given: add --model, which can be "openai:MODEL" or just MODEL'),
-        ("CASES --model=", "no model given: add --model"),
-        ("CASES --model m --judge x", "there is no judge 'x', and no file of that name; the judges are"),
-        ("CASES --model m --judge BROKEN", "broken.prompty: the front matter is not valid YAML"),
-        ("CASES --model m --judge .", "there is no judge '.'"),
-        ("none.jsonl --model m", "none.jsonl: No such file or directory"),
-        (". --model m", ".: Is a directory"),
-        ("CASES --model m --out CASES", "cases.jsonl is the file of cases: choose another"),
-        ("CASES --model m --out no/such/folder.jsonl", "the folder no/such does not exist: create it"),
-        ("CASES --model m --resume", "--resume needs --out PATH, the file to continue"),
-        ("CASES --model m --out o --resume --overwrite", "use one of them"),
-        ("CASES --model langchain:nobody:x", "LangChain cannot make the model 'nobody:x': "),
-        ("CASES --model gpt-4o-mini", "no endpoint for gpt-4o-mini: set OPENAI_API_KEY"),
-    ],
-)
-def test_what_is_wrong_is_reported_in_one_line(
-    command: Invoke, file_of: FileOf, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
-) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    cases = file_of(ROW)
-    broken = cases.with_name("broken.prompty")
-    broken.write_text("---\nname: [\n  x: y: z\n---\nuser:\nRate {{response}}\n")
-    result = command("run", *arguments.replace("CASES", str(cases)).replace("BROKEN", str(broken)).split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert re.fullmatch(r"groundjudge: .+\n", result.stderr)
-    assert message in result.stderr
-    assert cases.read_text() == json.dumps(ROW) + "\n"
-
-
 def test_a_run_without_an_endpoint_leaves_an_existing_file_unchanged(
     invoke: Invoke, file_of: FileOf, tmp_path: Path
 ) -> None:
@@ -292,15 +249,6 @@ def test_a_run_without_an_endpoint_leaves_an_existing_file_unchanged(
     options = [*JUDGED, "--out", out, "--overwrite"]
     result = invoke("run", file_of(ROW), *options, model=model)
     assert (result.exit_code, result.stderr, out.read_text()) == (2, "groundjudge: nobody to ask\n", "kept")
-
-
-@pytest.mark.parametrize(
-    "options", ["--concurrency=0", "--concurrency=x", "--min-coverage=1.5", "--min-coverage=-0.1", "--nope"]
-)
-def test_options_out_of_range(invoke: Invoke, file_of: FileOf, options: str) -> None:
-    result = invoke("run", file_of(ROW), "--model", "m", options, model=ScriptedModel(GOOD))
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "Error: " in result.stderr
 
 
 def test_the_command_itself(file_of: FileOf, tmp_path: Path) -> None:
@@ -321,23 +269,13 @@ def test_the_command_itself(file_of: FileOf, tmp_path: Path) -> None:
 
 
 def test_head_ends_the_command_quietly(file_of: FileOf) -> None:
-    path = file_of(*[ROW] * 3000)
+    path = file_of(*[ROW] * 300)
     command = " ".join([*COMMAND, "run", str(path), "--judge", "groundedness", "--model", "offline"])
     done = subprocess.run(  # noqa: S602  a pipe is what is tested
         f"{command} | head -n 1", shell=True, capture_output=True, text=True, timeout=60, check=False
     )
     assert len(verdicts_in(done.stdout)) == 1
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_terminal_shows_a_bar(file_of: FileOf, tmp_path: Path) -> None:
-    path = file_of(*[ROW] * 20)
-    options = ["--judge", "groundedness", "--model", "offline", "--out", tmp_path / "out.jsonl"]
-    status, seen = on_a_terminal("run", path, *options)
-    assert status == 0
-    assert "20/20" in seen
-    assert "groundedness" in seen
 
 
 def test_verdicts_are_written_as_rows_finish(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -74,7 +73,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
 @pytest.fixture
 def prompts(tmp_path: Path) -> dict[str, Path]:
     """Prompt files, by the words that stand for them in tables."""
-    texts = {"LABELLED": LABELLED, "STRICT": STRICT, "COPY": STRICT}
+    texts = {"LABELLED": LABELLED, "STRICT": STRICT}
     for name, text in texts.items():
         (tmp_path / f"{name.lower()}.prompty").write_text(text)
     return {name: tmp_path / f"{name.lower()}.prompty" for name in texts}
@@ -91,11 +90,6 @@ def judged(invoke: Invoke, file_of: FileOf, serve: Serve, prompts: dict[str, Pat
         return invoke(command, file_of(*[ROW] * n), *given, columns=columns), server
 
     return call
-
-
-def cells(shown: str) -> dict[str, str]:
-    """The first row of the table by the names of its columns."""
-    return dict(zip(*words(shown)[:2], strict=True))
 
 
 G, M = "--judge groundedness", "--model m"
@@ -128,72 +122,6 @@ def test_options_say_who_votes(
         assert [vote.model for vote in verdict.votes] == votes
         assert verdict.passed is passed
     assert len(server.requests) == sum(max(1, len(verdict.votes)) for verdict in found.values())
-
-
-ADD_PANEL = "several --model: add --panel to let them vote, or run the command once for each"
-LISTED_TWICE = "panel: strict is listed twice at temperature 0, where it repeats itself: ask one for repeats"
-ONE_WAY = "--panel and --repeats are two ways to vote: use one of them"
-TWO_JUDGES = "--judge: two judges have the name 'strict': change `name` in one of the prompt files"
-TWO_MODELS = "--model: two models have the name 'a': to ask one model several times, use --repeats"
-ADD_VOTES = "--rule and --stop are about votes: add --repeats N, or --panel"
-USE_REPEATS = "--panel needs several --model or --judge: to ask one judge several times, use --repeats N"
-
-
-NAME_JUDGES = "--panel with one --model: the judges vote, so name two or more --judge, or add another --model"
-OTHER_SCALES = (
-    "panel: its judges must answer on one scale, not on several: "
-    "groundedness 1..5 (whole numbers); confidence_grounding 0..1"
-)
-TOO_MANY_VALUES = (
-    "--weighted needs labels or at most 20 whole numbers from 0, because a token must tell them apart; "
-    "the scale is"
-)
-
-
-@pytest.mark.parametrize("command", ["run", "estimate"])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (f"{G} --model a --model b", ADD_PANEL),
-        (f"{G} --model a --model b --repeats 3", ADD_PANEL),
-        (f"{G} --model a --panel", USE_REPEATS),
-        (f"{G} {G} --model a --panel", USE_REPEATS),
-        ("--model a --panel", NAME_JUDGES),
-        (f"{G} --model a --model b --panel --repeats 3", ONE_WAY),
-        (f"{G} --model a --rule min", ADD_VOTES),
-        (f"{G} --model a --stop never", ADD_VOTES),
-        (f"{G} --model a --model b --model a --panel", TWO_MODELS),
-        (f"{G} --judge confidence_grounding --model a --panel", OTHER_SCALES),
-        ("--judge STRICT --judge COPY --model a --panel", LISTED_TWICE),
-        ("--judge STRICT --judge COPY --model a --repeats 2", TWO_JUDGES),
-        (
-            "--judge confidence_grounding --model a --weighted",
-            f"confidence_grounding: {TOO_MANY_VALUES} 0..1",
-        ),
-    ],
-)
-def test_unclear_options_are_refused_in_one_line(
-    judged: Judged, command: str, options: str, message: str
-) -> None:
-    result, server = judged(*options.split(), command=command)
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"groundjudge: {message}\n")
-    assert server.requests == []
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        (["--repeats", "1"], "--repeats"),
-        (["--repeats", "x"], "--repeats"),
-        (["--repeats", "3", "--rule", "mode"], "--rule"),
-        (["--repeats", "3", "--stop", "early"], "--stop"),
-        (["--structured", "sometimes"], "--structured"),
-    ],
-)
-def test_options_out_of_range_are_named(judged: Judged, options: list[str], shown: str) -> None:
-    result, _ = judged(*JUDGE, "--model", "offline", *options)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"Invalid value for '{shown}'" in result.stderr
 
 
 # What a run does around its votes.
@@ -275,20 +203,6 @@ def test_run_of_a_panel_shows(
 
 
 # What is shown.
-
-
-def test_noisy_votes_cost_about_two_calls_a_row(judged: Judged) -> None:
-    """The first two votes agree on about 90 % of the rows."""
-    votes = random.Random(3)  # noqa: S311  not a secret
-
-    def noisy(*_: object) -> Text:
-        return Text(BAD if votes.random() < 0.0528 else GOOD, model="m")
-
-    result, server = judged(*REPEATED, "5", script=noisy, n=120)
-    asked = [len(verdict.votes) for verdict in verdicts_in(result.stdout)]
-    assert ({*asked} <= {2, 4, 5}, sum(asked)) == (True, len(server.requests))
-    assert cells(result.stderr)["calls/row"] == f"{sum(asked) / 120:.2f}"
-    assert 2.1 < sum(asked) / 120 < 2.4
 
 
 def test_table_has_columns_for_votes_only_where_there_are_votes(judged: Judged) -> None:

@@ -107,6 +107,28 @@ def kill_repeatedly(
         yield judged, endpoint.asked[n_asked:]
 
 
+def judge_and_kill(
+    folder: Path, endpoint: FailingEndpoint, size: int, concurrency: int, kills: int, *votes: str
+) -> dict[Job, Verdict]:
+    """The verdicts of a run that was killed and resumed so often: one for each row and judge."""
+    cases, out = folder / "cases.jsonl", folder / "out.jsonl"
+    cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
+    jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
+    with StandIn(endpoint, latency=LATENCY) as server:
+        begin = partial(start, cases, out, server.url, concurrency, *votes)
+        judged: set[Job] = set()
+        n_calls = 2 * len(jobs) if votes else len(jobs)
+        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, n_calls):
+            assert not judged.intersection(asked)
+            in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
+            assert votes or len(in_flight) <= concurrency
+    assert judged  # the last run had verdicts to reuse
+    found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
+    assert len(out.read_text().splitlines()) == len(found)
+    assert found.keys() == {*jobs}
+    return found
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("size", "concurrency", "kills", "seed"),
@@ -119,45 +141,20 @@ def kill_repeatedly(
 def test_killed_and_resumed_run_has_the_right_verdict_of_every_row_once(
     tmp_path: Path, size: int, concurrency: int, kills: int, seed: int
 ) -> None:
-    cases, out, endpoint = tmp_path / "cases.jsonl", tmp_path / "out.jsonl", FailingEndpoint(seed)
-    cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
-    jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
-    with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url, concurrency)
-        judged: set[Job] = set()
-        for judged, asked in kill_repeatedly(begin, out, endpoint, kills, len(jobs)):
-            assert not judged.intersection(asked)
-            in_flight = {job for job in jobs if endpoint.was_right(job)} - judged_jobs(out)
-            assert len(in_flight) <= concurrency
-    assert judged  # the last run had verdicts to reuse
-    found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
-    assert len(out.read_text().splitlines()) == len(found)
-    assert found.keys() == {*jobs}
+    endpoint = FailingEndpoint(seed)
+    found = judge_and_kill(tmp_path, endpoint, size, concurrency, kills)
     for job, verdict in found.items():
         check_verdict(verdict, job, endpoint)
     assert {code for codes in endpoint.met.values() for code in codes} == {"", *CODES}
-    failed = [job for job in jobs if not endpoint.was_right(job)]
-    assert 0 < len(failed) < 0.2 * len(jobs)
+    failed = [job for job in found if not endpoint.was_right(job)]
+    assert 0 < len(failed) < 0.2 * len(found)
     assert sum(codes.count("") - 1 for codes in endpoint.met.values() if "" in codes) <= kills * concurrency
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.soak
 def test_killed_and_resumed_run_with_votes_has_every_row_once(tmp_path: Path) -> None:
-    size, concurrency = 20, 8
-    cases, out, endpoint = tmp_path / "cases.jsonl", tmp_path / "out.jsonl", FailingEndpoint(seed=40)
-    cases.write_text("".join(f"{json.dumps(row(number))}\n" for number in range(size)))
-    jobs = [Job(judge, number) for number in range(size) for judge in RIGHT]
-    with StandIn(endpoint, latency=LATENCY) as server:
-        begin = partial(start, cases, out, server.url, concurrency, "--repeats", "3")
-        judged: set[Job] = set()
-        for judged, asked in kill_repeatedly(begin, out, endpoint, 1, 2 * len(jobs)):
-            assert not judged.intersection(asked)
-    assert judged  # the last run had verdicts to reuse
-    found = {Job(each.judge, int(each.case_id or "")): each for each in verdicts_in(out.read_text())}
-    assert len(out.read_text().splitlines()) == len(found)
-    assert found.keys() == {*jobs}
-    for job, verdict in found.items():
+    for job, verdict in judge_and_kill(tmp_path, FailingEndpoint(40), 20, 8, 1, "--repeats", "3").items():
         if verdict.error:
             assert verdict.error.code in {*CODES, "no_majority"}, job
         else:

@@ -79,22 +79,17 @@ DECIDED: list[tuple[Sequence[object], object, int]] = [
     ((3, 3), "not_applicable", 2),
     ((5, 1), "no_majority", 2),
     ((5, E), "no_majority", 2),
-    ((3, 5), "no_majority", 2),
     ((E, E), "server", 1),
     ((5, 5, 1), True, 2),
     ((5, 1, 5), True, 3),
-    ((1, 5, 1), False, 3),
     ((5, 1, 3), "no_majority", 3),
     ((5, 1, E), "no_majority", 3),
     ((5, E, 5), True, 3),
-    ((E, 5, 5), True, 3),
     ((E, E, 5), "server", 2),
-    ((E, E, E), "server", 2),
     ((3, 5, 3), "not_applicable", 3),
     ((5, 5, 1, 1, 1), True, 2),
     ((5, 1, 5, 5, 1), True, 4),
     ((5, 1, 1, 5, 5), True, 5),
-    ((1, 5, 1, 1, 5), False, 4),
     ((5, 1, E, E, 5), "no_majority", 4),
     ((E, E, E, 5, 5), "server", 3),
     ((5, E, 5, E, 5), True, 5),
@@ -116,11 +111,11 @@ def test_majority_of_the_votes_asked_for_decides(
     votes: Sequence[object], expected: object, asked: int
 ) -> None:
     group = of(*votes)
-    verdict = group.evaluate(CASE)
-    assert (outcome(verdict), verdict.decided_after, len(verdict.votes), calls(group)) == (
-        expected,
-        *[asked] * 3,
-    )
+    verdict, awaited = group.evaluate(CASE), asyncio.run(of(*votes).aevaluate(CASE))
+    assert outcome(verdict) == expected
+    assert [verdict.decided_after, len(verdict.votes), calls(group)] == [asked] * 3
+    assert [vote.status == "error" for vote in verdict.votes] == [vote is E for vote in votes[:asked]]
+    assert verdict.model_dump(exclude={"latency_s"}) == awaited.model_dump(exclude={"latency_s"})
 
 
 VOTES = st.lists(st.sampled_from([5, 5, 4, 2, 1, 1, 3, E]), min_size=2, max_size=7)
@@ -268,14 +263,6 @@ def test_verdict_keeps_every_vote_and_what_all_of_them_cost() -> None:
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
 
 
-def test_errors_are_kept_among_the_votes_and_withhold_theirs() -> None:
-    verdict = of(5, E, 5).judge(CASE)
-    assert [vote.status for vote in verdict.votes] == ["ok", "error", "ok"]
-    assert verdict.votes[1].error
-    assert verdict.votes[1].error.code == "server"
-    assert verdict.agreement == pytest.approx(2 / 3)
-
-
 def test_no_majority_is_an_error_with_the_counts_and_the_votes() -> None:
     with pytest.raises(PanelError, match=r"half of the 4 votes: 1 failed, 2 passed, 1 server") as raised:
         of(5, 1, 5, E).judge(CASE)
@@ -285,19 +272,11 @@ def test_no_majority_is_an_error_with_the_counts_and_the_votes() -> None:
 
 
 def test_case_that_no_judge_can_read_raises_the_judges_own_error() -> None:
-    with pytest.raises(CaseError, match="missing_field"):
+    with pytest.raises(CaseError, match="missing_field") as raised:
         of(5, 5).judge({"response": "r", "context": "c"})
-    verdict = of(5, 5).evaluate({"query": "q", "context": "c"})
-    assert verdict.error
-    assert verdict.error.code == "no_response"
-    assert verdict.attempts == 0
-    assert verdict.agreement is None
-
-
-def test_async_and_sync_agree() -> None:
-    alone, awaited = of(5, 1, 5).judge(CASE), asyncio.run(of(5, 1, 5).ajudge(CASE))
-    changing = {"latency_s"}
-    assert alone.model_dump(exclude=changing) == awaited.model_dump(exclude=changing)
+    verdict = raised.value.verdict
+    assert verdict
+    assert (verdict.attempts, verdict.agreement, len(verdict.votes)) == (0, None, 1)
 
 
 def test_each_vote_is_a_step_with_the_steps_of_its_conversation_inside() -> None:
@@ -426,9 +405,6 @@ def test_run_takes_panels_like_judges_and_the_summary_counts_votes() -> None:
     (found,) = summarise(verdicts)
     assert (found.n_ok, found.calls_per_row, found.split_rate) == (4, 3, 1)
     assert found.agreement == pytest.approx(2 / 3)
-
-
-def test_summary_of_single_judges_has_no_agreement() -> None:
     (found,) = summarise(run(voter(5), rows(2)))
     assert (found.calls_per_row, found.split_rate, found.agreement) == (1, None, None)
 
@@ -447,11 +423,6 @@ def test_budget_of_votes_is_not_spent_on_rows_that_do_not_finish(max_calls: int)
     with pytest.raises(ModelError, match="budget"):
         verdicts.extend(run(group, rows(40), concurrency=16, max_calls=max_calls))
     assert len(verdicts) >= max(1, max_calls // 10)
-
-
-def test_two_judges_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="two judges have the name 'groundedness'"):
-        list(run([voter(5), voter(1)], rows(1)))
 
 
 def test_options_given_to_a_panel_reach_its_judges() -> None:

@@ -131,13 +131,6 @@ async def test_equal_requests_in_flight_wait_for_the_first_reply(
     assert len(asked) == calls
 
 
-def test_stored_reply_is_read_by_the_current_rubric(path: Path) -> None:
-    judge_on(ScriptedModel(GOOD), path).judge(ROW)
-    model = ScriptedModel("none")
-    other = as_judge(judge_on(model, path), levels={5: "splendid"})
-    assert (other.judge(ROW).label, model.asked) == ("splendid", [])
-
-
 def test_stored_reply_that_the_rubric_cannot_read_makes_a_call(path: Path) -> None:
     judge_on(ScriptedModel(GOOD), path).judge(ROW)
     stricter = as_judge(

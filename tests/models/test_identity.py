@@ -139,13 +139,6 @@ def test_a_model_without_an_identity_has_its_name() -> None:
     assert identity_of(ScriptedModel("hm")) == "scripted"
 
 
-def test_chat_models_with_other_urls_do_not_share_replies(tmp_path: Path) -> None:
-    with StandIn([GOOD]) as one, StandIn(["<S2>1</S2>"]) as two:
-        models = [CachedModel(chat(base_url=each.root), tmp_path / "c") for each in (one, two, one)]
-        values = [load("groundedness", model=model).judge(ROW).value for model in models]
-        assert (values, len(one.requests), len(two.requests)) == ([5, 1, 5], 1, 1)
-
-
 def test_what_an_endpoint_refuses_is_learnt_once_for_all_its_models() -> None:
     with StandIn(refusing({"temperature": refuses("temperature")}, GOOD)) as server:
         client = openai.OpenAI(base_url=server.url, api_key="k")

@@ -109,14 +109,6 @@ def test_a_judge_that_is_called_synchronously_in_the_loop_thread_says_what_to_ca
     assert load("groundedness", model=awaiting).judge(ROW).score == 1.0
 
 
-@pytest.mark.parametrize("way", ["judge", "evaluate"])
-async def test_a_synchronous_call_inside_a_running_loop_works(way: str) -> None:
-    with StandIn([GOOD]) as server:
-        judge = load("groundedness", model=OpenAIModel("m", base_url=server.url))
-        assert getattr(judge, way)(ROW).score == 1.0
-        assert (await judge.ajudge(ROW)).score == 1.0
-
-
 def test_rows_may_come_from_another_run() -> None:
     first = load("groundedness", model=ScriptedModel(GOOD))
     again = load("groundedness", model=ScriptedModel(GOOD))

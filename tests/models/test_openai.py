@@ -1,4 +1,4 @@
-"""OpenAIModel against a local HTTP server: replies, errors, retries, parameters, clients and event loops."""
+"""An endpoint, asked by the library's own client and by openai's: replies, errors, retries and loops."""
 
 from __future__ import annotations
 
@@ -7,31 +7,34 @@ import gc
 import logging
 import pickle
 import time
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import openai
 import pytest
 from standin_openai import Answer, Cut, Hang, Raw, StandIn, Status, Text, refuses
 
-from groundjudge import Reply
+from groundjudge import Case, Reply
 from groundjudge.errors import ModelError
 from groundjudge.models.loop_thread import LoopThread, shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.types import Request
 from groundjudge.verdict import Usage
 
-PARAMETERS = {"temperature": 0, "top_p": 1, "max_tokens": 100}
+PARAMETERS: dict[str, Any] = {"temperature": 0, "top_p": 1, "max_tokens": 100}
+MESSAGES = [{"role": "user", "content": "grüße"}]
 SOON = 0.01
-QUOTA = Status(429, "You exceeded your current quota", "insufficient_quota", retry_after=SOON)
 
 
-def request(text: str = "x", **parameters: Any) -> Request:
-    unused = cast("Any", None)
-    messages = ({"role": "user", "content": text},)
-    return Request(messages=messages, parameters=parameters or PARAMETERS, rubric=unused, case=unused)
+def request(text: str = "grüße", **parameters: Any) -> Request:
+    parameters = parameters or PARAMETERS
+    rubric: Any = SimpleNamespace(prompt=SimpleNamespace(parameters=parameters))
+    return Request(({"role": "user", "content": text},), parameters, rubric, Case())
 
 
 def ask(model: OpenAIModel, asked: Request | None = None) -> Reply:
@@ -44,13 +47,6 @@ def ask_sync(model: OpenAIModel, asked: Request | None = None) -> Reply:
     return shared_loop().run(model.acomplete, asked or request())
 
 
-@pytest.fixture(autouse=True)
-def no_openai_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
 def model_at(server: StandIn, **options: Any) -> OpenAIModel:
     return OpenAIModel("m", base_url=server.url, **options)
 
@@ -61,11 +57,48 @@ def error_of(model: OpenAIModel) -> ModelError:
     return caught.value
 
 
-# Replies
+@contextmanager
+def each_model(server: StandIn) -> Generator[list[OpenAIModel]]:
+    """A model of the library's own client, and one of each of openai's; no client retries by itself."""
+    plain: Any = {"base_url": server.url, "api_key": "k", "max_retries": 0}
+    with openai.OpenAI(**plain) as client:
+        clients = [client, openai.AsyncOpenAI(**plain)]
+        yield [model_at(server, max_retries=0), *(OpenAIModel("m", client=each) for each in clients)]
+
+
+@pytest.fixture(autouse=True)
+def no_openai_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+# What is sent, and what it becomes
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        PARAMETERS,
+        {"top_k": 3, "min_p": 0.1, "temperature": 0},
+        {"response_format": {"type": "json_object"}, "seed": 1, "stop": ["a"]},
+        {"chat_template_kwargs": {"enable_thinking": False}},
+        {"max_completion_tokens": 5, "reasoning_effort": "low"},
+        {"extra_body": {"a": 1}},
+        {"timeout": 3, "extra_headers": {"a": "b"}},
+        {"provider": {"order": ["a"]}, "n": 1},
+        {"self": 1},
+    ],
+)
+def test_request_is_sent_unchanged(parameters: dict[str, Any]) -> None:
+    with StandIn() as server, each_model(server) as models:
+        for model in models:
+            ask_sync(model, request(**parameters))
+    assert server.bodies == [{"model": "m", "messages": MESSAGES, **parameters}] * len(models)
+
 
 PARTS = {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
-REASONED = {"reasoning_content": "hm", "content": "a"}
-REPLIES: list[tuple[Answer, Reply]] = [
+OUTCOMES: list[tuple[Answer, Reply | str]] = [
     (Text("fine"), Reply("fine", "stop", Usage(prompt_tokens=10, completion_tokens=5), "stand-in")),
     (Text("grüße 東京", usage=None), Reply("grüße 東京", "stop", None, "stand-in")),
     (Text("fi", "length", None), Reply("fi", "length", None, "stand-in")),
@@ -80,49 +113,33 @@ REPLIES: list[tuple[Answer, Reply]] = [
         Raw(b'{"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 3}, "model": 4}'),
         Reply("a", usage=Usage(prompt_tokens=3)),
     ),
+    (Status(401, "bad key"), "auth: bad key"),
+    (Status(403, "not yours"), "auth: not yours"),
+    (Status(402, "no credits"), "quota: no credits"),
+    (Status(429, "You exceeded your quota", "insufficient_quota"), "quota: exceeded"),
+    (Status(404, "no such model"), "not_found: no such model"),
+    (Status(422, "what?"), "bad_request: what?"),
+    (Status(400, "context too long"), "bad_request: context too long"),
+    (Status(400, body=[{"error": {"message": "no"}}]), "bad_request: 400: no"),
+    (Status(400, body={"error": "no"}), "bad_request: 400: no"),
+    (Status(400, body={"detail": "no"}), "bad_request: no"),
 ]
 
 
-@pytest.mark.parametrize(("answer", "reply"), REPLIES)
-def test_completion_is_read_as_a_reply(answer: Answer, reply: Reply) -> None:
-    with StandIn([answer]) as server:
-        assert ask(model_at(server)) == reply
-
-
-def test_request_is_sent_unchanged() -> None:
-    with StandIn() as server:
-        ask(model_at(server, api_key="k"), request("grüße", temperature=0, top_k=3))
-    seen = server.requests[0]
-    messages = [{"role": "user", "content": "grüße"}]
-    assert seen.body == {"model": "m", "messages": messages, "temperature": 0, "top_k": 3}
-    assert seen.headers["Authorization"] == "Bearer k"
-
-
-# Errors
-
-
-@pytest.mark.parametrize(
-    ("answer", "code", "words"),
-    [
-        (Status(401, "bad key"), "auth", "bad key"),
-        (Status(403, "not yours"), "auth", "not yours"),
-        (Status(402, "no credits"), "quota", "no credits"),
-        (QUOTA, "quota", "exceeded"),
-        (Status(404, "no such model"), "not_found", "no such model"),
-        (Status(422, "what?"), "bad_request", "what?"),
-        (Status(400, "context too long"), "bad_request", "context too long"),
-        (Status(400, body=[{"error": {"message": "no"}}]), "bad_request", "400: no"),
-        (Status(400, body={"error": "no"}), "bad_request", "400: no"),
-        (Status(400, body={"detail": "no"}), "bad_request", '{"detail": "no"}'),
-    ],
-)
-def test_permanent_error_is_not_retried(answer: Answer, code: str, words: str) -> None:
-    with StandIn([answer, "fine"]) as server:
-        error = error_of(model_at(server))
-    assert (error.code, error.subject) == (code, "m")
-    assert words in error.message
-    assert "OPENAI_" in error.message
-    assert len(server.requests) == 1
+@pytest.mark.parametrize(("answer", "outcome"), OUTCOMES)
+def test_answer_is_read_as_a_reply_or_is_a_permanent_error(answer: Answer, outcome: Reply | str) -> None:
+    with StandIn([answer]) as server, each_model(server) as models:
+        for model in models:
+            server.requests.clear()
+            if isinstance(outcome, Reply):
+                assert ask_sync(model) == outcome
+                continue
+            with pytest.raises(ModelError) as caught:
+                ask_sync(model)
+            code, _, words = outcome.partition(": ")
+            assert (caught.value.code, caught.value.subject, len(server.requests)) == (code, "m", 1)
+            assert words in caught.value.message
+            assert "OPENAI_" in caught.value.message
 
 
 HTML = b"<!DOCTYPE html><html><body>Sign in</body></html>"
@@ -163,8 +180,12 @@ def test_status_200_without_a_completion_is_a_server_error(
             assert (error.code, error.retries, len(server.requests)) == ("server", 2, 3)
             assert "OPENAI_BASE_URL" in error.message
         assert words in error_of(model_at(server, max_retries=0)).message
-    with StandIn([answer, "fine"]) as server:
+        server.script = [answer, "fine"]
+        server.requests.clear()
         assert (ask(model_at(server)).retries, len(server.requests)) == (1, 2)
+
+
+# Retries
 
 
 TRANSIENT: list[tuple[Answer, str]] = [
@@ -191,6 +212,22 @@ def test_transient_error_is_retried_max_retries_times(
             error = error_of(model_at(server, max_retries=max_retries, timeout=timeout))
         assert (error.code, error.retries) == (code, max_retries)
         assert error.retry_after == getattr(answer, "retry_after", None)
+        assert pickle.loads(pickle.dumps(error)).retry_after == error.retry_after  # noqa: S301  pickled here
+
+
+@pytest.mark.parametrize("kind", [openai.OpenAI, openai.AsyncOpenAI])
+@pytest.mark.parametrize("max_retries", [0, 1, 3])
+@pytest.mark.parametrize(
+    "status", [429, *(pytest.param(each, marks=pytest.mark.soak) for each in (500, 408))]
+)
+def test_retries_of_a_client_and_of_the_library_do_not_multiply(
+    kind: Any, max_retries: int, status: int
+) -> None:
+    with StandIn([Status(status, retry_after=SOON)]) as server:
+        client = kind(base_url=server.url, api_key="k", max_retries=max_retries)
+        with pytest.raises(ModelError) as caught:
+            ask_sync(OpenAIModel("m", client=client, max_retries=7))
+    assert (len(server.requests), caught.value.retries) == (1 + max_retries, max_retries)
 
 
 @pytest.mark.parametrize(
@@ -222,12 +259,6 @@ def test_meaningless_retry_after_is_ignored(retry_after: float | str) -> None:
         assert not error_of(model_at(server, max_retries=0)).retry_after
 
 
-def test_retry_after_survives_pickling() -> None:
-    with StandIn([Status(429, retry_after=2)]) as server:
-        error = error_of(model_at(server, max_retries=0))
-    assert pickle.loads(pickle.dumps(error)).retry_after == 2  # noqa: S301  pickled here
-
-
 def test_parameters_that_are_not_json_are_an_error() -> None:
     with StandIn() as server, pytest.raises(ModelError, match=r"failed: .*JSON"):
         ask(model_at(server), request(stop={"a set"}))
@@ -246,6 +277,7 @@ async def test_cancelled_call_ends_at_once() -> None:
 ANTHROPIC = Status(400, "`temperature` and `top_p` cannot both be specified for this model.")
 GEMINI = [{"error": {"code": 400, "message": 'Unknown name "top_p": Cannot find field.'}}]
 PYDANTIC = {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}
+NO_FORMAT = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
 NEW = "max_completion_tokens"
 VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum context length is 90 tokens."
 
@@ -261,53 +293,42 @@ VLLM = "'max_tokens' or 'max_completion_tokens' is too large: 100. The maximum c
         ([ANTHROPIC], {"temperature": 0, "max_tokens": 100}),
         ([Status(400, body=GEMINI)], {"temperature": 0, "max_tokens": 100}),
         ([Status(422, body=PYDANTIC)], {"temperature": 0, "max_tokens": 100}),
+        ([NO_FORMAT], PARAMETERS),
     ],
 )
 def test_refused_parameter_is_learned_once(refusals: list[Answer], sent: dict[str, Any]) -> None:
-    with StandIn([*refusals, "fine"]) as server:
-        model = model_at(server)
-        ask(model)
-        assert len(server.requests) == len(refusals) + 1
-        ask(model)
-        assert len(server.requests) == len(refusals) + 2
-    first, *_, last = server.bodies
-    assert {name: first[name] for name in PARAMETERS} == PARAMETERS
-    assert {name: value for name, value in last.items() if name not in ("model", "messages")} == sent
-
-
-def test_refused_response_format_is_left_out() -> None:
-    refusal = Status(400, body={"error": "'response_format.type' must be 'json_schema' or 'text'"})
-    with StandIn([refusal, "fine"]) as server:
-        ask(model_at(server), request(response_format={"type": "json_object"}))
-    assert "response_format" not in server.bodies[-1]
+    more = {"response_format": {"type": "json_object"}} if sent is PARAMETERS else {}
+    parameters: dict[str, Any] = {**PARAMETERS, **more}
+    asked = request(**parameters)
+    for number in range(3):
+        with StandIn([*refusals, "fine"]) as server, each_model(server) as models:
+            ask_sync(models[number], asked)
+            assert len(server.requests) == len(refusals) + 1
+            ask_sync(models[number], asked)
+            assert len(server.requests) == len(refusals) + 2
+        first, *_, last = server.bodies
+        assert first == {"model": "m", "messages": MESSAGES, **asked.parameters}
+        assert last == {"model": "m", "messages": MESSAGES, **sent}
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "n_requests"),
     [
-        Status(400, VLLM),
-        Status(400, "Invalid 'temperature': above maximum", param="temperature"),
-        refuses("logprobs"),  # which was not sent
-        Status(400, "images are not supported", param="messages"),
+        (Status(400, VLLM), 1),
+        (Status(400, "Invalid 'temperature': above maximum", param="temperature"), 1),
+        (refuses("logprobs"), 1),  # which was not sent
+        (Status(400, "images are not supported", param="messages"), 1),
+        (refuses("temperature"), 2),  # left out, and refused again: it is remembered only if it helped
     ],
 )
-def test_other_bad_request_changes_no_parameter(answer: Answer) -> None:
-    with StandIn([answer, "fine"]) as server:
+def test_other_bad_request_changes_no_parameter(answer: Answer, n_requests: int) -> None:
+    with StandIn([answer]) as server:
         model = model_at(server)
         assert error_of(model).code == "bad_request"
-        assert len(server.requests) == 1
-        ask(model)
-    assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
-
-
-def test_parameter_refused_even_when_left_out_is_an_error() -> None:
-    with StandIn([refuses("temperature")]) as server:
-        model = model_at(server)
-        assert error_of(model).code == "bad_request"
-        assert len(server.requests) == 2
+        assert len(server.requests) == n_requests
         server.script = ["fine"]
         ask(model)
-    assert server.bodies[-1]["temperature"] == 0, "a refusal is remembered only if it helped"
+    assert {name: server.bodies[-1][name] for name in PARAMETERS} == PARAMETERS
 
 
 def refuses_temperature(body: dict[str, Any]) -> Answer:
@@ -361,37 +382,33 @@ def test_invalid_base_url_is_named_in_the_error(url: str, code: str) -> None:
     assert "OPENAI_BASE_URL" in error.message
 
 
-# Clients passed by the user
+# Event loops and threads
+
+LOOPS = ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI")
 
 
-def clients_at(server: StandIn) -> dict[str, openai.OpenAI | openai.AsyncOpenAI]:
-    plain: dict[str, Any] = {"base_url": server.url, "api_key": "k"}
-    azure: dict[str, Any] = {"azure_endpoint": server.root, "api_key": "k", "api_version": "2025-01-01"}
-    return {
-        "OpenAI": openai.OpenAI(**plain),
-        "AsyncOpenAI": openai.AsyncOpenAI(**plain),
-        "AzureOpenAI": openai.AzureOpenAI(**azure),
-        "AsyncAzureOpenAI": openai.AsyncAzureOpenAI(**azure),
-    }
-
-
-@pytest.mark.parametrize("kind", ["OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"])
+@pytest.mark.parametrize("kind", LOOPS)
 def test_passed_client_serves_sync_and_async_calls_in_every_loop(kind: str) -> None:
+    azure = "Azure" in kind
     with StandIn() as server:
-        client = clients_at(server)[kind]
+        where = (
+            {"azure_endpoint": server.root, "api_version": "2025-01-01"}
+            if azure
+            else {"base_url": server.url}
+        )
+        client = getattr(openai, kind)(api_key="k", **where)
         model = OpenAIModel("m", client=client)
 
         async def in_first_loop() -> Reply:
             reply = await model.acomplete(request())
-            if isinstance(client, openai.AsyncOpenAI):
+            if "Async" in kind:
                 await client.close()  # other loops use copies
             return reply
 
         replies = [asyncio.run(in_first_loop()), ask_sync(model), ask(model), ask(model), ask_sync(model)]
-        if isinstance(client, openai.OpenAI):
+        if "Async" not in kind:
             client.close()
     assert [reply.text for reply in replies] == ["fine"] * 5
-    azure = "Azure" in kind
     for seen in server.requests:
         assert seen.path == ("/openai/deployments/m/chat/completions" if azure else "/v1/chat/completions")
         assert seen.query == ({"api-version": "2025-01-01"} if azure else {})
@@ -428,28 +445,21 @@ async def test_sync_client_serves_many_async_calls_concurrently() -> None:
     assert server.most_in_flight > 32, "more than asyncio's default thread pool allows"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [{"client": "http://here"}, {"client": object()}, {"base_url": "http://here"}, {"api_key": "k"}],
-)
-def test_client_of_another_type_or_with_an_endpoint_is_an_error(arguments: dict[str, Any]) -> None:
-    with openai.OpenAI(api_key="k") as client, pytest.raises(ModelError, match="unknown_model"):
-        OpenAIModel("m", **cast("Any", {"client": client} | arguments))
-
-
-# Event loops and threads
-
-
-def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[openai.AsyncOpenAI] = []
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[openai.AsyncOpenAI]:
+    """The clients that are built during a test."""
+    clients: list[openai.AsyncOpenAI] = []
 
     class Counted(openai.AsyncOpenAI):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
-            built.append(self)
+            clients.append(self)
 
     monkeypatch.setattr(openai, "AsyncOpenAI", Counted)
+    return clients
 
+
+def test_each_loop_has_one_client_which_is_closed_with_it(built: list[openai.AsyncOpenAI]) -> None:
     async def five(model: OpenAIModel) -> None:
         for _ in range(5):
             await model.acomplete(request())
@@ -457,13 +467,9 @@ def test_each_loop_has_one_client_which_is_closed_with_it(monkeypatch: pytest.Mo
 
     with StandIn() as server:
         model = model_at(server)
-        asyncio.run(five(model))
-        assert len(built) == 1
-        assert built[0].is_closed()
-        asyncio.run(five(model))
-        assert len(built) == 2
-        assert built[1].is_closed()
-        assert len(model._per_loop._kept) == 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        for number in (1, 2):
+            asyncio.run(five(model))
+            assert [client.is_closed() for client in built] == [True] * number
 
 
 def test_many_loops_in_many_threads_get_their_own_replies() -> None:
@@ -478,15 +484,16 @@ def test_many_loops_in_many_threads_get_their_own_replies() -> None:
             assert list(threads.map(work, range(40))) == [(str(n), str(n)) for n in range(40)]
 
 
-async def test_garbage_collected_model_closes_its_client_in_the_running_loop() -> None:
+async def test_garbage_collected_model_closes_its_client_in_the_running_loop(
+    built: list[openai.AsyncOpenAI],
+) -> None:
     with StandIn() as server:
         model = model_at(server)
         await model.acomplete(request())
-        client = await model._per_loop.client(pytest.fail)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        assert not client.is_closed()
+        assert not built[0].is_closed()
         del model
         gc.collect()
-        while not client.is_closed():  # noqa: ASYNC110  a client sets no event
+        while not built[0].is_closed():  # noqa: ASYNC110  a client sets no event
             await asyncio.sleep(0)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 from scripted_model import ScriptedModel
 
-from groundjudge import Case, ModelError, Reply, Usage, load
+from groundjudge import Case, Reply, load
 from groundjudge.models.cached import KEPT, shared
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.types import Judge, Request
@@ -30,19 +29,6 @@ async def test_reply_is_shared_once() -> None:
     assert one.name == other.name == "scripted"
 
 
-async def test_usage_of_a_shared_call_is_counted_once() -> None:
-    one, other = shared(ScriptedModel(Reply("a", usage=Usage(prompt_tokens=7, completion_tokens=1))))
-    assert (await one.acomplete(request())).usage == Usage(prompt_tokens=7, completion_tokens=1)
-    assert (await other.acomplete(request())).usage == Usage()
-
-
-async def test_error_is_not_kept() -> None:
-    one, other = shared(ScriptedModel(ModelError("server", "gone"), "a"))
-    with pytest.raises(ModelError, match="gone"):
-        await one.acomplete(request())
-    assert [(await each.acomplete(request())).text for each in (other, one)] == ["a", "a"]
-
-
 class Gated(ScriptedModel):
     """Answers once its gate is open."""
 
@@ -53,16 +39,6 @@ class Gated(ScriptedModel):
     async def acomplete(self, request: Request) -> Reply:
         await self.gate.wait()
         return await super().acomplete(request)
-
-
-@pytest.mark.parametrize("reply", [Reply("a"), ModelError("server", "gone")])
-async def test_request_during_the_other_models_call_waits_for_its_reply_or_error(reply: Any) -> None:
-    model = Gated(reply)
-    asking = [asyncio.create_task(each.acomplete(request())) for each in shared(model)]
-    await asyncio.sleep(0)
-    model.gate.set()
-    assert await asyncio.gather(*asking, return_exceptions=True) == [reply, reply]
-    assert len(model.asked) == 1
 
 
 async def test_a_call_goes_on_when_one_of_those_who_wait_for_it_is_cancelled() -> None:

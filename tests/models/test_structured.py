@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,15 +10,13 @@ from typing import Any
 import pytest
 from any_options import load_one
 from command_line import ROW
-from hypothesis import given
-from hypothesis import strategies as st
 from scripted_model import ScriptedModel
 from standin_openai import Answer, StandIn, Status, Text, refuses, refusing
 
-from groundjudge import Choices, PromptError, Reply, ReplyError, Scale, Usage, load, load_rubric, run
+from groundjudge import Choices, PromptError, Reply, ReplyError, Scale, Usage, load_rubric, run
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.models.unsupported_parameters import negotiated
-from groundjudge.replies import Banded, Json, Reading, Tags
+from groundjudge.replies import Banded, Tags
 from groundjudge.types import Judge, Request
 
 PROSE = "It looks fine to me."
@@ -69,81 +66,6 @@ def test_first_request_is_free_text_and_the_second_carries_the_schema() -> None:
         },
     }
     assert second["messages"][-2:][0] == {"role": "assistant", "content": PROSE}
-
-
-@pytest.mark.parametrize(
-    ("scale", "expected"),
-    [
-        pytest.param(FIVE, {"type": "integer", "enum": [1, 2, 3, 4, 5]}, id="whole numbers"),
-        pytest.param(
-            Scale(worst=5, best=1, integer=True), {"type": "integer", "enum": [1, 2, 3, 4, 5]}, id="downwards"
-        ),
-        pytest.param(
-            Scale(worst=0, best=100, integer=True),
-            {"type": "integer", "minimum": 0, "maximum": 100},
-            id="many whole numbers",
-        ),
-        pytest.param(LABELS, {"type": "string", "enum": [*LABELS.choices]}, id="labels"),
-    ],
-)
-def test_schema_has_the_reason_first_and_the_values_of_the_scale(
-    scale: Scale, expected: dict[str, Any]
-) -> None:
-    model = ScriptedModel(PROSE, '{"because": "r", "mark": "?"}')
-    judge: Judge = load(
-        "confidence_grounding", model=model, reply=Json("mark", "because"), scale=scale, levels={}
-    )
-    with pytest.raises(ReplyError):
-        judge.judge(ROW)
-    schema = model.asked[-1].parameters["response_format"]["json_schema"]["schema"]
-    assert [*schema["properties"]] == schema["required"] == ["because", "mark"]
-    assert schema["properties"]["mark"] == expected
-    assert schema["additionalProperties"] is False
-
-
-SCALES = {
-    "whole numbers": FIVE,
-    "many": Scale(worst=0, best=100, integer=True),
-    "fractions": Scale(worst=0, best=1),
-    "downwards": Scale(worst=10, best=0),
-    "labels": LABELS,
-}
-TYPES: Mapping[str, type | tuple[type, ...]] = {"string": str, "integer": int, "number": (int, float)}
-
-
-def conforms(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value is valid by the few keywords of JSON Schema that the library uses."""
-    assert schema.keys() <= {"type", "enum", "minimum", "maximum"}
-    return (
-        isinstance(value, TYPES[schema["type"]])
-        and value in schema.get("enum", [value])
-        and schema.get("minimum", value) <= value <= schema.get("maximum", value)
-    )
-
-
-def reading_on(scale: Scale) -> st.SearchStrategy[Reading]:
-    lowest, highest = sorted((scale.worst, scale.best))
-    if scale.choices:
-        return st.sampled_from([*scale.choices]).map(
-            lambda label: Reading(scale.choices[label], "r", label=label)
-        )
-    if scale.integer:
-        return st.integers(int(lowest), int(highest)).map(lambda value: Reading(float(value), "r"))
-    return st.floats(lowest, highest).map(lambda value: Reading(value, "r"))
-
-
-@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
-@given(data=st.data())
-def test_schema_allows_what_the_format_writes_and_nothing_off_the_scale(
-    scale: Scale, data: st.DataObject
-) -> None:
-    schema = Json().schema(scale)
-    assert schema
-    written = json.loads(Json().write(data.draw(reading_on(scale)), scale))
-    assert [*written] == schema["required"] == [*schema["properties"]]
-    assert all(conforms(value, schema["properties"][name]) for name, value in written.items())
-    for value in ("supported?", -1, 1000, 0.5 if scale.integer else "0.5"):
-        assert not conforms(value, schema["properties"]["score"])
 
 
 # When it is asked for

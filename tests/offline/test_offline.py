@@ -24,18 +24,13 @@ JUDGES = {name: load(name, model="offline") for name in names()}
 
 def case_of(name: str, source: str, response: str, query: str = "?") -> dict[str, Any]:
     """A case for any judge, with the source where that judge looks for it."""
-    return {
-        "groundedness": {"query": query, "context": source, "response": response},
-        "confidence_grounding": {"query": query, "context": source, "response": response},
-        "statement_groundedness": {"context": source, "response": response},
-        "passage_quality": {"query": query, "reference": source, "response": response},
-        "knowledge_hallucination": {
-            "agent_name": "Ada",
-            "profile": source,
-            "conversation": query,
-            "response": response,
-        },
-    }[name]
+    role: dict[str, Any] = {"agent_name": "Ada", "profile": source, "conversation": query}
+    fields: dict[str, dict[str, Any]] = {
+        "statement_groundedness": {"context": source},
+        "passage_quality": {"query": query, "reference": source},
+        "knowledge_hallucination": role,
+    }
+    return {**fields.get(name, {"query": query, "context": source}), "response": response}
 
 
 def judged(name: str, **case: Any) -> Verdict:
@@ -106,22 +101,21 @@ MUSEUM = (
 )
 
 LEVELS = [
-    ("What does it cost?", "Adults pay 12 euros, children get in free.", "grounded"),
-    ("What does it cost?", "Adults pay 14 euros, children get in free.", "incorrect"),
-    ("What does it cost?", "Adults pay 16 euros, children get in free.", "incorrect"),
-    ("What does it cost?", "Adults pay 12 euros. It belongs to the Olafsen family of Bergen.", "incorrect"),
-    ("What does it cost?", "Limescale comes from hard water.", "ungrounded"),
-    ("What does it cost?", "Maybe the captain overslept.", "ungrounded"),
-    ("What does it cost?", "Sure, I'm happy to help!", "nothing_to_ground"),
-    ("What does it cost?", "Which day do you want to come?", "nothing_to_ground"),
-    ("What does it cost?", "好的，谢谢！", "nothing_to_ground"),
-    ("What does it cost?", "Adults pay 99 euros.", "incorrect"),
+    ("Adults pay 12 euros, children get in free.", "grounded"),
+    ("Adults pay 14 euros, children get in free.", "incorrect"),
+    ("Adults pay 12 euros. It belongs to the Olafsen family of Bergen.", "incorrect"),
+    ("Adults pay 99 euros.", "incorrect"),
+    ("Maybe the captain overslept.", "ungrounded"),
+    ("Sure, I'm happy to help!", "nothing_to_ground"),
+    ("Which day do you want to come?", "nothing_to_ground"),
+    ("好的，谢谢！", "nothing_to_ground"),
 ]
 
 
-@pytest.mark.parametrize(("query", "response", "label"), LEVELS)
-def test_groundedness_finds_the_level(query: str, response: str, label: str) -> None:
-    assert judged("groundedness", query=query, context=MUSEUM, response=response).label == label
+@pytest.mark.parametrize(("response", "label"), LEVELS)
+def test_groundedness_finds_the_level(response: str, label: str) -> None:
+    verdict = judged("groundedness", query="What does it cost?", context=MUSEUM, response=response)
+    assert verdict.label == label
 
 
 def test_without_context_the_tool_results_are_the_source() -> None:
@@ -139,18 +133,15 @@ def test_without_context_the_tool_results_are_the_source() -> None:
     assert answer("A table for two is free at 19:45.") == "incorrect"
 
 
-TRACKING = {
-    "title": "Tool Result: track",
-    "content": '{"order_id": "A-1032", "status": "shipped", "by": "DHL"}',
-}
+ORDER = {"title": "Tool Result: track", "content": '{"order_id": "A-1032", "status": "shipped", "by": "DHL"}'}
 HOURS = {"title": "Hours", "content": "Our shops open at 9 on weekdays."}
 
 CONFIDENCE: list[tuple[Sequence[Mapping[str, str]], str, float, float]] = [
-    ([TRACKING, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
-    ([TRACKING, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
-    ([TRACKING, HOURS], "Your order A-1032 was shipped by DHL. Refunds take 14 days.", 0, 0.4),
-    ([TRACKING, HOURS], "Our shops open at 9 on weekdays.", 0.8, 1),
-    ([TRACKING, HOURS], "Hello! How can I help you today?", 0.9, 1),
+    ([ORDER, HOURS], "Your order A-1032 was shipped by DHL.", 0.8, 1),
+    ([ORDER, HOURS], "Your order A-1055 was shipped by DHL.", 0, 0.4),
+    ([ORDER, HOURS], "Your order A-1032 was shipped by DHL. Refunds take 14 days.", 0, 0.4),
+    ([ORDER, HOURS], "Our shops open at 9 on weekdays.", 0.8, 1),
+    ([ORDER, HOURS], "Hello! How can I help you today?", 0.9, 1),
     ([], "Hello! How can I help you today?", 0.9, 1),
     ([], "Our shops open at 9 on weekdays.", 0, 0.1),
 ]
@@ -345,54 +336,34 @@ def test_judged_text_cannot_write_the_verdict(name: str, forged: str) -> None:
 def test_reason_says_what_was_found_and_by_whom() -> None:
     response = "Adults pay 12 euros. The roof is made of copper."
     reason = judged("groundedness", query="?", context=MUSEUM, response=response).reason
-    assert "Statements: 2 (1 backed by the source, 0 in part, 1 not)." in reason
-    assert "“Adults pay 12 euros.”" in reason
-    assert "copper" in reason
-    start = MUSEUM.index("Adults")
-    assert f"(text 1, {start} to " in reason
-    assert "Offline baseline" in reason
+    counts = "Statements: 2 (1 backed by the source, 0 in part, 1 not)."
+    place = f"(text 1, {MUSEUM.index('Adults')} to "
+    for told in (counts, "“Adults pay 12 euros.”", "copper", place, "Offline baseline"):
+        assert told in reason
 
 
-@pytest.mark.parametrize(
-    ("source", "response", "told"),
-    [
-        ("The pier is 5 km long.", "The pier is 5 miles long.", "“miles” instead of “km”"),
-        ("Some guests of the inn sing.", "All guests of the inn sing.", "“All” instead of “Some”"),
-        ("Ada Moor paints Otto Blom.", "Otto Blom paints Ada Moor.", "in each other's place"),
-        (
-            "The old mill was built by Ada Moor.",
-            "The old mill was built by Ina Moor.",
-            "“Ina” instead of “Ada”",
-        ),
-        ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
-        ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "“15” instead of “12”"),
-        ("The hut is 40 feet long.", "The hut is 40 yards long.", "“yards” instead of “feet”"),
-    ],
-)
-def test_reason_says_what_differs(source: str, response: str, told: str) -> None:
+DIFFERS = [
+    ("The pier is 5 km long.", "The pier is 5 miles long.", "“miles” instead of “km”"),
+    ("Some guests of the inn sing.", "All guests of the inn sing.", "“All” instead of “Some”"),
+    ("Ada Moor paints Otto Blom.", "Otto Blom paints Ada Moor.", "in each other's place"),
+    ("The old mill was built by Ada Moor.", "The old mill was built by Ina Moor.", "“Ina” instead of “Ada”"),
+    ("The red pier is open on Sundays.", "The red pier is not open on Sundays.", "denies"),
+    ("The red pier has 12 lamps.", "The red pier has 15 lamps.", "“15” instead of “12”"),
+]
+LACKS = [
+    ("The pier has 12 lamps and 3 gates.", "The pier has 12 lamps and 3 gates of bronze.", "bronze"),
+    ("老磨坊是用红砖建造的，旁边有一座桥。", "老磨坊是用青石建造的，旁边有一座桥。", "(not found: 青, 石)"),
+]
+
+
+@pytest.mark.parametrize(("source", "response", "told"), DIFFERS + LACKS)
+def test_reason_says_what_differs_and_what_is_missing(source: str, response: str, told: str) -> None:
     verdict = judged("groundedness", query="?", context=source, response=response)
-    assert verdict.label == "incorrect"
-    assert told in (verdict.reason or "")
-    assert f"against “{source}” (text 1, 0 to {len(source)})" in (verdict.reason or "")
-
-
-@pytest.mark.parametrize(
-    ("source", "response", "told"),
-    [
-        ("The pier has 12 lamps and 3 gates.", "The pier has 12 lamps and 3 gates of bronze.", "bronze"),
-        ("The old mill stands on red bricks.", "The old mill stands on red boulders.", "boulders"),
-        (
-            "老磨坊是用红砖建造的，旁边有一座桥。",
-            "老磨坊是用青石建造的，旁边有一座桥。",
-            "(not found: 青, 石)",
-        ),
-    ],
-)
-def test_reason_says_what_is_backed_in_part(source: str, response: str, told: str) -> None:
-    verdict = judged("groundedness", query="?", context=source, response=response)
-    assert verdict.label == "incomplete"
-    assert f"Backed in part: “{response}”" in verdict.reason
+    differs = (source, response, told) in DIFFERS
+    assert verdict.label == ("incorrect" if differs else "incomplete")
+    where = f"against “{source}” (text 1, 0 to {len(source)})" if differs else f"in part: “{response}”"
     assert told in verdict.reason
+    assert where in verdict.reason
 
 
 def test_support_tells_the_passage_and_the_details() -> None:
@@ -417,123 +388,75 @@ def test_nothing_supports_anything_where_there_are_no_documents() -> None:
 NO_CLAIM = [
     "Hello!",
     "Hi there, thanks for reaching out!",
-    "Thank you for your question.",
     "You're welcome!",
+    "You're welcome, happy to help with your order.",
     "I hope this helps!",
     "Let me know if you have any other questions.",
-    "Opening hours:",
-    "## Opening hours",
-    "**Opening hours:**",
-    "# Summary",
-    "Summary",
-    "Summary:",
-    "Conclusion:",
-    "Key points:",
-    "Answer:",
-    "Steps to descale the machine:",
-    "Which day do you want to come?",
-    "Is there anything else I can help you with?",
-    "Would you like me to look up the opening hours?",
-    "Could you tell me your order number?",
-    "Based on the documents:",
-    "Based on the passages, here is how:",
-    "Based on the passages, these are the steps:",
-    "According to the provided documents:",
-    "Based on the given passages, here are the steps to descale the machine:",
-    "Here is a summary of the information in the documents:",
-    "Here are the opening hours:",
-    "The steps are as follows:",
-    "Follow these steps:",
-    "To descale the machine, follow these steps:",
-    "The documents say the following:",
-    "The answer is as follows:",
-    "In summary:",
-    "From the passages given:",
-    "Based on the documents: [1]",
-    "Thanks! [2]",
-    "您好，请问有什么可以帮您？",
-    "根据文件：",
-    "根据所提供的资料，步骤如下：",
-    "以下是答案：",
-    "谢谢！",
-    "谢谢您的提问。",
-    "开放时间：",
-    "Welcher Tag passt Ihnen?",
-    "Laut den Dokumenten:",
-    "Öffnungszeiten:",
-    "Horaires d'ouverture :",
-    "Selon les documents :",
-    "¿Qué día quiere venir?",
+    "Yes.",
     "👍",
+    "Opening hours:",
+    "**Opening hours:**",
+    "## Opening hours",
+    "## Step 2",
+    "Summary",
+    "Document 1:",
+    "Side effects of Quellamin:",
+    "Which day do you want to come?",
+    "Would you like me to look up the opening hours?",
+    "Welcher Tag passt Ihnen?",
+    "¿Qué día quiere venir?",
+    "Thanks! [2]",
+    "Based on the documents: [1]",
+    "Based on the given passages, here are the steps to descale the machine:",
+    "Based on the given passages, the benefits of a water pick include:",
+    "To descale the machine, follow these steps:",
+    "The steps are as follows:",
     "Here are 5 tips:",
     "Here are three steps:",
-    "Document 1:",
-    "Step 1:",
-    "Side effects of Quellamin:",
-    "Yes.",
-    "No.",
-    "好的。",
     "There are several steps:",
-    "Based on the given passages, the benefits of a water pick include:",
     'Therefore, the answer to the question "What is leasing?" is:',
     "The average temperature in Tallahassee is:",
     "For Method 1:",
     "Hier sind die Schritte:",
-    "Voici les étapes :",
+    "Selon les documents :",
     "Aquí están los pasos:",
-    "## Step 2",
-    "You're welcome, happy to help with your order.",
+    "您好，请问有什么可以帮您？",
+    "谢谢您的提问。",
+    "好的。",
+    "开放时间：",
+    "根据所提供的资料，步骤如下：",
 ]
 CLAIM = [
     "**Opening hours**",
-    "The drug cures colds in three ways:",
-    "The drug cures colds in three ways: [1]",
-    "**The drug cures colds in three ways:**",
-    "## The drug cures colds",
     "**The drug cures colds**",
+    "## The drug cures colds",
+    "## 12 euros",
+    "The drug cures colds in three ways: [1]",
+    "The drug cures colds, and its side effects are:",
     "Aspirin can help in several ways:",
     "Dogs are allowed on these days:",
-    "The museum is closed for these reasons:",
     "He was fired for two reasons:",
     "The passage says that the drug cures colds:",
-    "The drug cures colds.",
+    "Here is why the drug cures colds:",
+    "Leasing, because the drug cures colds, is:",
     "Dogs are not allowed!",
     "Thanks, dogs are allowed.",
-    "It may rain tomorrow.",
-    "Did you know that it has 40 rooms?",
     "Yes, the museum is open.",
-    "Sorry, refunds take 14 days.",
-    "Der Laden ist geschlossen.",
-    "Das Medikament heilt Erkältungen auf drei Arten:",
-    "Der Arzt entließ ihn aus zwei Gründen:",
+    "Did you know that it has 40 rooms?",
+    "The documents do not say who built it.",
+    "There is nothing in the documents.",
+    "To reach the hut in 40 minutes, follow these steps:",
+    "The average temperature in Tallahassee is: mild.",
+    "Answer: 42",
+    "Summary of 2019",
+    "It closes at 5:",
+    "5:",
+    "42",
+    "Paris",
+    "Das Medikament heilt Erkältungen:",
     "Le médicament guérit le rhume de trois façons :",
     "博物馆周日开放。",
     "这种药有三种治疗感冒的方法：",
-    "博物馆因以下原因关闭：",
-    "5:",
-    "5",
-    "Marie Curie",
-    "Paris",
-    "**Marie Curie**",
-    "12 euros",
-    "It closes at 5:",
-    "Here is why the drug cures colds:",
-    "According to the documents, the drug cures colds:",
-    "The documents do not say who built it.",
-    "The source does not mention this.",
-    "There is nothing in the documents.",
-    "The documents say nothing.",
-    "To reach the hut in 40 minutes, follow these steps:",
-    "Answer: 42",
-    "The average temperature in Tallahassee is: 20 degrees",
-    "The average temperature in Tallahassee is: mild.",
-    "The drug cures colds, and its side effects are:",
-    "Leasing, because the drug cures colds, is:",
-    "Das Medikament heilt Erkältungen:",
-    "42",
-    "这种药治感冒。",
-    "Summary of 2019",
-    "## 12 euros",
 ]
 
 
@@ -569,24 +492,7 @@ TEXTS = st.one_of(
     st.text(max_size=200),
     st.lists(
         st.sampled_from(
-            [
-                *FORGED,
-                *MUSEUM.split(),
-                "not ",
-                "12",
-                "1,5",
-                "。",
-                "不",
-                "ない",
-                "لا",
-                "नहीं",
-                "😀",
-                "{",
-                "}",
-                "?",
-                "\n",
-                " ",
-            ]
+            [*FORGED, *MUSEUM.split(), *("not |12|1,5|。|不|ない|لا|नहीं|😀|{|}|?|\n| ".split("|"))]
         ),
         max_size=30,
     ).map(" ".join),
@@ -609,19 +515,9 @@ def test_every_reply_reads_back(name: str, source: str, response: str, query: st
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "x",
-        "!",
-        "😀",
-        "{",
-        "}{",
-        "\x00",
-        "…",
-        "1" * 5000,
-        "a" * 50_000,
+        *("", "x", "!", "😀", "{", "}{", "\x00", "…", "1" * 5000, "a" * 50_000, "没有。" * 500),
         pytest.param("Wort. " * 5_000, marks=pytest.mark.soak),
         pytest.param("没有。" * 5_000, marks=pytest.mark.soak),
-        "没有。" * 500,
     ],
 )
 def test_no_text_is_too_odd(name: str, text: str) -> None:

@@ -91,7 +91,7 @@ def test_error_names_what_is_missing_and_what_is_foreign() -> None:
     with pytest.raises(ReplyError) as caught:
         READERS["scorecard"].read(reply, SCALES["scorecard"], Asked({}, "It is open. The pool is closed."))
     assert caught.value.quotes == ("the pool is closed", "There is a huge terrace.")
-    assert "1 pieces of it have none, and 1 of the rated sentences" in caught.value.wording
+    assert "without a block: 1; blocks that are not in it: 1)" in caught.value.wording
     assert "pool" not in caught.value.wording
 
 

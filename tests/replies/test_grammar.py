@@ -265,6 +265,13 @@ REPLIES: list[tuple[str, str, object]] = [
     ("json", '{"score": 0.8 /* 0.3 before */}', "ambiguous"),
     ("json", '{"score": 0,8}', "ambiguous"),
     ("json", '{"reasoning": "it says score: 1.0, false", "score" 0.2}', "no_verdict"),
+    # A bare number is as JSON has it: of another one part may be missing.
+    *(("json", f'{{"score": {bare}, "a": 1}}', float(bare)) for bare in "0 1 0.50 -0".split()),
+    *(
+        ("json", f'{{"score": {bare}, "a": 1}}', "ambiguous")
+        for bare in "0. 1. .5 -.5 +1 +0.5 01 00.5 1e 1e0 5e-1 1_0 0x1 1/1 1% (1) 1(1) Score:1 ~1 ١".split()
+    ),
+    *(("json", f'{{"score": {place}}}', 1) for place in """"1." "+1" "01" '1' "1/1" "(1)" """.split()),
     ("json", '{"score": 1e-1}', "ambiguous"),
     ("json", '{"score": ' + "9" * 5000 + "}", "ambiguous"),
     ("json", '{"score": 42}', "out_of_scale"),

@@ -19,7 +19,8 @@ from groundjudge import Case
 from groundjudge.analysis.agreement import agree
 from groundjudge.analysis.labels import Labels
 from groundjudge.errors import CODES, explained
-from groundjudge.report.page import FOLDER, report
+from groundjudge.report.page import report
+from groundjudge.report.template import FOLDER
 from groundjudge.types import Evidence, Part
 
 HOSTILE = (

@@ -51,20 +51,22 @@ def test_verdicts_are_those_of_judge(name: str) -> None:
     assert [fields_of(verdict) for verdict in found] == expected_of_runs(name)
 
 
-def test_columns_hold_the_verdict() -> None:
-    (row,) = judged(batch_of(ROW))
-    (verdict,) = run(grounded(), [ROW])
+@pytest.mark.parametrize("response", ["At nine.", " "])
+def test_columns_hold_the_verdict(response: str) -> None:
+    case = {**ROW, "response": response}
+    (row,) = judged(batch_of(case))
+    (verdict,) = run(grounded(), [case])
     assert list(row) == ["id", *ADDED]
-    assert row["id"] == "1"
-    assert {name: row[name] for name in ADDED[:-1]} == {name: getattr(verdict, name) for name in ADDED[:-1]}
-    found = Verdict.model_validate_json(row["verdict"])
-    assert fields_of(found) == fields_of(verdict)
+    assert fields_of(Verdict.model_validate_json(row["verdict"])) == fields_of(verdict)
+    reason = verdict.explanation if verdict.error else verdict.reason
+    plain = {name: getattr(verdict, name, None) for name in ADDED[:-1]}
+    assert {name: row[name] for name in plain} == plain | {"reason": reason}
 
 
-def test_reason_of_an_error_is_its_message() -> None:
-    (row,) = judged(batch_of({**ROW, "response": " "}))
-    assert (row["status"], row["score"], row["passed"]) == ("error", None, None)
-    assert row["reason"].startswith("empty_response: ")
+def test_input_without_an_id_keeps_nothing() -> None:
+    (row,) = judged(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
+    assert list(row) == ADDED
+    assert json.loads(row["verdict"])["case_id"] == "row 1"
 
 
 @pytest.mark.parametrize(
@@ -88,33 +90,35 @@ def test_columns_are_kept(columns: Columns, kept: list[str]) -> None:
     assert output.select(kept).to_pylist() == batch.select(kept).to_pylist()
 
 
-def test_input_without_an_id_keeps_nothing() -> None:
-    (row,) = judged(batch_of({name: ROW[name] for name in ("query", "context", "response")}))
-    assert list(row) == ADDED
-    assert json.loads(row["verdict"])["case_id"] == "row 1"
+@pytest.mark.parametrize(
+    ("names", "columns", "message"),
+    [
+        ([], ["qeury"], "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query"),
+        (["score"], ["score"], "column 'score' cannot be kept: a column of the verdicts has that name"),
+        (["score"], "*", "column 'score' cannot be kept: a column of the verdicts has that name"),
+        (["twice", "twice"], ["twice"], "column 'twice' appears twice: rename or drop one"),
+        (["query"], None, "column 'query' appears twice: rename or drop one"),
+    ],
+)
+def test_column_that_cannot_be_kept_or_read_is_refused(
+    names: list[str], columns: Columns, message: str
+) -> None:
+    batch = batch_of({**ROW, **{str(place): 1 for place, _ in enumerate(names)}})
+    batch = batch.rename_columns([*ROW, *names])
+    with pytest.raises(ValueError, match=message):
+        judged(batch, columns=columns)
+    if columns:
+        with pytest.raises(ValueError, match=message):
+            schema_of(batch, columns)
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (["qeury"], "no column 'qeury' to keep, did you mean 'query'\\? The columns are: id, query"),
-        (["score"], "column 'score' cannot be kept: a column of the verdicts has that name"),
-        ("*", "column 'score' cannot be kept: a column of the verdicts has that name"),
-        (["twice"], "column 'twice' cannot be kept: it appears twice"),
-    ],
+    ("row", "message"),
+    [({"query": "q"}, "add a column 'id'"), ({"id": 1, "key": 1}, "there is a column 'key' already")],
 )
-def test_column_that_cannot_be_kept_is_refused(columns: Columns, message: str) -> None:
-    batch = batch_of({**ROW, "score": 1, "twice": 1, "other": 1})
-    batch = batch.rename_columns([*ROW, "score", "twice", "twice"])
-    for refuse in (lambda: judged(batch, columns=columns), lambda: schema_of(batch, columns)):
-        with pytest.raises(ValueError, match=message):
-            refuse()
-
-
-def test_column_that_is_read_and_appears_twice_is_refused() -> None:
-    batch = batch_of({**ROW, "more": "x"}).rename_columns([*ROW, "query"])
-    with pytest.raises(ValueError, match="column 'query' appears twice"):
-        judged(batch)
+def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        next(keyed([batch_of(row)], grounded()))
 
 
 def test_table_in_place_of_batches_is_refused() -> None:
@@ -204,21 +208,6 @@ def test_row_with_a_value_that_python_cannot_hold_is_an_error_of_its_own() -> No
     assert [key is None for key in keys.column("key").to_pylist()] == [False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"context": [5]}, "context_unreadable"),
-        ({"response": {"a": 1}}, "field_unreadable"),
-        ({"judges": 5}, "field_unreadable"),
-        ({"answer": "Another."}, "alias_conflict"),
-    ],
-)
-def test_row_that_is_no_case_affects_no_other(change: Mapping[str, Any], code: str) -> None:
-    found = judged(batch_of(ROW), batch_of({**ROW, "id": "2", **change}), batch_of(ROW))
-    assert [row["status"] for row in found] == ["ok", "error", "ok"]
-    assert found[1]["reason"].startswith(f"{code}: ")
-
-
 def test_rows_name_their_judges() -> None:
     judges = [grounded(), load_any("confidence_grounding", model=ScriptedModel('{"score": 1}'))]
     named = [["groundedness"], ["groundedness", "confidence_grounding"], ["passage_quality"], ["grond"]]
@@ -297,45 +286,34 @@ def test_batches_are_read_as_they_are_needed() -> None:
     assert n_read <= 30
 
 
-def test_error_of_the_source_comes_after_the_verdicts_before_it() -> None:
+@pytest.mark.parametrize("error", [ModelError("quota", "no money"), OSError("the source failed")])
+def test_error_comes_after_the_verdicts_that_are_finished(error: Exception) -> None:
+    """An error that ends the run, or one of the source."""
+    is_models = isinstance(error, ModelError)
+    echo = Echo(fail={5: error} if is_models else {})
+
     def source() -> Iterator[Any]:
-        yield batch_of(ROW, ROW)
-        message = "the source failed"
-        raise OSError(message)
+        yield batch_of(*rows(100 if is_models else 5))
+        raise error
 
-    found = judge_batches(source(), grounded())
-    assert next(found).num_rows == 2
-    with pytest.raises(OSError, match="the source failed"):
-        next(found)
-
-
-def test_fatal_error_comes_after_the_verdicts_that_are_finished() -> None:
-    echo = Echo(fail={5: ModelError("quota", "no money")})
-    found = judge_batches([batch_of(*rows(100))], judge_named("echo", echo), concurrency=1)
+    found = judge_batches(source(), judge_named("echo", echo), concurrency=1)
     assert next(found).column("id").to_pylist() == ["0", "1", "2", "3", "4"]
-    with pytest.raises(ModelError, match="no money"):
+    with pytest.raises(type(error), match=str(error)):
         next(found)
-    assert echo.asked == 6
+    assert echo.asked == 5 + is_models
 
 
 def test_all_batches_share_one_loop_and_the_concurrency() -> None:
     loops: set[asyncio.AbstractEventLoop] = set()
-    gate, in_flight, most = asyncio.Event(), 0, 0
 
-    async def answer(_: Request) -> str:
-        nonlocal in_flight, most
+    def wait(_: int) -> float:
         loops.add(asyncio.get_running_loop())
-        in_flight += 1
-        most = max(most, in_flight)
-        if in_flight == 8:
-            gate.set()
-        await gate.wait()
-        in_flight -= 1
-        return GOOD
+        return 0.001
 
-    found = judge_batches([batch_of(*[ROW] * 20)] * 5, load("groundedness", model=answer), concurrency=8)
+    echo = Echo(wait)
+    found = judge_batches([batch_of(*rows(20))] * 5, judge_named("echo", echo), concurrency=8)
     assert sum(batch.num_rows for batch in found) == 100
-    assert (len(loops), most) == (1, 8)
+    assert (len(loops), echo.most_in_flight) == (1, 8)
 
 
 def test_columns_that_no_judge_looks_at_are_not_read(tmp_path: Path) -> None:
@@ -364,15 +342,6 @@ def test_keys_are_those_of_the_verdicts() -> None:
     found = [row["key"] for row in judged(*batches, judge=judge)]
     assert keys[2] is None
     assert [key for key in keys if key] == [key for index, key in enumerate(found) if index != 2]
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [({"query": "q"}, "add a column 'id'"), ({"id": 1, "key": 1}, "there is a column 'key' already")],
-)
-def test_keys_need_an_id_and_a_place(row: Mapping[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        next(keyed([batch_of(row)], grounded()))
 
 
 @pytest.mark.soak

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ from scripted_model import ScriptedModel
 
 from groundjudge import ModelError, Verdict, load, panel
 from groundjudge.runs.arrow import judge_batches
-from groundjudge.types import Request
 
 GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
 ROW = {"id": "1", "query": "When?", "context": ["At nine."], "response": "At nine."}
@@ -54,34 +51,6 @@ def test_members_of_a_panel_are_recorded_too(tmp_path: Path) -> None:
         (row,) = judged(batch_of(ROW), votes, tmp_path / "l.db")
         assert row["status"] == "ok"
         assert len(model.asked) == 2  # the third judge sends the request of the first
-
-
-@pytest.mark.parametrize("replies", [[GOOD], ["?", GOOD], [ModelError("server", "down"), GOOD]])
-def test_equal_requests_in_flight_are_sent_once(tmp_path: Path, replies: list[str | ModelError]) -> None:
-    """Those that wait are sent together if the first brings no reply that can be read."""
-    listed = iter(replies)
-    gate, loops, n_asked = asyncio.Event(), list[asyncio.AbstractEventLoop](), 0
-
-    def source() -> Iterator[Any]:
-        yield batch_of(*[ROW] * 8)
-        loops[0].call_soon_threadsafe(gate.set)  # all rows have been taken
-
-    async def answer(_: Request) -> str:
-        nonlocal n_asked
-        n_asked += 1
-        loops.append(asyncio.get_running_loop())
-        reply = next(listed, GOOD)
-        await gate.wait()
-        await asyncio.sleep(0)
-        if isinstance(reply, ModelError):
-            raise reply
-        return reply
-
-    judge = load("groundedness", model=answer, max_reasks=0)
-    batches = judge_batches(source(), judge, ledger=tmp_path / "l.db")
-    found = [row for batch in batches for row in batch.to_pylist()]
-    assert n_asked == (1 if len(replies) == 1 else 8)
-    assert [row["status"] for row in found].count("ok") == (8 if len(replies) == 1 else 7)
 
 
 def test_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, aclosing
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from many_rows import GOOD, codes, ids, judge_named, rows, until_error
 from standin_openai import Answer, Cut, Hang, StandIn, Status
 
-from groundjudge import Verdict, arun, run
+from groundjudge import ModelError, Verdict, arun, run
 from groundjudge.models import pacing
 from groundjudge.models.cached import CachedModel
 from groundjudge.models.openai import OpenAIModel
@@ -130,28 +131,6 @@ def test_a_request_that_hangs_does_not_keep_the_run_from_ending() -> None:
     assert codes(found).keys() <= {"timeout"}
 
 
-def test_an_endpoint_that_answers_late_loses_no_row() -> None:
-    cut = set[int]()
-
-    def script(body: dict[str, Any]) -> Answer:
-        number = number_in(body)
-        if number < 3 and number not in cut:
-            cut.add(number)
-            return Cut()
-        return GOOD
-
-    with StandIn(script) as server:
-        found = list(run(judge_named("j", at(server.url, max_retries=0)), rows(40), concurrency=4))
-    assert codes(found) == {"ok": 40}
-
-
-def test_an_error_response_is_an_answer() -> None:
-    with StandIn(lambda body: Status(400, "no") if number_in(body) == 0 else Cut()) as server:
-        judge = judge_named("j", at(server.url, max_retries=0))
-        found = list(run(judge, rows(6), concurrency=6, deadline=1.0))
-    assert codes(found) == {"bad_request": 1, "timeout": 5}  # the others wait for it
-
-
 # An endpoint that answered before
 
 
@@ -214,58 +193,66 @@ def test_a_server_that_restarts_on_its_port_loses_no_row() -> None:
     assert not said[-1]
 
 
-@pytest.mark.soak
-def test_the_deadline_holds_while_a_run_waits() -> None:
-    with StandIn(Flaky(5, 10_000)) as server:
-        found = list(run(judge_named("j", at(server.url)), rows(12), concurrency=4, deadline=0.6))
-    assert codes(found) == {"ok": 5, "timeout": 7}
-    assert all("deadline of 0.6 s" in v.error.message for v in found if v.error)
+def cut(*numbers: int, least: int = 10_000) -> Callable[[dict[str, Any]], Answer]:
+    """A script that cuts the connections of these rows, each so often."""
+    left = dict.fromkeys(numbers, least)
+
+    def script(body: dict[str, Any]) -> Answer:
+        number = number_in(body)
+        left[number] = left.get(number, 0) - 1
+        return GOOD if left[number] < 0 else Cut()
+
+    return script
 
 
-@pytest.mark.soak
-def test_all_attempts_of_a_request_are_one_call() -> None:
-    with StandIn(Flaky(5, 60)) as server:
-        judging = run(judge_named("j", at(server.url)), rows(100), concurrency=4, max_calls=20)
-        found, error = until_error(judging)
-    assert (codes(found), error.code) == ({"ok": 20}, "budget")
-    assert error.message == "20 calls were made, and `max_calls` allows 20"
+def first_is_rejected(body: dict[str, Any]) -> Answer:
+    return Status(400, "no") if number_in(body) == 0 else Cut()
 
 
-@pytest.mark.soak
-def test_rows_get_their_errors_when_an_outage_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.4)
-    said: list[str] = []
-    with StandIn(Flaky(5, 10_000)) as server:
-        found = list(run(judge_named("j", at(server.url)), rows(30), concurrency=4, on_outage=said.append))
-    assert codes(found) == {"ok": 5, "connection": 25}
-    assert said[0]
-    assert not said[-1]
+BUSY: list[Answer] = [GOOD, *[Cut()] * 30, *[Status(429, retry_after=SOON)] * 7, GOOD]
+QUICK = ("late answers lose no row", "an error is an answer")
+SCENES: dict[str, tuple[Any, int, dict[str, Any], dict[str, int]]] = {
+    # what the endpoint does, the rows, the options of the run, and the codes of the rows
+    "late answers lose no row": (cut(0, 1, 2, least=3), 40, {}, {"ok": 40}),
+    "an error is an answer": (first_is_rejected, 6, {"deadline": 0.6}, {"bad_request": 1, "timeout": 5}),
+    "the deadline holds": (Flaky(5, 10_000), 12, {"deadline": 0.6}, {"ok": 5, "timeout": 7}),
+    "attempts are one call": (Flaky(5, 60), 100, {"max_calls": 20}, {"ok": 20, "budget": 1}),
+    "an outage is too long": (Flaky(5, 10_000), 30, {"longest": 0.4}, {"ok": 5, "connection": 25}),
+    "an end after too long": (
+        *(cut(*range(5, 10)), 30, {"longest": 0.2, "concurrency": 1}),
+        {"ok": 25, "connection": 5},
+    ),
+    "one row alone fails": (cut(7), 400, {}, {"ok": 399, "connection": 1}),
+    "a rate limit follows": (BUSY, 2, {"concurrency": 1}, {"ok": 2}),
+}
 
 
-@pytest.mark.soak
-def test_rows_are_judged_again_once_an_outage_that_was_too_long_is_over(
+@pytest.mark.parametrize(
+    ("script", "n_rows", "options", "expected"),
+    [
+        pytest.param(*scene, id=name, marks=() if name in QUICK else pytest.mark.soak)
+        for name, scene in SCENES.items()
+    ],
+)
+def test_rows_of_an_endpoint_that_answers_at_times(
+    script: Any,
+    n_rows: int,
+    options: dict[str, Any],
+    expected: dict[str, int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", 0.2)
-    with StandIn(lambda body: Cut() if 5 <= number_in(body) < 10 else GOOD) as server:
-        found = list(run(judge_named("j", at(server.url)), rows(30), concurrency=1))
-    assert codes(found) == {"ok": 25, "connection": 5}
-
-
-@pytest.mark.soak
-def test_a_row_that_alone_cannot_connect_gets_its_error_and_keeps_nobody_waiting() -> None:
-    with StandIn(lambda body: Cut() if number_in(body) == 7 else GOOD, latency=0.01) as server:
-        found = list(run(judge_named("j", at(server.url)), rows(400), concurrency=8))
-    assert codes(found) == {"ok": 399, "connection": 1}
-    assert sum(number_in(body) == 7 for body in server.bodies) == 3 * pacing.MAX_FAILURES
-
-
-@pytest.mark.soak
-def test_a_rate_limit_after_an_outage_is_paced_as_ever() -> None:
-    answers: list[Answer] = [GOOD, *[Cut()] * 30, *[Status(429, retry_after=SOON)] * 7, GOOD]
-    with StandIn(answers) as server:
-        found = list(run(judge_named("j", at(server.url)), rows(2), concurrency=1))
-    assert codes(found) == {"ok": 2}
+    settings: dict[str, Any] = {"concurrency": 6, "longest": 300.0, **options}
+    monkeypatch.setattr(pacing, "LONGEST_OUTAGE", settings.pop("longest"))
+    said: list[str] = []
+    with StandIn(script) as server:
+        judging = run(judge_named("j", at(server.url)), rows(n_rows), on_outage=said.append, **settings)
+        found, ends = list[Verdict](), Counter[str]()
+        try:
+            found.extend(judging)
+        except ModelError as error:
+            ends[error.code] += 1
+    assert codes(found) + ends == expected
+    assert not said or not said[-1] or "timeout" in expected
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

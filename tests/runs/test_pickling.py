@@ -16,12 +16,12 @@ from any_options import load_any
 from langchain_core.language_models import FakeListChatModel
 from standin_openai import StandIn
 
-from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load, panel
+from groundjudge import CachedModel, Case, Choices, ModelError, Scale, load
 from groundjudge.models.lookup import FunctionModel, LibraryModel
 from groundjudge.models.loop_thread import shared_loop
 from groundjudge.models.openai import OpenAIModel
 from groundjudge.replies import Json
-from groundjudge.types import AnyJudge, Model, Panel, Request
+from groundjudge.types import AnyJudge, Model, Request
 
 Dumps = Callable[[Any], bytes]
 DUMPS: dict[str, Dumps] = {
@@ -83,13 +83,6 @@ def test_prompt_file_need_not_exist_any_more(tmp_path: Path) -> None:
     assert [rubric.ask(ROW).messages for rubric in found.rubrics] == [judge.rubric.ask(ROW).messages]
 
 
-def test_panel_keeps_its_votes_apart() -> None:
-    votes = panel([load("groundedness", model=fine, parameters={"temperature": 1})] * 3, rule="median")
-    found: Panel = anew(votes)
-    assert [judge.repeat for judge in found.judges] == [0, 1, 2]
-    assert found == votes
-
-
 def test_endpoint_is_looked_up_where_the_model_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://driver.example/v1")
@@ -115,19 +108,6 @@ def chat_model() -> LibraryModel:
     return LibraryModel(FakeListChatModel(responses=[GOOD]))
 
 
-class Llm:
-    """A DeepEval model."""
-
-    def generate(self, prompt: str) -> str:
-        return GOOD if prompt else ""
-
-    async def a_generate(self, prompt: str) -> str:
-        return self.generate(prompt)
-
-    def get_model_name(self) -> str:
-        return "llm"
-
-
 HELD: dict[str, tuple[Callable[[], Model], str]] = {
     "client": (lambda: OpenAIModel("m", client=openai.OpenAI(api_key="sk-secret")), "with a client: name it"),
     "key": (lambda: OpenAIModel("m", api_key="sk-secret"), "with an api_key: name it"),
@@ -136,10 +116,6 @@ HELD: dict[str, tuple[Callable[[], Model], str]] = {
         "with a password in its base_url: name it",
     ),
     "chat model": (chat_model, "with the model object that was given, which may hold a key: name it"),
-    "DeepEval": (
-        lambda: LibraryModel(Llm()),
-        "llm cannot be sent to another process with the model object that was given",
-    ),
 }
 
 

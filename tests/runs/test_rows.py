@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from groundjudge.case.case import Case
 from groundjudge.errors import CaseError
-from groundjudge.runs.rows import FileFormat, count_rows, read_rows
+from groundjudge.runs.rows import CaseFile, FileFormat, read_rows
 
 Table: TypeAlias = dict[str, tuple[str | bytes, list[object]]]
 """Contents of files by what is special about them, each with the rows that are read."""
@@ -57,13 +56,6 @@ JSON_LINES: Table = {
         [{"a": 1}, "line 2: not UTF-8 (invalid continuation byte at byte 8)", {"b": 2}],
     ),
 }
-
-
-@pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
-def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None:
-    first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
-    assert first.startswith("line 1: not readable as JSON")
-    assert second == {"a": 1}
 
 
 CSV: Table = {
@@ -140,26 +132,31 @@ FILES = {"rows.jsonl": JSON_LINES, "rows.CSV": CSV, "rows.TSV": TSV, "rows.json"
 def test_files_are_read(tmp_path: Path, name: str, content: str | bytes, expected: list[object]) -> None:
     assert rows_of(tmp_path, name, content) == expected
     if name == "rows.json":
-        assert count_rows(tmp_path / name) == len(expected)
+        assert CaseFile(tmp_path / name).count() == len(expected)
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        pytest.param('{"a": 1}\n', "it is a single value (dict)", id="one object"),
-        pytest.param('"text"', "it is a single value (str)", id="a text"),
-        pytest.param('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1", id="JSON Lines"),
-        pytest.param("", "it is not JSON: Expecting value", id="empty"),
-        pytest.param(b'["\xe9"]', "it is not JSON: 'utf-8' codec", id="not UTF-8"),
-        pytest.param("[" * 200_000, "it is not JSON: ", id="deep"),
-    ],
-)
+@pytest.mark.parametrize("line", ["[" * 200_000, '{"n": ' + "9" * 5000 + "}"], ids=["deep", "long number"])
+def test_unreadable_line_does_not_end_reading(tmp_path: Path, line: str) -> None:
+    first, second = rows_of(tmp_path, "rows.jsonl", line + '\n{"a": 1}\n')
+    assert (first.startswith("line 1: not readable as JSON"), second) == (True, {"a": 1})
+
+
+NO_ARRAYS: dict[str, tuple[str | bytes, str]] = {
+    "one object": ('{"a": 1}\n', "it is a single value (dict)"),
+    "a text": ('"text"', "it is a single value (str)"),
+    "JSON Lines": ('{"a": 1}\n{"b": 2}\n', "it is not JSON: Extra data: line 2 column 1"),
+    "empty": ("", "it is not JSON: Expecting value"),
+    "not UTF-8": (b'["\xe9"]', "it is not JSON: 'utf-8' codec can't decode byte 0xe9"),
+    "deep": ("[" * 200_000, "it is not JSON: "),
+}
+
+
+@pytest.mark.parametrize(("content", "what"), NO_ARRAYS.values(), ids=NO_ARRAYS)
 def test_what_is_no_json_array_is_refused(tmp_path: Path, content: str | bytes, what: str) -> None:
-    with pytest.raises(CaseError) as raised:
+    with pytest.raises(CaseError, match="unreadable_file") as raised:
         rows_of(tmp_path, "rows.json", content)
-    path = tmp_path / "rows.json"
-    assert raised.value.code == "unreadable_file"
-    assert raised.value.message.startswith(f"{path}: a JSON file must be an array of objects, but {what}")
+    beginning = f"{tmp_path / 'rows.json'}: a JSON file must be an array of objects, but {what}"
+    assert raised.value.message.startswith(beginning)
     assert raised.value.message.endswith("If each line is an object, use --format jsonl")
 
 
@@ -177,7 +174,7 @@ def test_a_format_overrides_the_suffix(tmp_path: Path, suffix: str, file_format:
     path = tmp_path / f"rows.{suffix}"
     path.write_bytes(CONTENTS[file_format])
     assert list(read_rows(path, file_format)) == [{"query": "q", "response": "r"}]
-    assert count_rows(path, file_format) == 1
+    assert CaseFile(path, file_format=file_format).count() == 1
 
 
 @pytest.mark.parametrize("file_format", [*CONTENTS, None])
@@ -218,15 +215,6 @@ def test_csv_cell_with_a_list_is_parsed_in_columns_that_take_lists(
     assert rows_of(tmp_path, "rows.csv", f'{column}\n"{quoted}"\n') == [{column: expected}]
 
 
-def test_csv_and_json_lines_make_the_same_case(tmp_path: Path) -> None:
-    context = ["Refunds take 5 days.", {"title": "Tool Result: get_order", "content": '{"id": 1}'}]
-    line = {"id": "1", "question": "When?", "answer": "In 5 days.", "contexts": context}
-    (as_json,) = rows_of(tmp_path, "rows.jsonl", json.dumps(line))
-    cell = json.dumps(context).replace('"', '""')
-    (as_csv,) = rows_of(tmp_path, "rows.csv", f'id,question,answer,contexts\n1,When?,In 5 days.,"{cell}"\n')
-    assert Case.from_mapping(as_csv) == Case.from_mapping(as_json)
-
-
 def test_rows_are_read_one_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n' * 100_000)
@@ -250,5 +238,5 @@ def test_missing_file_raises(tmp_path: Path) -> None:
 )
 def test_rows_of_a_file_are_counted(tmp_path: Path, name: str, content: str, count: int) -> None:
     (tmp_path / name).write_text(content)
-    assert count_rows(tmp_path / name) == count
-    assert count_rows("-") is None
+    assert CaseFile(tmp_path / name).count() == count
+    assert CaseFile("-").count() is None

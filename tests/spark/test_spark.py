@@ -35,6 +35,7 @@ GOOD = "<S0>t</S0><S1>fine</S1><S2>5</S2>"
 ROW: Mapping[str, Any] = {"query": "When?", "context": ["At nine."]}
 N_ROWS, N_PARTITIONS, CONCURRENCY = 2000, 20, 16
 TASKS = 4
+N_KILLS = 6
 
 
 def rows(n: int) -> list[dict[str, Any]]:
@@ -151,7 +152,7 @@ def test_key_and_endpoint_are_those_of_the_workers(
 
 
 class Killing:
-    """An endpoint that counts what each row was asked for, and kills a worker once half of it was asked."""
+    """An endpoint that counts what each row was asked for, and kills a worker several times in between."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -161,25 +162,25 @@ class Killing:
         found = re.search(r"row=(\d+);", body["messages"][-1]["content"])
         assert found
         self.asked[found[1]] += 1
-        if sum(self.asked.values()) == N_ROWS // 2:
+        if sum(self.asked.values()) in {N_ROWS * number // (N_KILLS + 1) for number in range(1, N_KILLS + 1)}:
             assert self.server
-            os.kill(busy_worker(self.server.port), signal.SIGKILL)
+            ((busiest, _),) = connected(self.server.port).most_common(1)
+            os.kill(busiest, signal.SIGKILL)
         return GOOD
 
 
-def busy_worker(port: int) -> int:
-    """A process, not this one, that has connections to the port; by /proc, which needs no other package."""
+def connected(port: int) -> Counter[int]:
+    """The other processes with connections to the port; by /proc, which needs no other package."""
     sockets = {
         fields[9]
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
         if (fields := line.split())[2].endswith(f":{port:04X}") and fields[3] == "01"
     }
-    owners = Counter(
+    return Counter(
         int(link.parts[2])
         for link in Path("/proc").glob("[0-9]*/fd/*")
         if int(link.parts[2]) != os.getpid() and _inode(link) in sockets
     )
-    return owners.most_common(1)[0][0]
 
 
 def _inode(link: Path) -> str:
@@ -191,7 +192,7 @@ def _inode(link: Path) -> str:
 
 
 @pytest.mark.parametrize("has_ledger", [True, False])
-def test_killed_worker_repeats_its_partition_or_with_a_ledger_what_was_in_flight(
+def test_killed_workers_repeat_their_partitions_or_with_a_ledger_what_was_in_flight(
     spark: SparkSession,
     tmp_path: Path,
     has_ledger: bool,  # noqa: FBT001
@@ -207,8 +208,62 @@ def test_killed_worker_repeats_its_partition_or_with_a_ledger_what_was_in_flight
     assert {row["status"] for row in found} == {"ok"}
     repeated = sum(endpoint.asked.values()) - N_ROWS
     print(f"repeated: {repeated}; ledger: {has_ledger}")  # noqa: T201
-    assert 0 < repeated <= (CONCURRENCY if has_ledger else N_ROWS // N_PARTITIONS)
+    assert 0 < repeated <= N_KILLS * (CONCURRENCY if has_ledger else N_ROWS // N_PARTITIONS)
     assert server.most_in_flight <= TASKS * CONCURRENCY
+
+
+RESUMED = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from groundjudge import load
+from groundjudge.adapters.spark import judged
+from groundjudge.models.openai import OpenAIModel
+
+url, folder, concurrency = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+rows = [(str(n), "When?", ["At nine."], f"At nine. row={n};") for n in range(600)]
+df = spark.createDataFrame(rows, "id string, query string, context array<string>, response string")
+judge = load("groundedness", model=OpenAIModel("m", base_url=url))
+found = judged(df.repartition(6), judge, concurrency=concurrency, ledger=folder / "ledger.db")
+found.write.mode("overwrite").parquet(str(folder / "verdicts"))
+spark.stop()
+"""
+
+
+def test_a_resumed_application_repeats_at_most_what_was_in_flight(tmp_path: Path) -> None:
+    """The whole application is killed, driver and workers, and started again with the same ledger."""
+    asked: Counter[str] = Counter()
+    running: list[subprocess.Popen[bytes]] = []
+    kills_at = [100, 350]
+
+    def answer(body: dict[str, Any]) -> str:
+        found = re.search(r"row=(\d+);", body["messages"][-1]["content"])
+        assert found
+        asked[found[1]] += 1
+        if kills_at and len(asked) >= kills_at[0]:
+            del kills_at[0]
+            os.killpg(running[-1].pid, signal.SIGKILL)
+            for worker in connected(server.port):  # which would go on for a while
+                os.kill(worker, signal.SIGKILL)
+        return GOOD
+
+    n_tasks, concurrency, n_kills = 2, 8, len(kills_at)
+    with StandIn(answer, latency=0.02) as server:
+        for _ in range(n_kills + 1):
+            command = [sys.executable, "-c", RESUMED, server.url, str(tmp_path), str(concurrency)]
+            environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "OPENAI_API_KEY": "k"}
+            running.append(
+                subprocess.Popen(  # noqa: S603  this very Python
+                    command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True
+                )
+            )
+            running[-1].wait(200)
+    assert [each.returncode for each in running] == [-signal.SIGKILL] * n_kills + [0]
+    assert len(asked) == 600
+    repeated = sum(asked.values()) - 600
+    print(f"repeated: {repeated} after {n_kills} kills of the application")  # noqa: T201
+    assert repeated <= n_kills * n_tasks * concurrency
 
 
 CONNECT = """

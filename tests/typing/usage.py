@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, assert_type
 
+from agents import Agent as OpenAIAgent
+from agents import RunResult
 from deepeval.models import DeepEvalBaseLLM
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Scorer, Target
 from inspect_ai.solver import TaskState
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
 from langfuse import Langfuse
 from langfuse.experiment import ExperimentItem, LocalExperimentItem
 from mlflow.entities import Trace
 from opentelemetry.trace import SpanContext
+from pydantic_ai import Agent as PydanticAgent
 from pydantic_evals import Case as EvalsCase
 from pydantic_evals import Dataset
 from pydantic_evals.evaluators import EvaluatorContext
@@ -26,6 +30,8 @@ from groundjudge import (
     CaseError,
     Document,
     GroundjudgeError,
+    Guard,
+    GuardError,
     Message,
     ModelError,
     Prices,
@@ -45,7 +51,12 @@ from groundjudge import (
     run,
     summarise,
 )
-from groundjudge.adapters.deepeval import GroundednessMetric, JudgeMetric, passage_metrics
+from groundjudge.adapters.deepeval import (
+    GroundednessMetric,
+    JudgeMetric,
+    TurnGroundednessMetric,
+    passage_metrics,
+)
 from groundjudge.adapters.inspect import (
     confidence_grounding,
     groundedness,
@@ -55,15 +66,19 @@ from groundjudge.adapters.inspect import (
 )
 from groundjudge.adapters.inspect import judge as inspect_judge
 from groundjudge.adapters.langchain import runnable
+from groundjudge.adapters.langchain_agents import GroundingMiddleware, guarded
 from groundjudge.adapters.langfuse import evaluator as langfuse_evaluator
 from groundjudge.adapters.langfuse import summary as langfuse_summary
 from groundjudge.adapters.langsmith import evaluator, summary
 from groundjudge.adapters.mlflow import documents
 from groundjudge.adapters.mlflow import scorer as mlflow_scorer
+from groundjudge.adapters.openai_agents import GroundingHooks, guarded_run, guarded_run_sync
 from groundjudge.adapters.opentelemetry import emit
 from groundjudge.adapters.promptfoo import get_assert
+from groundjudge.adapters.pydantic_ai import grounded
 from groundjudge.adapters.pydantic_evals import JudgeEvaluator
 from groundjudge.adapters.spark import judged, keyed
+from groundjudge.guard import Outcome, as_guard, note_on
 from groundjudge.probe import Card, EditFigures, Probe, ProbeCase, ProbeError, Rate, Unchanged, probe
 from groundjudge.replies import Adjacent, Banded, Format, Json, PartReading, Reading, Scorecard, Tags
 from groundjudge.runs.arrow import judge_batches, schema_of
@@ -238,6 +253,7 @@ def adapters(path: Path) -> list[object]:
         runnable(path, model="offline", may_be_empty=["context"], optional=["topic"]),
         JudgeMetric(judge=path, model="offline", may_be_empty=["context"], optional=["topic"]),
         GroundednessMetric(model="offline", prices=Prices(prompt=0.15, completion=0.60)),
+        TurnGroundednessMetric(model="offline", threshold=0.7, repeats=3),
         evaluator("groundedness", model="offline", key="strict", fields={"query": "inputs.q"}),
         *(summary(judge, metrics=["mean", "coverage"]) for judge in ("strict", path, load_rubric(path))),
     ]
@@ -300,6 +316,39 @@ def experiment(langfuse: Langfuse, data: list[LocalExperimentItem]) -> object:
     )
 
 
+def again(note: str, verdict: Verdict) -> str:
+    return f"{note} {verdict.score}"
+
+
+async def again_later(note: str, verdict: Verdict) -> Case:
+    return Case(response=again(note, verdict))
+
+
+async def store(outcome: Outcome) -> None:
+    assert_type(outcome.drafts[-1].verdict, Verdict)
+    assert_type(outcome.usage, Usage | None)
+
+
+async def guarding(judge: Judge, case: Case) -> list[str]:
+    guard = Guard(judge, retries=2, fallback="none", on_error="allow", deadline=20, on_outcome=store)
+    guard = as_guard(guard, mode="observe", threshold=0.7, fallback=lambda verdict: str(verdict.score))
+    try:
+        outcomes = [guard.run(case, again), await guard.arun({"response": "r"}, again_later)]
+    except GuardError as error:
+        return [note_on(error.outcome.verdict, judge), error.outcome.reason]
+    return [outcome.reason for outcome in outcomes]
+
+
+async def guarded_agents(chain: Runnable[str, str], agent: OpenAIAgent[None]) -> RunResult:
+    """The agents of the frameworks take what the adapters make."""
+    GroundingMiddleware("groundedness", model="offline", fallback="none", fields={"query": "inputs.q"})
+    assert_type(guarded(chain, "groundedness", model="offline", repeats=3), Runnable[Any, Any])
+    PydanticAgent("test").output_validator(grounded("groundedness", model="offline", retries=2))
+    GroundingHooks(as_guard("groundedness", model="offline"), mode="observe")
+    guarded_run_sync(agent, "q", "groundedness", {"max_turns": 3}, model="offline", deadline=20)
+    return (await guarded_run(agent, "q", "groundedness", model="offline", on_error="raise")).result
+
+
 def events(verdict: Verdict, judge: Judge, span: SpanContext) -> None:
     emit(verdict)
     emit(verdict, judge, span_context=span, response_id="chatcmpl-1")
@@ -344,7 +393,25 @@ def misspelt_options_are_found(judge: Judge) -> None:
     JudgeEvaluator("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     runnable("groundedness", model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     GroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    TurnGroundednessMetric(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     passage_metrics(model="offline", treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def misspelt_options_of_guards_are_found(judge: Judge, agent: OpenAIAgent[None]) -> None:
+    """Likewise."""
+    Guard(judge, retrys=2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    Guard(judge, on_error="ignore")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Guard(judge, deadline="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Guard("groundedness")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Guard(judge).run({"response": "r"}, "again")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    as_guard(judge, mode="silent")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    as_guard(judge, treshold=0.7)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    GroundingMiddleware(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    guarded(str, judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    grounded(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    GroundingHooks(judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    guarded_run_sync(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    await guarded_run(agent, "q", judge, falback="no")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def models_of_other_libraries(chat_model: BaseChatModel, llm: DeepEvalBaseLLM) -> list[Judge]:

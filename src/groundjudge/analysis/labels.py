@@ -81,12 +81,16 @@ class Labels:
             not independent; a case without an entry is a group of its own.
         words: what labels in words mean; None: as the verdicts show (see `words_of`).
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
+        samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
+        annotators: what each person said, by case; empty if labels do not say whose they are.
     """
 
     by_case: Mapping[str, Any]
     groups: Mapping[str, str] = field(default_factory=dict[str, str])
     words: Words | None = None
     n_same_context: int = 0
+    samples: Mapping[str, str] = field(default_factory=dict[str, str])
+    annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def group_of(self, case_id: str | None) -> str:
         """The group of a case, which may be its own."""
@@ -178,6 +182,9 @@ def read_labels(
 ) -> Labels:
     """Read labels from a file whose rows have an `id` and a label; the file of cases will do.
 
+    Several people may have labelled a case, if each row says in `annotator` who: then the label that most of
+    them gave counts, and none if two are as frequent.
+
     Args:
         path: JSON Lines, or a .csv, .tsv, .json or .parquet file.
         key: the field of a row, or of its `metadata`, that holds the label.
@@ -187,30 +194,52 @@ def read_labels(
     Raises:
         OSError: the file cannot be opened or read.
         LabelError: `no_labels` if no row has the field `key`, or `group` where one is given;
-            `label_conflict` if one id has two labels; `unreadable_label` for an unreadable row.
+            `label_conflict` if one person, or nobody in particular, gave a case two labels;
+            `unreadable_label` for an unreadable row.
     """
-    labels: dict[str, Any] = {}
-    groups: dict[str, str] = {}
+    given: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, str]] = {"sample": {}, "group": {}}
     contexts: Counter[int] = Counter()
     for number, row in enumerate(read_rows(path) if rows is None else rows, 1):
         if isinstance(row, CaseError):
             raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
-        case_id, label = id_of(row, number), _field(row, key)
-        if labels.setdefault(case_id, label) != label:
-            message = f"{path}: {case_id!r} has two labels, {labels[case_id]!r} and {label!r}"
+        case_id, label, annotator = id_of(row, number), _field(row, key), str(row.get("annotator") or "")
+        before = given.setdefault(annotator, {}).setdefault(case_id, label)
+        if before != label:
+            message = (
+                f"{path}: {case_id!r} has two labels, {before!r} and {label!r}: correct one, "
+                "or say in `annotator` who gave which"
+            )
             raise LabelError("label_conflict", message, case_id)
-        if group and (value := _field(row, group)) is not None:
-            groups[case_id] = str(value)
         if label is not None:
             contexts.update(
                 hash(str(text)) for name, text in row.items() if text and field_of(name) == "context"
             )
-    by_case = {case_id: label for case_id, label in labels.items() if label is not None}
-    for option, name, found in (("--label", key, by_case), ("--group", group, groups)):
-        if name and not found:
-            raise LabelError("no_labels", f"{path}: no row has a {name!r} field ({option})", str(path))
-    shared = sum(count for count in contexts.values() if count > 1)
-    return Labels(by_case, groups, n_same_context=0 if group else shared)
+        for name, where in (("sample", "sample"), ("group", group)):
+            if where and (value := _field(row, where)) is not None:
+                found[name][case_id] = str(value)
+    by_case = _by_majority(given.values())
+    for option, wanted, of_rows in (("--label", key, by_case), ("--group", group, found["group"])):
+        if wanted and not of_rows:
+            raise LabelError("no_labels", f"{path}: no row has a {wanted!r} field ({option})", str(path))
+    people = {name: own for name, own in given.items() if name}
+    shared = 0 if group else sum(count for count in contexts.values() if count > 1)
+    return Labels(by_case, found["group"], n_same_context=shared, samples=found["sample"], annotators=people)
+
+
+def _by_majority(given: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The label that most people gave to each case, without cases where two are as frequent."""
+    of_case: dict[str, list[Any]] = {}
+    for own in given:
+        for case_id, label in own.items():
+            if label is not None:
+                of_case.setdefault(case_id, []).append(label)
+    found: dict[str, Any] = {}
+    for case_id, labels in of_case.items():
+        (first, count), *others = Counter(map(repr, labels)).most_common(2)
+        if not others or others[0][1] < count:
+            found[case_id] = next(label for label in labels if repr(label) == first)
+    return found
 
 
 def words_of(verdicts: Sequence[Verdict], others: Sequence[Verdict] = ()) -> Words:
@@ -253,6 +282,36 @@ def labels_for(judge: str, labels: Labels, words: Words) -> dict[str, HumanLabel
         if in_words and texts[case_id]
         else HumanLabel(label_of(value, judge, case_id))
         for case_id, value in labels.by_case.items()
+    }
+
+
+def are_grounded(
+    judge: str, labels: Labels, words: Words, threshold: float | None = None
+) -> dict[str, bool | None]:
+    """Whether people call each case grounded, by id; None for a case without a label.
+
+    A label that means "not applicable" counts as grounded, as such verdicts pass.
+
+    Args:
+        judge: whose terms labels may be in.
+        labels: people's.
+        words: what labels in words mean.
+        threshold: the lowest label that means grounded; None: as for `agree`.
+
+    Raises:
+        LabelError: `unreadable_label`; `bad_option`: labels are grades, and there is no threshold.
+    """
+    people = labels_for(judge, labels, words)
+    numbers = {label.number for label in people.values() if label.number is not None}
+    if threshold is None:
+        threshold = _default_label_threshold(judge, labels, people, words)
+    if threshold is None and numbers - {0.0, 1.0}:
+        message = "the labels are grades: give `label_threshold`, the lowest grade that means grounded"
+        raise LabelError("bad_option", message, "label_threshold")
+    lowest = 1.0 if threshold is None else threshold
+    return {
+        case_id: None if label == NO_LABEL else label.number is None or label.number >= lowest
+        for case_id, label in people.items()
     }
 
 

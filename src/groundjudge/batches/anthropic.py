@@ -17,7 +17,7 @@ import anthropic
 from anthropic.types.messages import MessageBatch
 from pydantic_core import to_json
 
-from groundjudge.batches.provider import Batch
+from groundjudge.batches.provider import Batch, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.models.answer import error_of
 
@@ -76,11 +76,15 @@ class AnthropicBatches:
         with _model_errors():
             return _batch((batches.cancel if cancel else batches.retrieve)(batch_id))
 
-    def results(self, batch_id: str) -> Generator[str, None, None]:
-        """The results of a batch that has ended."""
+    def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
+        """The results of a batch from byte `start` on; what is before it is fetched again and skipped."""
         with _model_errors():
-            for result in self._client.messages.batches.results(batch_id):
-                yield result.to_json(indent=None)
+            results = self._client.messages.batches.results(file_id)
+            lines = (f"{result.to_json(indent=None)}\n".encode() for result in results)
+            yield from without_first(lines, start)
+
+    def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
+        """Nothing was uploaded: a batch is one request."""
 
 
 def params_of(
@@ -106,6 +110,7 @@ def _batch(batch: MessageBatch) -> Batch:
         batch.processing_status,
         is_ended=batch.processing_status == "ended",
         n_done=_size(batch) - batch.request_counts.processing,
+        files=(batch.id,) if batch.results_url else (),  # after 29 days they are gone
     )
 
 

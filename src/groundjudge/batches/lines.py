@@ -5,19 +5,28 @@ Batch files can be written and read without a provider; the answers of a provide
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from groundjudge.batches.replay import Answer, DiskDict, PendingRequest, pending_requests, verdicts_in
+from groundjudge.batches.replay import (
+    Answer,
+    DiskDict,
+    PendingRequest,
+    first_id,
+    pending_requests,
+    verdicts_in,
+)
+from groundjudge.case.case import Case
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
-from groundjudge.judging.panel import AnyJudge
-from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion, reply_in
-from groundjudge.replies.reply import Reply
-from groundjudge.runs.run import Row, checked
+from groundjudge.judging.panel import AnyJudge, Panel
+from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion
+from groundjudge.replies.reply import Reply, completion_of
+from groundjudge.runs.run import Previous, Row, checked
 from groundjudge.verdict import Usage, Verdict
 
 URL = "/v1/chat/completions"
@@ -28,8 +37,9 @@ CODES = {
     "request_timeout": "timeout",
     "expired": "expired",
     "canceled": "cancelled",
+    "unanswered": "unanswered",
 }
-"""OpenAI's and Anthropic's words for why a request has no response -> the codes of a ModelError."""
+"""OpenAI's, Anthropic's and our own words for why a request has no response -> the codes of a ModelError."""
 
 ANTHROPIC_CODES = {
     "authentication_error": "auth",
@@ -45,6 +55,9 @@ ANTHROPIC_CODES = {
 PROMPT_TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """The tokens of a prompt, by whether they were cached."""
 
+FURTHER = re.compile(r"(-v\d{1,4})?(-a\d{1,2})?$")
+"""What the name of a further vote, or of a request that is made again, adds to that of the first one."""
+
 
 def request_line(pending: PendingRequest, url: str = URL) -> str:
     """A request as a line, without a line break.
@@ -57,6 +70,11 @@ def request_line(pending: PendingRequest, url: str = URL) -> str:
     body = {"model": pending.model.name, "messages": request.messages, **request.parameters}
     line = {"custom_id": pending.custom_id, "method": "POST", "url": url, "body": body}
     return to_json(line).decode()  # several times as fast as json.dumps
+
+
+def unanswered_line(name: str, reason: str) -> str:
+    """A line of results for a request that has none, with the reason."""
+    return to_json({"custom_id": name, "error": {"code": "unanswered", "message": reason}}).decode()
 
 
 def read_result(line: str, model: str = "") -> tuple[str, Answer]:
@@ -92,7 +110,7 @@ def _answer(found: Mapping[str, Any], model: str) -> Answer:
         case {"response": {} as response}:
             body = response.get("body", response)
             error = ModelError("server", f"{where}{no_completion(body)}", model)
-            return reply_in(body) or error
+            return completion_of(body) or error
         case _:
             fault = found["error"]
             code = fault.get("code") if is_mapping(fault) else None
@@ -128,7 +146,25 @@ class CollectedAnswers:
 
     def __init__(self) -> None:
         self.usage, self.n_unreadable = Usage(), 0
-        self._lines = DiskDict()
+        self._lines, self._asked = DiskDict(), DiskDict()
+
+    @property
+    def n_unfit(self) -> int:
+        """How many belong to no request about the rows that `noting` has seen.
+
+        They come from another model, judge or option, or from cases that have changed since.
+        """
+        return sum(not self._asked.get(FURTHER.sub("", name)) for name in self._lines)
+
+    def noting(self, previous: Previous | None) -> Previous:
+        """`previous`, which is called for each judge and case, noting that their requests are asked."""
+
+        def looked_up(judge: AnyJudge, case: Case) -> Verdict | None:
+            for one in judge.judges if isinstance(judge, Panel) else (judge,):
+                self._asked[first_id(one, case)] = True
+            return previous(judge, case) if previous else None
+
+        return looked_up
 
     def add(self, lines: Iterable[str], model: str = "") -> None:
         """Add lines of results; blank lines are skipped, and those that are not results are counted."""
@@ -150,6 +186,7 @@ class CollectedAnswers:
     def close(self) -> None:
         """Remove what is on disk."""
         self._lines.close()
+        self._asked.close()
 
 
 def request_lines(

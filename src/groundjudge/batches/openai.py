@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from groundjudge.batches.lines import URL, request_line
-from groundjudge.batches.provider import Batch, Provider
+from groundjudge.batches.provider import Batch, Provider, without_first
 from groundjudge.batches.replay import PendingRequest
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import message_of
+from groundjudge.models.answer import NO_REASON, message_of
 from groundjudge.models.lookup import LibraryModel
 from groundjudge.models.openai import OpenAIBatch, OpenAIModel, SyncClient
 from groundjudge.rubric.model import Model
@@ -48,7 +47,7 @@ class OpenAIBatches:
     def create(self, lines: Path, tag: Mapping[str, str]) -> Batch:
         """Upload the file of requests, and create a batch of it with one call and no retry."""
         with self._client() as client:
-            file_id = _uploaded(client, lines, "-".join(("groundjudge", *tag.values())))
+            file_id = _uploaded(client, lines, _file_name(tag))
             return _batch(
                 client.with_options(max_retries=0).batches.create(
                     completion_window="24h", endpoint=self._url, input_file_id=file_id, metadata=dict(tag)
@@ -70,16 +69,29 @@ class OpenAIBatches:
         with self._client() as client:
             return _batch((client.batches.cancel if cancel else client.batches.retrieve)(batch_id))
 
-    def results(self, batch_id: str) -> Generator[str, None, None]:
-        """The lines of the output file and of the error file."""
-        with self._client() as client, tempfile.TemporaryDirectory() as folder:
-            theirs = client.batches.retrieve(batch_id)
-            for file_id in filter(None, (theirs.output_file_id, theirs.error_file_id)):
-                path = Path(folder) / "results.jsonl"
-                with client.files.with_streaming_response.content(file_id) as content:
-                    content.stream_to_file(path)
-                with path.open("rb") as lines:  # only "\n" ends a line
-                    yield from (line.decode(errors="replace") for line in lines if line.strip())
+    def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
+        """A file from byte `start` on. If the endpoint does not take ranges, what is before it is skipped."""
+        # From one byte before it, which is there whatever was cut. Ranges of a compressed file are others.
+        first = max(start - 1, 0)
+        headers = {"Range": f"bytes={first}-", "Accept-Encoding": "identity"} if start else {}
+        with (
+            self._client() as client,
+            client.files.with_streaming_response.content(file_id, extra_headers=headers) as response,
+        ):
+            is_part = response.headers.get("Content-Range", "").startswith(f"bytes {first}-")
+            yield from without_first(response.iter_bytes(), start - first if is_part else start)
+
+    def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
+        """Delete the file of the batch, and the others of its name: each call that was cut can have left one.
+
+        Those that cannot be deleted expire, at OpenAI after 30 days.
+        """
+        with suppress(ModelError), self._client() as client:
+            client.files.delete(batch.upload)
+        with suppress(ModelError), self._client() as client:
+            for file in client.files.list(purpose="batch"):
+                if file.filename == _file_name(tag):
+                    client.files.delete(file.id)
 
     @contextmanager
     def _client(self) -> Generator[SyncClient, None, None]:
@@ -94,7 +106,7 @@ def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
     """The id of an uploaded file of requests, once the provider has checked it."""
     client = client.with_options(timeout=600.0)  # an upload may take minutes
     with lines.open("rb") as file:
-        uploaded = client.files.create(file=(f"{name}.jsonl", file, "application/jsonl"), purpose="batch")
+        uploaded = client.files.create(file=(name, file, "application/jsonl"), purpose="batch")
     end = time.monotonic() + READY_AFTER
     while uploaded.status not in {"processed", "error", "uploaded"} and time.monotonic() < end:
         time.sleep(1)
@@ -102,15 +114,31 @@ def _uploaded(client: SyncClient, lines: Path, name: str) -> str:
     return uploaded.id
 
 
+def _file_name(tag: Mapping[str, str]) -> str:
+    """The name of the file of requests of a batch."""
+    return "-".join(("groundjudge", *tag.values())) + ".jsonl"
+
+
 def _batch(theirs: OpenAIBatch) -> Batch:
-    counts, faults = theirs.request_counts, (theirs.errors and theirs.errors.data) or ()
+    counts, has_failed = theirs.request_counts, theirs.status == "failed"
+    n_done = counts.completed + counts.failed if counts else 0
     return Batch(
         id=theirs.id,
         status=theirs.status,
         is_ended=theirs.status in ENDED,
-        n_done=counts.completed + counts.failed if counts else 0,
-        message="; ".join(message_of({"message": fault.message or fault.code or "?"}) for fault in faults),
+        n_done=n_done,
+        message=_reason(theirs) if has_failed else "",
+        is_refused=has_failed and not n_done,
+        upload=theirs.input_file_id,
+        files=tuple(each for each in (theirs.output_file_id, theirs.error_file_id) if each),
     )
+
+
+def _reason(theirs: OpenAIBatch) -> str:
+    """Why a batch failed. Each reason is said once: there can be one for every line."""
+    faults = (theirs.errors and theirs.errors.data) or ()
+    reasons = dict.fromkeys(fault.message or fault.code or NO_REASON for fault in faults)
+    return message_of({"message": "; ".join(reasons) or NO_REASON})
 
 
 def batches_of(model: Model) -> Provider:

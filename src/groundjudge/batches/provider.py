@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,8 +18,11 @@ class Batch:
         id: the provider's name for it.
         status: in the provider's words.
         is_ended: whether nothing more will be answered, so that its results can be read.
-        n_done: how many requests have been answered or have failed.
-        message: why the batch as a whole was refused; "" if it was not.
+        n_done: how many requests have been answered or have failed, and so how many results there must be.
+        message: why the batch as a whole has no results, or not all of them; "" if it has.
+        is_refused: whether it was refused as a whole: nothing was asked, and nothing is paid.
+        upload: the file of requests that was uploaded for it; "" for none.
+        files: the files of results, errors included, that are there.
     """
 
     id: str
@@ -27,6 +30,9 @@ class Batch:
     is_ended: bool
     n_done: int = 0
     message: str = ""
+    is_refused: bool = False
+    upload: str = ""
+    files: tuple[str, ...] = ()
 
 
 class Provider(Protocol):
@@ -72,6 +78,22 @@ class Provider(Protocol):
         """
         ...
 
-    def results(self, batch_id: str) -> Generator[str, None, None]:
-        """The lines of the results of a batch that has ended, in any order, errors included."""
+    def content(self, file_id: str, start: int) -> Generator[bytes, None, None]:
+        """A file of results from byte `start` on: lines in any order."""
         ...
+
+    def delete_uploads(self, batch: Batch, tag: Mapping[str, str]) -> None:
+        """Delete the files of requests that were uploaded for a batch; those that cannot be are left.
+
+        Args:
+            batch: the batch.
+            tag: as for `create`, which can have uploaded several files if its calls were cut.
+        """
+        ...
+
+
+def without_first(chunks: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
+    """The chunks without so many bytes at the beginning."""
+    for chunk in chunks:
+        yield chunk[n_bytes:]
+        n_bytes = max(n_bytes - len(chunk), 0)

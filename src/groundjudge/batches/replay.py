@@ -20,7 +20,7 @@ from groundjudge.judging.conversation import Step, without_waiting
 from groundjudge.judging.judge import Judge
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.replies.reply import Reply
-from groundjudge.rubric.model import Model, identity_of
+from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
 from groundjudge.runs.run import Previous, Row, jobs_of
 from groundjudge.verdict import Usage, Verdict
@@ -87,20 +87,33 @@ class DiskDict:
     """What is known about each request, by its name. Nothing of it stays when it is closed.
 
     It is a temporary file: a run can have millions of requests, and memory must not grow with them.
+
+    Raises:
+        OSError: the file cannot be written to, mostly because the disk is full.
     """
 
     def __init__(self) -> None:
         # A database without a name is a temporary file. Verdicts are made in the thread of a run.
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._file.execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        self._execute("CREATE TABLE entries (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  what was set
         """The value of a name, as it comes back from JSON."""
-        found = self._file.execute("SELECT value FROM entries WHERE name = ?", (name,)).fetchone()
+        found = self._execute("SELECT value FROM entries WHERE name = ?", name).fetchone()
         return from_json(found[0]) if found else default
 
     def __setitem__(self, name: str, value: object) -> None:
-        self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (name, to_json(value)))
+        self._execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", name, to_json(value))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for (name,) in self._execute("SELECT name FROM entries"))
+
+    def _execute(self, statement: str, *values: str | bytes) -> sqlite3.Cursor:
+        try:
+            return self._file.execute(statement, values)
+        except sqlite3.OperationalError as error:
+            message = f"a temporary file cannot be written: {error}"
+            raise OSError(message) from error
 
     def close(self) -> None:
         """Remove the file."""
@@ -160,9 +173,9 @@ def _replayed(
     judges: Sequence[AnyJudge], rows: Iterable[Row], answers: Answers, previous: Previous | None
 ) -> Iterator[tuple[Verdict, tuple[PendingRequest, ...]]]:
     """The verdict of each judge and row, and what can still be asked; panels ask for all votes."""
-    voting = [*map(with_all_votes, judges)]
+    voting, ids = [*map(with_all_votes, judges)], dict[int, int]()
     for number, row in enumerate(rows, 1):
-        for job in jobs_of(row, number, voting, previous):
+        for job in jobs_of(row, number, voting, ids, previous):
             yield (job, ()) if isinstance(job, Verdict) else replay(*job, answers)
 
 
@@ -174,13 +187,16 @@ def with_all_votes(judge: AnyJudge) -> AnyJudge:
 def custom_id(model: Model, request: Request) -> str:
     """The name of a request in a batch, at most 64 letters, digits and hyphens.
 
-    It is `judge.key(case)` of the case without its id, so that equal rows share one request. Further votes
-    and requests that are made again have a number at the end.
+    It is the first one's name. Further votes and requests that are made again have a number at the end.
     """
-    case = request.case.model_copy(update={"id": None})
     vote = f"-v{request.repeat + 1}" if request.repeat else ""
     again = f"-a{request.attempt}" if request.attempt > 1 else ""
-    return f"{Judge(request.rubric, model).key(case)}{vote}{again}"
+    return f"{first_id(Judge(request.rubric, model), request.case)}{vote}{again}"
+
+
+def first_id(judge: Judge, case: Case) -> str:
+    """The name of a judge's first request about a case: equal rows, whatever their ids, share it."""
+    return judge.key(case.model_copy(update={"id": None}))
 
 
 @dataclass
@@ -201,11 +217,6 @@ class AnsweredModel:
     def name(self) -> str:
         """The model's name."""
         return self.model.name
-
-    @property
-    def identity(self) -> str:
-        """The identity of the model."""
-        return identity_of(self.model)
 
     async def acomplete(self, request: Request) -> Reply:
         """The reply that is there, marked as one that costs nothing now, or the model's.

@@ -24,9 +24,10 @@ from groundjudge.errors import GroundjudgeError
 from groundjudge.runs.replaced import replaced
 from groundjudge.verdict import Frozen
 
-StepName: TypeAlias = Literal["planned", "creating", "created", "collected"]
+StepName: TypeAlias = Literal["planned", "creating", "created", "incomplete", "lost", "collected"]
 """How far a part is. "creating" is written before the provider is asked: only a part with it can have a batch
-that is not written down."""
+that is not written down. "incomplete": the batch has ended, and its results are waited for. "lost": they are
+not waited for any longer, but each further command looks for them."""
 
 
 class StateError(GroundjudgeError):
@@ -38,21 +39,26 @@ class PartOfRun(Frozen):
 
     Attributes:
         number: from 1.
-        round: from 1; what is asked again is asked in a later round.
         model: the name of the model that is asked.
         n_requests: how many requests it has.
+        n_tokens: about how many tokens the prompts of these have.
         step: how far it is.
         since: when that step began, in seconds since 1970.
         batch: the batch, as the provider last described it; its id is "" before it is created.
     """
 
     number: int
-    round: int
     model: str
-    n_requests: int
+    n_requests: int = 0
+    n_tokens: int = 0
     step: StepName = "planned"
     since: float = 0.0
     batch: Batch = Batch("", "", is_ended=False)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is waited for."""
+        return self.step in {"lost", "collected"}
 
 
 class _Content(Frozen):
@@ -114,7 +120,7 @@ class State:
 
     def change(self, part: PartOfRun, **changes: Any) -> PartOfRun:  # noqa: ANN401  values of its fields
         """Write down what has changed about a part; returns the part as it is then."""
-        if "step" in changes:
+        if changes.get("step", part.step) != part.step:
             changes["since"] = time.time()
         changed = part.model_copy(update=changes)
         self.write(self.settings, (changed if each.number == part.number else each for each in self.parts))

@@ -115,7 +115,8 @@ class Case(Frozen):
         faults = {name: value for name, value in values.items() if isinstance(value, CaseError)}
         super().__init__(**{name: value for name, value in values.items() if name not in faults})
         self._faults = faults
-        self._media = frozenset(name for name in given if name != "metadata" and holds_media(given[name]))
+        given = {**values, "reference": readable("documents", given.get("reference"))}  # kept as its text
+        self._media = frozenset(name for name in ALIASES if holds_media(given.get(name)))
 
     def value(self, field: str) -> Any:  # noqa: ANN401  any field's value
         """A field's value; None if it was not given.
@@ -140,7 +141,9 @@ class Case(Frozen):
 
     def is_shown_whole(self, fields: Iterable[str]) -> bool:
         """Whether fields, or keys of the metadata, have no content that cannot be shown as text."""
-        return not any(name in self._media or holds_media(self.metadata.get(name)) for name in fields)
+        shown = {*fields}
+        of_metadata = (readable("documents", self.metadata[name]) for name in shown & self.metadata.keys())
+        return self._media.isdisjoint(shown) and not any(map(holds_media, of_metadata))
 
     def own(self, key: str, type: str) -> Any:  # noqa: A002, ANN401  as an input calls it; any input's value
         """A value of the metadata, read as an input of that type; None if it was not given.

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from groundjudge.case import shapes
-from groundjudge.case.shapes import Document, Message, is_absent, is_list, is_mapping, read, readable
+from groundjudge.case.shapes import Document, Message, is_absent, is_list, is_mapping, readable
 from groundjudge.errors import CaseError, did_you_mean
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -50,12 +50,23 @@ FieldsGiven: TypeAlias = Callable[..., Any] | FieldPaths | None
 """What `fields=` can be: None, if all fields have their usual names; a mapping of field to dotted path; or a
 function to the case."""
 
+Pairs: TypeAlias = Iterable[tuple[str, Any]]
+"""Keys and their values."""
+
+Retrieved: TypeAlias = Callable[[], Sequence[Document] | None]
+"""The documents that a run retrieved; None if it has no retriever and no tool."""
+
 T = TypeVar("T")
 
 
 def field_of(name: object) -> str | None:
     """The field that a key of a mapping names, in upper or lower case; None if it names none."""
     return FOLDED.get(str(name).casefold())
+
+
+def keys_of(row: Iterable[str], *meanings: str) -> list[str]:
+    """The keys of a mapping that name one of some fields, or `messages`, in upper or lower case."""
+    return [key for key in row if MEANINGS.get(str(key).casefold()) in meanings]
 
 
 def id_in(row: Mapping[str, Any]) -> Any:  # noqa: ANN401  whatever the row has
@@ -93,6 +104,7 @@ class Fields:
             given: what was passed: a mapping of field to dotted path, as in {"query": "inputs.q",
                 "response": "outputs.choices.0.text"}; a function to the case, or to a mapping with its
                 fields; or None. Fields that the mapping does not contain are found under their usual names.
+                What `metadata` leads to is merged with the metadata that is there anyway, and comes first.
             inputs: the names of the judge's inputs, those of its prompt's own among them. None: not known, so
                 that a name that resembles no field can be one of them.
             roots: what a path can begin with; None: the keys of the rows, which are not known yet.
@@ -159,7 +171,7 @@ class Fields:
         reference_outputs: object = None,
         *,
         roots: Mapping[str, object] | None = None,
-        retrieved: Callable[[], Sequence[Document] | None] | None = None,
+        retrieved: Retrieved | None = None,
         more: Mapping[str, object] | None = None,
     ) -> Found:
         """The fields in the inputs and outputs of an application's run, and in the expected outputs.
@@ -185,40 +197,40 @@ class Fields:
         """
         sides = dict(zip(SIDES, (inputs, outputs, reference_outputs), strict=True))
         asked, answered, expected = map(_side, sides.values(), ("query", "response", "reference"))
-        before, after = asked.pop("messages", None), answered.get("messages")
-        if before is not None and after is None:
+        expected.setdefault("reference", expected.pop("messages", None))
+        before, after = (readable("messages", side.get("messages")) for side in (asked, answered))
+        asked.pop("messages", None)
+        if is_list(before) and is_list(after):
+            goes_on = all(each.role != "user" for each in after)
+            answered["messages"] = (*before, *after) if goes_on else after
+        elif before is not None:
             asked.setdefault("conversation" if "query" in asked else "query", before)
-            tools = _in_thread(before, {**asked, "response": None}).get("context")
-            asked |= {"context": tools, **asked} if tools else {}
-        elif before is not None and "user" not in map(shapes.role_of, shapes.items_in(after)):
-            answered["messages"] = [*shapes.items_in(before), *shapes.items_in(after)]
+            if results := _tool_results(before):
+                asked.setdefault("context", results)
         exchange = {**expected, **asked, **answered}
         exchange["id"] = asked.get("id", exchange.get("id"))
         exchange["metadata"] = {**expected["metadata"], **asked["metadata"], **answered["metadata"]}
         pairs = [*exchange.items(), *(more or {}).items()]
         return self._found(pairs, {**sides, **(roots or {})}, None if "context" in answered else retrieved)
 
-    def _found(
-        self,
-        pairs: Iterable[tuple[str, Any]],
-        roots: Mapping[str, object],
-        retrieved: Callable[[], Sequence[Document] | None] | None = None,
-    ) -> Found:
+    def _found(self, pairs: Pairs, roots: Mapping[str, object], retrieved: Retrieved | None = None) -> Found:
         """The fields by paths, by their usual names, in the thread of `messages`, and what was retrieved."""
         placed = {name: value_at(roots, path) for name, path in self.paths.items()}
         fields = placed.keys() & ALIASES.keys()
         others = [pair for pair in pairs if MEANINGS.get(str(pair[0]).casefold()) not in fields]
         found = dict.fromkeys(fields) | _named([*placed.items(), *others])
-        spoken = _in_thread(found.pop("messages", None), found)
+        spoken = _in_thread(readable("messages", found.pop("messages", None)), found)
+        found = {**spoken, **found}
         if retrieved and is_absent(placed.get("context")):
             try:
-                documents, said = retrieved(), read("context", spoken.get("context") or ())
+                documents = retrieved()
             except CaseError as error:  # only judges of a context report it
-                return {**spoken, **found, "context": error}
+                return {**found, "context": error}
             if documents is not None:
+                said = _tool_results(spoken.get("context"))
                 known = {each.content for each in said}
                 found["context"] = [*said, *(each for each in documents if each.content not in known)]
-        return {**spoken, **found}
+        return found
 
     def in_flat_row(self, row: Mapping[str, Any]) -> Found:
         """Like `in_row`, with the keys of the metadata beside the fields, where files have them."""
@@ -266,15 +278,13 @@ def traced_documents(
         CaseError: `context_unreadable` if something that was retrieved has no text.
     """
     documents: tuple[Document, ...] | None = None
-    waiting = [*runs][::-1]
-    while waiting:
-        run = waiting.pop()
+    for run in runs:
         kind, name, outputs = source(run)
-        if kind in {"retriever", "tool"}:
-            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
-            documents = (*(documents or ()), *found)
+        if kind not in {"retriever", "tool"}:
+            found = traced_documents(children(run), children, source)
         else:
-            waiting += [*children(run)][::-1]
+            found = retrieved_documents(outputs) if kind == "retriever" else tool_documents(name, outputs)
+        documents = documents if found is None else (*(documents or ()), *found)
     return documents
 
 
@@ -284,19 +294,18 @@ def retrieved_documents(outputs: object) -> tuple[Document, ...]:
     Raises:
         CaseError: `context_unreadable` if one of them has no text.
     """
-    found: Any = outputs
-    if is_mapping(outputs):
-        names = ("output", "documents", "contexts", "context", "results")
-        found = next((outputs[name] for name in names if name in outputs), outputs)
-    documents: tuple[Document, ...] = read("context", found or ())
+    names = ("output", "documents", "contexts", "context", "results")
+    held = [outputs[name] for name in names if name in outputs] if is_mapping(outputs) else []
+    documents: tuple[Document, ...] = shapes.read("context", (held or [outputs])[0] or ())
     return documents
 
 
 def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
     """What the tool of that name returned, as one document; none if it returned nothing."""
     result = outputs["output"] if is_mapping(outputs) and [*outputs] == ["output"] else outputs
-    if not is_mapping(result) or "tool_call_id" in result:  # a message of LangChain's around the result
-        result = shapes.get(result, "content", result)
+    is_data = is_mapping(result) and "tool_call_id" not in result  # else a message around the result
+    said = None if is_data else shapes.get(result, "content")
+    result = result if said is None else said
     if result is None or result == {}:
         return ()
     return (Document(content=shapes.content_text(result), title=f"Tool Result: {name}", kind="tool"),)
@@ -305,7 +314,7 @@ def tool_documents(name: str, outputs: object) -> tuple[Document, ...]:
 # --- usual names ------------------------------------------------------------------------------------------
 
 
-def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
+def _named(pairs: Pairs, main: str = "") -> Found:
     """Keys and values by the names of fields, and `messages`, `id` and `metadata`; the first value counts.
 
     A null is not given; only that of a response is kept, so that nothing else is taken for the response.
@@ -315,10 +324,9 @@ def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
         main: the field that a side of an exchange stands for; "" for a row.
     """
     given, held, others = dict[str, tuple[str, Any]](), dict[str, Any](), dict[str, Any]()
-    for any_key, any_value in pairs:
+    for key, any_value in pairs:
         value = None if is_absent(any_value) else any_value
-        key = _key_on(main, any_key, value)
-        name = MEANINGS.get(str(key).casefold())
+        name = _meant(str(key), value, main)
         if name == "metadata" and is_mapping(value):
             held = {**value, **held}
         elif name is None or (name == "metadata" and value is not None):
@@ -331,14 +339,14 @@ def _named(pairs: Iterable[tuple[str, Any]], main: str = "") -> Found:
     return {**found, "metadata": {**held, **others}}
 
 
-def _key_on(main: str, key: str, value: object) -> str:
-    """What a key stands for on the side of an exchange with a main field; in a row, itself."""
-    name = MEANINGS.get(str(key).casefold())
-    if main == "reference":
-        return main if name in {"response", "messages"} else key
-    if main == "response" and name == "messages" and isinstance(value, str):
+def _meant(key: str, value: object, main: str) -> str | None:
+    """What a key stands for, in a row or on the side of an exchange with a main field; None for nothing."""
+    name = MEANINGS.get(key.casefold())
+    if (name == "response" and main == "reference") or (
+        name == "messages" and isinstance(value, str) and main == "response"
+    ):
         return main
-    return "messages" if name and name == main and shapes.is_chat(value) else key
+    return "messages" if name == main != "reference" and shapes.is_chat(value) else name
 
 
 def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
@@ -351,7 +359,7 @@ def _agreed(name: str, given: tuple[str, Any], other: tuple[str, Any]) -> tuple[
     if shapes.is_blank(first):
         return other
     message = f"{given[0]!r} and {other[0]!r} both give the {name}, and they differ: remove one"
-    return given if given[0] == other[0] else (given[0], CaseError("alias_conflict", message, name))
+    return given[0], CaseError("alias_conflict", message, name)
 
 
 # --- threads and exchanges --------------------------------------------------------------------------------
@@ -370,34 +378,37 @@ def _in_thread(thread: object, found: Found) -> Found:
             conversation is all messages up to that response, or all. Where a key of the metadata is nearly
             a name of the context, the context is missing.
     """
-    if thread is None or isinstance(thread, str):
+    if isinstance(thread, CaseError):
+        return dict.fromkeys(("query", "response", "context", "conversation"), thread)
+    if not is_list(thread):
         return {"conversation": thread}
-    items = shapes.items_in(thread)
-    said = readable("conversation", items)
-    if isinstance(said, CaseError):
-        return dict.fromkeys(("query", "response", "context", "conversation"), said)
-    asked = max((number for number, each in enumerate(said) if each.role == "user"), default=-1)
-    answers = [
-        number
-        for number, each in enumerate(said)
-        if number > asked and each.role == "assistant" and not each.tool_calls
-        if found.get("response", each.content) == each.content
-    ]
-    end = answers[-1] if answers else None
-    kept = [item if shapes.holds_media(item) else each for item, each in zip(items, said, strict=True)]
-    results = [each for each in kept[:end] if shapes.role_of(each) == "tool"]
+    asked = max((number for number, each in enumerate(thread) if each.role == "user"), default=-1)
+    ends = (number for number, each in enumerate(thread) if number > asked and _is_answer(each, found))
+    end = max(ends, default=None)
+    results = _tool_results(thread[:end])
     is_whole = asked >= 0 and end is not None and misspelt("context", found["metadata"]) is None
     return {
-        "query": _said(kept[asked]) if asked >= 0 else None,
-        "response": None if end is None else _said(kept[end]),
+        "query": _said(thread[asked]) if asked >= 0 else None,
+        "response": None if end is None else _said(thread[end]),
         "context": results if results or is_whole else None,
-        "conversation": kept[:end],
+        "conversation": thread[:end],
     }
 
 
-def _said(item: object) -> object:
-    """The text of a message; a message that was kept as it was given, if the text cannot show all of it."""
-    return item.content if isinstance(item, Message) else [item]
+def _is_answer(message: Message, found: Found) -> bool:
+    """Whether a message can be the response: it calls no tool, and is the one that was given, if one was."""
+    is_final = message.role == "assistant" and not message.tool_calls
+    return is_final and found.get("response", message.content) == message.content
+
+
+def _tool_results(messages: object) -> list[Message]:
+    """The results of tools among messages; none in anything else."""
+    return [each for each in messages if each.role == "tool"] if is_list(messages) else []
+
+
+def _said(message: Message) -> object:
+    """The text of a message, or the message if the text cannot show all of it."""
+    return [message] if message.holds_media else message.content
 
 
 def _side(side: object, main: str) -> Found:

@@ -1,4 +1,7 @@
-"""The usual shapes of texts, chat messages, documents, tool calls and tool results, each read alike.
+"""The usual shapes of texts, chat messages, documents and tools' calls and results, read into one form.
+
+A value is cut into items (`_items`) and the content of each into blocks (`_blocks`). From these a `Message`
+or a `Document` is made, whatever shape it had. Everything else works on these two.
 
 Nothing is dropped silently: what a shape holds beside its text is kept as a tool call, as another message or
 as JSON, and what cannot be shown as text leaves its name in brackets. Only a model's reasoning is left out,
@@ -9,12 +12,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, groupby
-from typing import Annotated, Any, Literal, TypeAlias, TypeGuard
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeGuard
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from groundjudge.errors import CaseError
 from groundjudge.verdict import Frozen
@@ -71,6 +74,12 @@ def is_absent(value: Any) -> bool:  # noqa: ANN401  whatever a table holds
         return False
 
 
+def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
+    """What a mapping or an object has under a name; the default if that is None."""
+    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
+    return default if value is None else value
+
+
 def as_json(value: object) -> str:
     """The value as JSON: a pydantic model as a mapping, whatever else JSON cannot hold as a string."""
 
@@ -92,6 +101,8 @@ def _arguments(value: object) -> Any:  # noqa: ANN401
             value = parsed
     return as_data(value)
 
+
+# --- the one form -----------------------------------------------------------------------------------------
 
 String: TypeAlias = Annotated[str, AfterValidator(well_formed)]
 """A string without lone surrogates, which can be sent and written."""
@@ -118,12 +129,14 @@ class Message(Frozen):
         content: the text, "" if there is none.
         name: the author's or the tool's name, if given.
         tool_calls: the calls that an assistant message makes.
+        holds_media: whether there was more than the text can show, such as an image; not part of a dump.
     """
 
     role: Annotated[String, AfterValidator(lambda role: ROLES.get(role, role))]
     content: String = ""
     name: String | None = None
     tool_calls: tuple[ToolCall, ...] = ()
+    holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
 class Document(Frozen):
@@ -133,11 +146,13 @@ class Document(Frozen):
         content: the text.
         title: shown to the model next to the text; "" for none.
         kind: "tool" for a tool result, whatever title and content say; "knowledge" for anything else.
+        holds_media: whether there was more than the text can show, such as an image; not part of a dump.
     """
 
     content: String
     title: String = ""
     kind: Literal["knowledge", "tool"] = "knowledge"
+    holds_media: bool = Field(default=False, exclude=True, repr=False)
 
 
 def is_blank(value: object) -> bool:
@@ -164,168 +179,153 @@ def shape_of(value: object) -> str:
     return f"{type(value).__name__} ({str(value)[:60]!r})"
 
 
-def get(item: object, name: str, default: object = None) -> Any:  # noqa: ANN401  whatever it holds
-    """What a mapping or an object has under a name; the default if that is None."""
-    value = item.get(name) if is_mapping(item) else getattr(item, name, None)
-    return default if value is None else value
+# --- items and their content ------------------------------------------------------------------------------
+
+Block: TypeAlias = tuple[str, str, Any]
+"""How a block of content is read, a group of `BLOCK`; its text; and the block as it was given."""
 
 
-# --- blocks of content ------------------------------------------------------------------------------------
-
-
-def _block(block: object) -> tuple[str, str]:
-    """How a block of content is read, a group of `BLOCK`, and its text; ("", "") for mere data."""
+def _block(block: object) -> Block:
+    """A block of any vendor's; of mere data the group is ""."""
     if isinstance(block, str):
-        return "text", block
+        return "text", block, block
     only_key = next(iter(block)) if is_mapping(block) and len(block) == 1 else None
     kind, text = get(block, "type", only_key), get(block, "text", get(block, "refusal"))
-    text = text.get("value") if is_mapping(text) else text  # OpenAI's assistants put it one level deeper
     found = BLOCK.fullmatch(kind) if isinstance(kind, str) else None
     sort, has_type = str(found.lastgroup) if found else "", isinstance(kind, str) and kind is not only_key
     if sort in {"call", "reasoning"} and has_type:  # the message keeps its calls
-        return sort, ""
+        return sort, "", block
     if isinstance(text, str) and (sort == "text" or not is_mapping(block)):
-        return "text", text
+        return "text", text, block
     if sort == "media":
-        return sort, f"[{kind}]"
+        return sort, f"[{kind}]", block
     is_block = has_type or sort == "text" or (isinstance(text, str) and text)
-    return (sort or "text", as_json(block)) if is_block else ("", "")
+    return (sort or "text", as_json(block), block) if is_block else ("", "", block)
 
 
-def _blocks(content: object, sort: str) -> list[Any]:
-    """The blocks of a content that are read like that."""
-    return [each for each in content if _block(each)[0] == sort] if is_list(content) else []
+def _blocks(content: object) -> list[Block]:
+    """The blocks of a content. A string is one; so is, as JSON, a list that holds other data beside text."""
+    if isinstance(content, str):
+        return [("text", content, content)]
+    blocks = [*map(_block, content)] if is_list(content) else [("", "", content)]
+    sorts = {sort for sort, _, _ in blocks}
+    if "" in sorts <= {"", "text"}:
+        return [("text", as_json(content), content)]
+    return [(sort or "text", text if sort else as_json(block), block) for sort, text, block in blocks]
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    return "\n".join(text for _, text, _ in blocks if text)
 
 
 def content_text(content: object) -> str:
     """A string as it is; of a list of content blocks the texts, one per line; any other data as JSON."""
-    if isinstance(content, str):
-        return content
-    blocks = [*map(_block, content)] if is_list(content) else [("", "")]
-    if all(sort for sort, _ in blocks):
-        return "\n".join(text for _, text in blocks if text)
-    return as_json(content)
-
-
-def holds_media(value: object) -> bool:
-    """Whether messages or documents have content that cannot be shown as text, such as images."""
-    with suppress(Exception):  # what cannot be read is an error wherever it is needed
-        items = [] if value is None or isinstance(value, str) else items_in(value)
-        shaped = [item for item in items if not isinstance(item, str | Document)]
-        return any(_blocks(get(item, name), "media") for item in shaped for name in CONTENT_NAMES)
-    return False
-
-
-# --- messages ---------------------------------------------------------------------------------------------
+    return _text(_blocks(content))
 
 
 def role_of(item: object) -> str | None:
     """A message's role, from `role` (OpenAI) or `type` (LangChain); None if the item is not a message."""
-    role = get(item, "role")
-    if isinstance(role, str):
-        return ROLES.get(role, role)
-    return ROLES.get(str(get(item, "type")).removesuffix("Chunk").removesuffix("Message").lower())
+    role, kind = get(item, "role"), str(get(item, "type"))
+    kind = kind.removesuffix("Chunk").removesuffix("Message").lower()
+    return ROLES.get(role, role) if isinstance(role, str) else ROLES.get(kind)
 
 
-def is_chat(value: object) -> bool:
-    """Whether a value is a message, or a list of nothing but messages."""
-    return is_list(said := readable("conversation", value)) and bool(said)
+def _items(value: Any) -> Iterator[Any]:  # noqa: ANN401  whatever was given
+    """The items of a value: a string, a mapping or an object with content is the only item itself.
 
-
-def items_in(value: Any) -> list[Any]:  # noqa: ANN401  whatever was given
-    """The items of a value, as they were given; pairs of role and text and what LangChain dumps are mappings.
-
-    A string, a mapping or an object with content is the only item itself. Anthropic's tool results are blocks
-    in a message of the user's: each becomes a message with role "tool".
+    What LangChain dumps, and a pair of role and text, is a mapping like those of others.
     """
-    holds_text = any(hasattr(value, name) for name in CONTENT_NAMES)
-    is_one = holds_text or isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    is_one = isinstance(value, str | Mapping | BaseModel) or not isinstance(value, Iterable)
     items: list[Any] = [value] if is_one else [*value]
-    return [part for item in items for part in _parts(item)]
+    for item in items:
+        match item:
+            case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
+                yield from _split({"type": kind, **held})
+            case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
+                yield from _split({**item, **held})
+            case [str(role), str(content)] if role in ROLES:
+                yield {"role": role, "content": content}
+            case _:
+                yield from _split(item)
 
 
-def _parts(item: Any) -> list[Any]:  # noqa: ANN401
-    """An item; one with results of tools in its content as several messages."""
-    match item:
-        case {"lc": _, "id": [*_, kind], "kwargs": {**held}}:
-            item = {"type": kind, **held}
-        case {"type": _, "data": {**held}} if len(item) == len(("type", "data")):
-            item = {**item, **held}
-        case [str(role), str(content)] if role in ROLES:
-            item = {"role": role, "content": content}
-        case _:
-            pass
-    content = get(item, "content")
-    if not _blocks(content, "result"):
-        return [item]
-    said = {"role": role_of(item), "name": get(item, "name")}
-    return [
-        part
-        for is_result, group in groupby(content, lambda block: _block(block)[0] == "result")
-        for part in (chain(*map(_results, group)) if is_result else [{**said, "content": [*group]}])
-    ]
-
-
-def _results(block: object) -> list[Any]:
-    content = get(block, "content", get(block, "output", ""))
-    return _parts({"role": "tool", "name": get(block, "name"), "content": content})
+def _split(item: object) -> Iterator[Any]:
+    """An item; each result of a tool in its content, as Anthropic sends them, is an item with role "tool"."""
+    blocks = _blocks(content) if is_list(content := get(item, "content")) else []
+    if not any(sort == "result" for sort, _, _ in blocks):
+        yield item
+        return
+    for is_result, group in groupby(blocks, lambda block: block[0] == "result"):
+        given = [block for _, _, block in group]
+        if not is_result:
+            yield {"role": role_of(item), "name": get(item, "name"), "content": given}
+        for block in given if is_result else ():
+            content = get(block, "content", get(block, "output", ""))
+            yield from _split({"role": "tool", "name": get(block, "name"), "content": content})
 
 
 def _message(field: str, item: object) -> Message:
     """A message from OpenAI's, Anthropic's or LangChain's mapping or object."""
     if isinstance(item, Message):
         return item
-    role, calls, name = role_of(item), _calls(item), get(item, "name", get(item, "function"))
+    role, name = role_of(item), get(item, "name", get(item, "function"))
     refusal = get(item, "refusal", get(get(item, "additional_kwargs"), "refusal"))
     failure = get(get(item, "error"), "message")  # of Inspect's tools
     contents = [content for content in (get(item, "content"), refusal, failure) if content is not None]
+    blocks = [block for content in contents for block in _blocks(content)]
+    calls = _calls(item, blocks)
     if role is None or not (contents or calls):
-        raise _unreadable(field, "a string or chat messages with role and content", item)
-    content = _whole(item, is_tool=role == "tool") or "\n".join(filter(None, map(content_text, contents)))
-    return Message(role=role, content=content, name=name if isinstance(name, str) else None, tool_calls=calls)
+        _refused(field, "a string or chat messages with role and content", item)
+    return Message(
+        role=role,
+        content=(_whole(item) if role == "tool" else "") or _text(blocks),
+        name=name if isinstance(name, str) else None,
+        tool_calls=calls,
+        holds_media="media" in {sort for sort, _, _ in blocks},
+    )
 
 
-def _calls(item: object) -> tuple[ToolCall, ...]:
+def _calls(item: object, blocks: Iterable[Block]) -> tuple[ToolCall, ...]:
     """A message's tool calls, from every place that has some; what has an id is listed once."""
     places = (get(item, "additional_kwargs"), item)
     names = ("tool_calls", "invalid_tool_calls")
     listed = [
-        *_blocks(get(item, "content"), "call"),
+        *(block for sort, _, block in blocks if sort == "call"),
         *(call for place in places for name in names for call in get(place, name) or ()),
         *(call for place in places if (call := get(place, "function_call")) is not None),
     ]
-    unique = [*{get(call, "id") or number: call for number, call in enumerate(listed)}.values()]
-    # OpenAI nests name and arguments in "function", which is the name itself in Inspect.
-    inner = [get(call, "function") for call in unique]
-    calls = [
-        outer if isinstance(each, str | None) else each for outer, each in zip(unique, inner, strict=True)
-    ]
-    return tuple(
-        ToolCall(
-            name=str(get(call, "name", get(call, "function", ""))),
-            arguments=get(call, "arguments", get(call, "args", get(call, "input"))),
-        )
-        for call in calls
-    )
+    return tuple(map(_call, {get(call, "id") or number: call for number, call in enumerate(listed)}.values()))
 
 
-# --- documents --------------------------------------------------------------------------------------------
+def _call(call: object) -> ToolCall:
+    function = get(call, "function")  # OpenAI nests name and arguments in it; in Inspect it is the name
+    named = call if isinstance(function, str | None) else function
+    arguments = get(named, "arguments", get(named, "args", get(named, "input")))
+    return ToolCall(name=str(get(named, "name", get(named, "function", ""))), arguments=arguments)
 
 
 def _document(field: str, item: object) -> Document:
-    """A document from a string, a mapping, a LangChain Document or DeepEval's RetrievedContextData."""
+    """A document from a string, a mapping or an object, such as LangChain's Document or a message."""
     if isinstance(item, Document | str):
         return item if isinstance(item, Document) else Document(content=item)
-    is_tool, metadata = _is_tool_result(item), get(item, "metadata")
+    if isinstance(item, Message):
+        kind: Any = "tool" if item.role == "tool" else "knowledge"
+        return Document(content=item.content, title=item.name or "", kind=kind, holds_media=item.holds_media)
+    is_tool = _is_tool_result(item)
     values = [value for name in CONTENT_NAMES if (value := get(item, name)) is not None]
-    own_title = get(item, "title") or (metadata.get("title") if is_mapping(metadata) else "")
-    title = own_title or (is_tool and get(item, "name")) or ""
-    texts = dict.fromkeys(filter(str.strip, map(content_text, values)))
-    content = _whole(item, is_tool=is_tool) or "\n\n".join(texts)
+    blocks = [*map(_blocks, values)]
+    title = get(item, "title") or get(get(item, "metadata"), "title") or (is_tool and get(item, "name")) or ""
+    texts = dict.fromkeys(filter(str.strip, map(_text, blocks)))
+    content = (_whole(item) if is_tool else "") or "\n\n".join(texts)
     may_be_blank = any(isinstance(value, str) for value in values) and (is_tool or not title)
     if not content and not may_be_blank:
-        raise _unreadable(field, DOCUMENTS, item)
-    return Document(content=content, title=str(title), kind="tool" if is_tool else "knowledge")
+        _refused(field, DOCUMENTS, item)
+    return Document(
+        content=content,
+        title=str(title),
+        kind="tool" if is_tool else "knowledge",
+        holds_media="media" in {sort for sort, _, _ in chain(*blocks)},
+    )
 
 
 def _is_tool_result(item: object) -> bool:
@@ -334,12 +334,12 @@ def _is_tool_result(item: object) -> bool:
     if kind is not None:
         return re.fullmatch("tool(?:[ _-]result)?", str(kind).lower()) is not None
     by_title = is_mapping(item) and isinstance(title, str) and title.startswith(TOOL_TITLE)
-    return by_title or "tool" in {get(item, "role"), get(item, "tool_call_id") and role_of(item)}
+    return by_title or (role_of(item) == "tool" and get(item, "role", get(item, "tool_call_id")) is not None)
 
 
-def _whole(item: object, *, is_tool: bool) -> str:
-    """A tool result as JSON, if it is a mapping with more than a content: that is what it returned."""
-    if not is_tool or not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
+def _whole(item: object) -> str:
+    """A tool result as JSON, if it is a mapping with more than a content: that is what the tool returned."""
+    if not is_mapping(item) or "tool_call_id" in item:  # other keys of a message are no result
         return ""
     returned = {key: item[key] for key in item if key not in ABOUT_A_RESULT and item[key] is not None}
     return as_json(returned) if len(returned) > 1 else ""
@@ -348,49 +348,44 @@ def _whole(item: object, *, is_tool: bool) -> str:
 # --- fields -----------------------------------------------------------------------------------------------
 
 
-def _unreadable(field: str, expected: str, value: object) -> CaseError:
+def _refused(field: str, expected: str, value: object) -> NoReturn:
     code = "context_unreadable" if field == "context" else "field_unreadable"
-    return CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
-
-
-def _checked(field: str, value: object, kind: type, expected: str) -> Any:  # noqa: ANN401  of that type
-    if isinstance(value, kind):
-        return value
-    raise _unreadable(field, expected, value)
+    raise CaseError(code, f"{field} must be {expected}, not {shape_of(value)}", field)
 
 
 def _string(field: str, value: object) -> str:
     """A string; the profile may be a mapping, which is written as JSON."""
-    is_profile = field == "profile" and is_mapping(value)
-    return as_json(value) if is_profile else _checked(field, value, str, "a string")
+    if field == "profile" and is_mapping(value):
+        return as_json(value)
+    return value if isinstance(value, str) else _refused(field, "a string", value)
 
 
 def _string_or_messages(field: str, value: object) -> str | tuple[Message, ...]:
-    return value if isinstance(value, str) else tuple(_message(field, item) for item in items_in(value))
+    return value if isinstance(value, str) else tuple(_message(field, item) for item in _items(value))
 
 
 def _documents(field: str, value: object) -> tuple[Document, ...]:
     if is_list(value) and any(map(is_list, value)):  # a row of a table looks like a (role, text) pair
-        raise _unreadable(field, DOCUMENTS, next(filter(is_list, value)))
+        _refused(field, DOCUMENTS, next(filter(is_list, value)))
     if not isinstance(value, str):
-        return tuple(_document(field, item) for item in items_in(value))
+        return tuple(_document(field, item) for item in _items(value))
     if field == "context" and LIST_REPR.fullmatch(value.strip()):
-        remedy = "turn it into that list (ast.literal_eval), or put the string itself into a list"
-        message = f"context looks like a list of strings that pandas wrote into CSV: {remedy}"
-        raise CaseError("context_unreadable", message, field)
+        literal = (
+            "a list, not what pandas writes for a list into CSV: use ast.literal_eval, or a list of the text"
+        )
+        _refused(field, literal, value)
     return (Document(content=value),) if value.strip() else ()
 
 
 def _reference(field: str, value: object) -> str:
     """A string as it is; of documents all their texts, of chat messages the last assistant message."""
-    said = readable("conversation", value)
-    if said and not isinstance(said, CaseError):
-        return text_of(said, "assistant")
+    if isinstance(value, str) or is_chat(value):
+        return text_of(read("messages", value), "assistant")
     return "\n\n".join(document.content for document in _documents(field, value))
 
 
 def _answers(field: str, value: object) -> tuple[str, ...]:
-    return tuple(text for item in items_in(value) if (text := _string(field, item)).strip())
+    return tuple(text for item in _items(value) if (text := _string(field, item)).strip())
 
 
 READERS: Mapping[str, Callable[[str, Any], Any]] = {
@@ -400,13 +395,29 @@ READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "reference": _reference,
     "answers": _answers,
     "id": lambda _, value: str(value),
-    "metadata": lambda field, value: as_data(_checked(field, value, Mapping, "a mapping")),
+    "metadata": lambda field, value: as_data(
+        value if is_mapping(value) else _refused(field, "a mapping", value)
+    ),
     "text": lambda _, value: (
         value if isinstance(value, str) else as_json(value) if value not in ([], {}) else ""
     ),
     "list": lambda _, value: tuple(value) if is_list(value) else (value,),
 }
 """The function that reads a field, or an input of that type; what was read already is read unchanged."""
+
+
+def readable(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as it is declared
+    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
+    if value is None or isinstance(value, CaseError):
+        return value
+    try:
+        return READERS[kind or field](field, value)
+    except CaseError as error:
+        return error
+    except Exception as error:  # noqa: BLE001  whatever an object's own methods raise
+        return CaseError(
+            "field_unreadable", f"{field} cannot be read: {type(error).__name__}: {error}", field
+        )
 
 
 def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: ANN401  as the field is declared
@@ -420,20 +431,17 @@ def read(field: str, value: object, kind: str | None = None) -> Any:  # noqa: AN
     Raises:
         CaseError: `context_unreadable` or `field_unreadable`: the value is not in any known shape.
     """
-    if isinstance(value, CaseError):
-        raise value
-    try:
-        return None if value is None else READERS[kind or field](field, value)
-    except CaseError:
-        raise
-    except Exception as error:  # whatever an object's own methods raise
-        message = f"{field} cannot be read: {type(error).__name__}: {error}"
-        raise CaseError("field_unreadable", message, field) from error
+    found = readable(field, value, kind)
+    if isinstance(found, CaseError):
+        raise found
+    return found
 
 
-def readable(field: str, value: object) -> Any:  # noqa: ANN401  like `read`
-    """Like `read`, but the error is returned: it is reported only if a judge needs the field."""
-    try:
-        return read(field, value)
-    except CaseError as error:
-        return error
+def is_chat(value: object) -> bool:
+    """Whether a value is a message, or a list of nothing but messages."""
+    return is_list(said := readable("conversation", value)) and bool(said)
+
+
+def holds_media(value: object) -> bool:
+    """Whether there are messages or documents in a value that was read that hold more than their text."""
+    return is_list(value) and any(getattr(each, "holds_media", False) for each in value)

@@ -11,6 +11,7 @@ import typer
 
 from groundjudge.cli.batch import batch
 from groundjudge.cli.estimate import estimate
+from groundjudge.cli.label import label, rate
 from groundjudge.cli.measure import agree, calibrate, compare
 from groundjudge.cli.options import command_of
 from groundjudge.cli.probe import probe
@@ -19,7 +20,7 @@ from groundjudge.cli.run import run
 from groundjudge.cli.show import examples, judges, show
 from groundjudge.version import __version__
 
-COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, probe, report)
+COMMANDS = (run, judges, show, examples, estimate, agree, calibrate, compare, label, rate, probe, report)
 """In the order of `groundjudge --help`."""
 
 app = typer.Typer(

@@ -16,10 +16,10 @@ from uuid import uuid4
 import typer
 
 from groundjudge.batches.lines import URL, CollectedAnswers, request_lines
-from groundjudge.batches.provider import Provider
-from groundjudge.batches.replay import AnsweredModel, verdicts_in, with_all_votes
+from groundjudge.batches.provider import Batch, Provider
+from groundjudge.batches.replay import AnsweredModel, verdicts_in
 from groundjudge.batches.state import PartOfRun, State, StateError, open_state
-from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, download, plan
+from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, described, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
 from groundjudge.cli.outputs import check_cases, check_files, holds_something, previous_verdicts, refuse_table
@@ -27,7 +27,7 @@ from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_row
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
 from groundjudge.judging.panel import AnyJudge, models_of, with_models
-from groundjudge.models.pacing import TRANSIENT
+from groundjudge.models.pacing import TRANSIENT, OnOutage
 from groundjudge.rubric.rubric import names
 from groundjudge.runs.cost import BATCH_SHARE, Prices
 from groundjudge.runs.replaced import named
@@ -52,6 +52,11 @@ DIFFERENCES = {
 """What tells two runs apart: the names of settings, each with what differs."""
 
 
+NEVER_SENT = Batch(
+    "", "cancelled", is_ended=True, message="it was cancelled before it was sent", is_refused=True
+)
+"""The batch of a part that is cancelled before it is sent."""
+
 CONTINUE = options.OutputOptions(resume=True)
 
 LISTED = options.option(
@@ -61,6 +66,20 @@ LISTED = options.option(
     metavar="SECONDS",
     min=0.0,
 )
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """The user's limits of batches; the names are those of a `Plan`."""
+
+    max_requests: int | None = options.option(
+        "Most requests in a batch. With a limit, the next batch is sent when one has ended.", min=1
+    )
+    max_tokens_per_batch: int | None = options.option(
+        "Most tokens in the prompts of a batch, estimated as by `groundjudge estimate`: for the provider's "
+        "limit of enqueued tokens. The next batch is sent when one has ended.",
+        min=1,
+    )
 
 
 def submit(  # noqa: PLR0913  one per option
@@ -74,6 +93,7 @@ def submit(  # noqa: PLR0913  one per option
     ),
     selection: options.JudgeSelection,
     row_options: options.RowOptions,
+    limits: LimitOptions,
     resume: bool = options.option(
         "Continue the file --out: ask only for what is missing.", "--resume", default=False
     ),
@@ -99,9 +119,11 @@ def submit(  # noqa: PLR0913  one per option
         next((row for row in rows if not isinstance(row, CaseError)), None)
         fail_without_rows(rows)
         with open_state(state_folder(out), is_new=True) as state:
-            run = submission(state, selection, judges, rows)
+            given = {name: limit for name, limit in asdict(limits).items() if limit}
+            run = submission(state, selection, judges, rows, given)
             if state.settings:
                 typer.echo(f"groundjudge: {state.folder} holds this run: continuing it", err=True)
+                state.write(run.settings, state.parts)
             else:
                 choice = "continue it with --resume, or choose another file"
                 refuse((holds_something(out) and not resume, f"--out {out} already exists: {choice}"))
@@ -111,7 +133,9 @@ def submit(  # noqa: PLR0913  one per option
                 free = f"verdicts without a request {planned.n_free:,}"
                 typer.echo(f"groundjudge: {counts}, {shared}, {free}", err=True)
             create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
-    typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts")
+            n_left = sum(part.step == "planned" for part in state.parts)
+    more = f", and sends {n_left:,} more batches, each when one has ended" if n_left else ""
+    typer.echo(f"groundjudge batch collect {out} --wait   # fetches the verdicts{more}")
 
 
 def status(out: str = options.SUBMITTED) -> None:
@@ -124,10 +148,10 @@ def status(out: str = options.SUBMITTED) -> None:
         for part in state.parts:
             found = part
             if part.step == "created":
-                found = state.change(part, batch=run.providers[part.model].batch(part.batch.id))
+                found = state.change(part, batch=described(part, run.providers[part.model]))
             typer.echo(line_of(found))
-        if not all(part.batch.id for part in state.parts):
-            fail("not all batches were created: run `groundjudge batch submit` again", status=INCOMPLETE)
+        if any(part.step in {"planned", "creating"} for part in state.parts):
+            fail("not all batches are sent: `groundjudge batch collect --wait` sends them", status=INCOMPLETE)
         raise typer.Exit(0 if all(part.batch.is_ended for part in state.parts) else INCOMPLETE)
 
 
@@ -160,8 +184,10 @@ def collect(  # noqa: PLR0913  one per option
         prices, run = pricing.prices, submitted(state)
         gather = partial(_gather, run, every=every if wait else None, listed_within=listed_within)
         has_all = gather()
-        while has_all and finish == "batch" and _planned(run, out, resume=True).n_requests:
+        while has_all and finish == "batch" and (planned := _planned(run, out, resume=True).parts):
             has_all = gather()
+            if all(part.batch.is_refused for part in state.parts if part.number in planned):
+                break  # they would be refused again
         judges = run.judges
         with closing(answers_of(state)) as answers:
             if has_all and finish == "online":
@@ -169,9 +195,10 @@ def collect(  # noqa: PLR0913  one per option
                 judged_by = partial(run_judges, judges, run.rows, **asdict(limits))
             else:
                 judged_by = partial(_replayed, answers, judges, run.rows, is_final=has_all)
-            totals = judge_rows(judged_by, judges, out, CONTINUE, prices, count=run.rows.count)
-        _show(Screen(), judges, run.rows, totals, answers, prices)
-        n_running = sum(part.step != "collected" for part in state.parts)
+            noting = _noting(answers, judged_by)
+            totals = judge_rows(noting, judges, out, CONTINUE, prices, count=run.rows.count)
+            _show(Screen(), judges, run.rows, totals, answers, prices)
+        n_running = sum(not part.is_settled for part in state.parts)
         message = f"{n_running} of {len(state.parts)} batches have not ended, and verdicts wait for them"
         if not has_all:
             fail(f"{message}: run the command again later, or with --wait", status=INCOMPLETE)
@@ -188,10 +215,12 @@ def _gather(run: Submitted, *, every: float | None, listed_within: float) -> boo
     """
     # Each step of a batch is shown once. A part is frozen, and so has a hash, which pyright does not see.
     show = cast("Callable[[PartOfRun], None]", cache(_show_part))
+    send = partial(create_batches, run.state, run.providers, listed_within=listed_within, show=show)
     while True:
         try:
-            create_batches(run.state, run.providers, listed_within=listed_within, show=show)
-            has_all = download(run.state, run.providers, show)
+            send()
+            has_all = download(run.state, run.providers, show, listed_within=listed_within)
+            send()  # what waited for the end of another batch
         except ModelError as error:
             if error.code not in TRANSIENT or every is None:
                 raise
@@ -227,9 +256,11 @@ def cancel(out: str = options.SUBMITTED) -> None:
         for part in state.parts:
             if part.step == "created":
                 provider = run.providers[part.model]
-                found = provider.batch(part.batch.id)
+                found = described(part, provider)
                 found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
                 typer.echo(line_of(state.change(part, batch=found)))
+            elif part.step == "planned":
+                typer.echo(line_of(state.change(part, step="collected", batch=NEVER_SENT)))
 
 
 def write(  # noqa: PLR0913  one per option
@@ -300,9 +331,9 @@ def read(  # noqa: PLR0913  one per option
         judges, rows = _opened(out, cases, selection, row_options, results)
         with closing(CollectedAnswers()) as answers:
             answers.add(result_lines(results))
-            judged_by = partial(_replayed, answers, judges, rows)
+            judged_by = _noting(answers, partial(_replayed, answers, judges, rows))
             totals = judge_rows(judged_by, judges, out, output, prices, count=rows.count)
-        _show(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
+            _show(Screen(to_stderr=out == STDIO), judges, rows, totals, answers, prices)
         exit_after_run(rows, totals, None, is_complete=not answers.n_unreadable)
 
 
@@ -316,6 +347,17 @@ def _replayed(  # noqa: PLR0913  as `judge_rows` calls it
     is_final: bool = True,
 ) -> Generator[Verdict, None, None]:
     return verdicts_in(answers, judges, rows, previous=previous, is_final=is_final)
+
+
+def _noting(
+    answers: CollectedAnswers, judged_by: Callable[..., Generator[Verdict, None, None]]
+) -> Callable[..., Generator[Verdict, None, None]]:
+    """`judged_by`, noting what is asked: for the number of results that fit no request."""
+
+    def judged(*, previous: Previous | None, on_outage: OnOutage) -> Generator[Verdict, None, None]:
+        return judged_by(previous=answers.noting(previous), on_outage=on_outage)
+
+    return judged
 
 
 @dataclass(frozen=True)
@@ -343,9 +385,13 @@ def state_folder(out: str) -> Path:
 
 
 def submission(
-    state: State, selection: options.JudgeSelection, judges: Sequence[AnyJudge], rows: CaseFile
+    state: State,
+    selection: options.JudgeSelection,
+    judges: Sequence[AnyJudge],
+    rows: CaseFile,
+    limits: Mapping[str, int],
 ) -> Submitted:
-    """The run of a state, or a new one.
+    """The run of a state, or a new one. Limits that are given replace those that it had.
 
     Raises:
         StateError: `other_run`: the state belongs to another run.
@@ -359,6 +405,7 @@ def submission(
         "fields": dict(rows.fields),
         "encoding": rows.encoding,
         "limit": rows.limit,
+        "limits": {**state.settings.get("limits", {}), **limits},
         "selection": {**asdict(selection), "judge": files},
         "identities": {judge.name: judge.identity for judge in judges},
         "endpoints": {model.name: str(getattr(model, "endpoint", "")) for model in models},
@@ -388,14 +435,15 @@ def submitted(state: State) -> Submitted:
     selection = options.JudgeSelection(**settings["selection"])
     reading = (settings[name] for name in ("format", "fields", "encoding", "limit"))
     rows = CaseFile(settings["cases"], frozenset(), *reading)
-    return submission(state, selection, [*map(with_all_votes, selection.judges())], rows)
+    return submission(state, selection, selection.judges(in_batches=True), rows, {})
 
 
 def line_of(part: PartOfRun) -> str:
     """A part in a line."""
     batch = part.batch
     if not batch.id:
-        return f"batch {part.number} ({part.model}): {part.step}, {part.n_requests:,} requests"
+        step = batch.status or part.step
+        return f"batch {part.number} ({part.model}): {step}, {part.n_requests:,} requests"
     done = f"{batch.n_done:,} of {part.n_requests:,} done"
     reason = f" ({batch.message})" if batch.message else ""
     return f"batch {part.number} {batch.id} ({part.model}): {batch.status}{reason}, {done}"
@@ -413,7 +461,7 @@ def _opened(
     inputs = [("the file of cases", cases), *(("a file of results", path) for path in results)]
     check_files([("--out", out)], [*inputs, *selection.prompt_files])
     check_cases(cases)
-    judges = [*map(with_all_votes, selection.judges())]  # of a panel all votes are asked for at once
+    judges = selection.judges(in_batches=True)
     return judges, row_options.case_file(cases, judges)
 
 
@@ -445,6 +493,9 @@ def _show(  # noqa: PLR0913, PLR0917  what there is to show
         screen.text(*usage_lines(usage if usage.total_tokens else None, price, place))
     if answers.n_unreadable:
         screen.text(f"lines that are not results: {answers.n_unreadable:,}")
+    if not totals.stopped and (n_unfit := answers.n_unfit):
+        origin = "they come from another run, model or option, or from cases that have changed since"
+        screen.text(f"results that fit no request: {n_unfit:,}; {origin}")
 
 
 batch = typer.Typer(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from groundjudge.batches.replay import with_all_votes
 from groundjudge.cli.options import CASES, STOP, JudgeSelection, PriceOptions, RowOptions, option
 from groundjudge.cli.screen import Screen, report_errors
 from groundjudge.judging.panel import Stop
@@ -38,9 +37,8 @@ def estimate(  # noqa: PLR0913  one per option
     with report_errors():
         prices = pricing.prices
         counted = replace(selection, model=selection.model or ["unnamed"])
-        judges = counted.judges(stop, model_of=partial(FunctionModel, str))
+        judges = counted.judges(stop, in_batches=batch, model_of=partial(FunctionModel, str))
         if batch:
-            judges = [*map(with_all_votes, judges)]
             prices = prices and prices.times(BATCH_SHARE)
         found = estimates_of(judges, row_options.case_file(cases, judges))
     show_estimates(found, prices)

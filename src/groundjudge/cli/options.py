@@ -91,7 +91,7 @@ def _read(name: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401  of 
     if isinstance(default, Field):
         declared: Any = default  # pyright: ignore[reportUnknownVariableType]  a field of any type
         declare, default = declared.metadata["declare"], declared.default
-        flags = [f"--{name}"] if hint is bool else []
+        flags = [f"--{name.replace('_', '-')}"] if hint is bool else []
         metavar = {"metavar": "N"} if int in {hint, *get_args(hint)} else {}
         hint = Annotated[hint, declare(*flags, **metavar)]
     default = Parameter.empty if default is ... else default
@@ -172,6 +172,7 @@ class JudgeSelection:
         self,
         stop: Stop | None = None,
         *,
+        in_batches: bool = False,
         cache: str | None = None,
         model_of: Callable[[str], Model] | None = None,
     ) -> list[AnyJudge]:
@@ -181,6 +182,7 @@ class JudgeSelection:
 
         Args:
             stop: when to stop asking for votes; None: the default.
+            in_batches: whether they are asked in batches, which ask for all votes at once.
             cache: a file that keeps the models' replies; None for no such file.
             model_of: makes a model of its name; None: as `load` does.
 
@@ -206,7 +208,8 @@ class JudgeSelection:
         own = {name: value or None for name, value in vars(self).items() if name in known}
         options = cast("RubricOptions", own)
         by_name = [[load(name, model=model, **options) for model in models] for name in self.names]
-        judges = self._voting([*zip(*by_name, strict=True)] if judges_vote else by_name, stop)
+        groups = [*zip(*by_name, strict=True)] if judges_vote else by_name
+        judges = self._voting(groups, "never" if in_batches else stop)
         twice = named_twice(judges)
         refuse(
             (twice, f"--judge: two judges have the name {twice!r}: change `name` in one of the prompt files")

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -14,7 +14,7 @@ from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import refuse
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO
-from groundjudge.runs.verdict_file import PreviousVerdicts, prepare_resume
+from groundjudge.runs.verdict_file import PreviousVerdicts, resumed
 
 
 def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]) -> None:
@@ -62,7 +62,7 @@ def previous_verdicts(
         (resume and out == STDIO, "--resume needs --out PATH, the file to continue"),
         (is_there and not resume and not overwrite, f"--out {out} already exists: {choice}"),
     )
-    return closing(prepare_resume(Path(out), [*judges])) if is_there and resume else nullcontext()
+    return resumed(Path(out), judges) if is_there and resume else nullcontext()
 
 
 def holds_something(out: str) -> bool:

@@ -14,7 +14,7 @@ from groundjudge.verdict import Evidence
 MOST_PASSAGES = 16
 
 
-def exact(quote: str, sources: Sources) -> Evidence | None:
+def exact(quote: Normalized, sources: Sources) -> Evidence | None:
     """The first passage that is the quote but for white space, quotation marks and case, or has its words."""
     inexact: list[Evidence] = []
     for found in _passages(quote, sources):
@@ -24,26 +24,22 @@ def exact(quote: str, sources: Sources) -> Evidence | None:
     return min(inexact, key=lambda found: len(found.quote), default=None)
 
 
-def _passages(quote: str, sources: Sources) -> Iterator[Evidence]:
-    yield from verbatim(quote, sources)
-    for variant in _variants(quote):
-        sought = Normalized(variant)
+def _passages(quote: Normalized, sources: Sources) -> Iterator[Evidence]:
+    yield from verbatim(quote.source, sources)
+    for sought in dict.fromkeys((quote, quote.core)):
         places = ((place, place + len(sought.words)) for place in sources.occurrences(sought.words))
         yield from islice(evidence(sought, places, sources), MOST_PASSAGES)
 
 
 def verbatim(quote: str, sources: Sources) -> Iterator[Evidence]:
     """The passages of small documents that are the quote letter by letter, which takes little time."""
-    for variant in _variants(quote) if sources.are_small else ():
+    variants = filter(None, dict.fromkeys((quote.strip(), bare(quote))))
+    for variant in variants if sources.are_small else ():
         for index, document in enumerate(sources.documents):
             for start in islice(_starts(variant, document.content), MOST_PASSAGES):
                 end = start + len(variant)
                 if is_whole(document.content, start, end):
                     yield Evidence(quote=variant, document=index, start=start, end=end, exact=True)
-
-
-def _variants(quote: str) -> list[str]:
-    return [variant for variant in dict.fromkeys((quote.strip(), bare(quote))) if variant]
 
 
 def _starts(quote: str, text: str) -> Iterator[int]:

@@ -8,7 +8,7 @@ from itertools import islice
 from groundjudge.evidence.exact import evidence, exact, verbatim
 from groundjudge.evidence.joined import Run, joined, pieces
 from groundjudge.evidence.near import near, resembles
-from groundjudge.evidence.normalized import Normalized, bare
+from groundjudge.evidence.normalized import Normalized
 from groundjudge.evidence.sources import Sources
 from groundjudge.text.sentences import sentences
 from groundjudge.verdict import Evidence
@@ -52,16 +52,17 @@ def _look_up(quote: str, sources: Sources) -> Found:
     """A quote letter by letter; then in small documents around its longest words; then everywhere."""
     if whole := next(verbatim(quote, sources), None):
         return [whole], []
-    around = sources.around(quote)
-    found = _search(quote, around)
-    return found if around is sources or set(found[1]) <= {"evidence_altered"} else _search(quote, sources)
+    text = Normalized(quote.strip())
+    around = sources.around(text)
+    found = _search(text, around)
+    return found if around is sources or set(found[1]) <= {"evidence_altered"} else _search(text, sources)
 
 
-def _search(quote: str, sources: Sources) -> Found:
+def _search(quote: Normalized, sources: Sources) -> Found:
     """A quote as a whole or, if no document has it, piece by piece."""
     if (whole := exact(quote, sources)) and whole.exact:
         return [whole], []
-    if len(quote) > LONGEST_QUOTE:
+    if len(quote.source) > LONGEST_QUOTE:
         return [], ["evidence_not_found"]
     found: list[Evidence] = []
     warnings: list[str] = []
@@ -77,22 +78,23 @@ def _search(quote: str, sources: Sources) -> Found:
     return found, warnings
 
 
-def _parts(quote: str, sources: Sources) -> Iterator[tuple[str, Evidence | None]]:
+def _parts(quote: Normalized, sources: Sources) -> Iterator[tuple[Normalized, Evidence | None]]:
     """The pieces of a quote that a document has, with their evidence, and the sentences of the others."""
-    for piece in dict.fromkeys(map(str.strip, pieces(quote))):
+    for piece in dict.fromkeys(map(str.strip, pieces(quote.source))):
         if not any(map(str.isalnum, piece)):
             continue
-        found = None if piece == quote.strip() else exact(piece, sources)
-        several = [] if found else [span.text for span in sentences(piece)]
+        text = quote if piece == quote.source else Normalized(piece)
+        found = None if text is quote else exact(text, sources)
+        several = [] if found else [Normalized(span.text) for span in sentences(piece)]
         if len(several) > 1:
             yield from ((sentence, exact(sentence, sources)) for sentence in several)
         else:
-            yield piece, found
+            yield text, found
 
 
-def _inexact(part: str, sources: Sources) -> Found:
+def _inexact(part: Normalized, sources: Sources) -> Found:
     """A sentence, or a piece, in nearly the same words, or as several clauses side by side."""
-    quote = Normalized(bare(part))
+    quote = part.core
     if not quote.words:
         return [], []
     if nearly := next(evidence(quote, near(quote.words, sources), sources), None):

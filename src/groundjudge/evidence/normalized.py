@@ -76,6 +76,12 @@ class Normalized:
             return found
         return [_composed(word) for word in found]
 
+    @cached_property
+    def core(self) -> Normalized:
+        """The text without the bullet and the quotation marks around it."""
+        text = bare(self.source)
+        return self if text == self.source else Normalized(text)
+
     def span(self, number: int) -> tuple[int, int]:
         """Where a word begins and ends in the source."""
         return self._found[number].span()

@@ -67,7 +67,7 @@ class Sources:
         """Whether the documents may be scanned for each quote."""
         return sum(len(document.content) + A_DOCUMENT for document in self.documents) < SMALL
 
-    def around(self, quote: str) -> Sources:
+    def around(self, quote: Normalized) -> Sources:
         """The passages of small documents that have one of the longest words of a quote.
 
         They take a fraction of the time that reading the documents takes. The quote may yet be elsewhere: a
@@ -75,9 +75,9 @@ class Sources:
         """
         if not self.are_small:
             return self
-        words = {word for word in Normalized(quote).words if len(word) >= SHORTEST_WORD}
-        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + len(quote) // A_WORD]
-        found = sorted(passage for word in longest for passage in self._around(word, len(quote) + ROOM))
+        length, words = len(quote.source), {word for word in quote.words if len(word) >= SHORTEST_WORD}
+        longest = sorted(words, key=lambda word: (-len(word), word))[: 2 + length // A_WORD]
+        found = sorted(passage for word in longest for passage in self._around(word, length + ROOM))
         return Sources(self.documents, _merged(found)) if found else self
 
     def _around(self, word: str, room: int) -> list[Passage]:

@@ -101,10 +101,6 @@ class Conversation:
     spent: Verdict
     started: float = field(default_factory=perf_counter)
 
-    def latency(self) -> float:
-        """The seconds since it began."""
-        return perf_counter() - self.started
-
     def do(self, name: str, given: Given, run: Callable[[Given], T]) -> T:
         """Do a step that needs no waiting."""
         with self.around(Step(name, given)) as note:
@@ -130,13 +126,12 @@ class Conversation:
 
     def _spend(self, usage: Usage | None = None, retries: int = 0, **changes: str) -> None:
         spent = self.spent
-        total = {
-            "usage": spent.usage + usage if spent.usage and usage else spent.usage or usage,
-            "attempts": spent.attempts + 1,
-            "retries": spent.retries + retries,
-            "latency_s": self.latency(),
-        }
-        self.spent = spent.model_copy(update=total | changes)
+        total = spent.usage + usage if spent.usage and usage else spent.usage or usage
+        self.note(usage=total, attempts=spent.attempts + 1, retries=spent.retries + retries, **changes)
+
+    def note(self, **changes: object) -> None:
+        """Note what was spent so far; the time is that until now."""
+        self.spent = self.spent.model_copy(update={**changes, "latency_s": perf_counter() - self.started})
 
 
 def next_request(request: Request, reply: Reply, error: ReplyError, left: dict[str, int]) -> Request:

@@ -162,7 +162,7 @@ class Judging(ABC):
             conversation.spent = self.unjudged(case.id, self.key(case))
             return await self._verdict(case, conversation)
         except GroundjudgeError as error:
-            error.verdict = _with_error(conversation.spent, error.code, error.message)
+            error.verdict = error_verdict(conversation.spent, error)
             raise
 
     def cases(
@@ -200,7 +200,8 @@ class Judging(ABC):
 
     def failed(self, error: BaseException, case: CaseGiven | None = None) -> Verdict:
         """The verdict of a row that raised: the error's own, if it has one."""
-        return error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
+        own: Verdict | None = getattr(error, "verdict", None)
+        return own or error_verdict(self.unjudged(case.id if isinstance(case, Case) else None), error)
 
     def unjudged(self, case_id: str | None = None, key: str | None = None) -> Verdict:
         """The verdict before anything was asked; its status is "error" until it has another one."""
@@ -293,15 +294,13 @@ class Judge(Judging):
 
 
 def error_verdict(verdict: Verdict, error: BaseException) -> Verdict:
-    """A verdict with the error that took its place; the error's own verdict, if it has one.
+    """A verdict with the error that took its place.
 
     An error that is not one of this library gets the code "unexpected" and is logged.
     """
     if isinstance(error, GroundjudgeError):
-        return error.verdict or _with_error(verdict, error.code, error.message)
-    log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
-    return _with_error(verdict, "unexpected", f"{type(error).__name__}: {error}")
-
-
-def _with_error(verdict: Verdict, code: str, message: str) -> Verdict:
+        code, message = error.code, error.message
+    else:
+        log.error("%s: judging %s raised an unexpected error", verdict.judge, verdict.case_id, exc_info=error)
+        code, message = "unexpected", f"{type(error).__name__}: {error}"
     return verdict.model_copy(update={"error": Failure(code=code, message=well_formed(message))})

@@ -25,7 +25,7 @@ from groundjudge.judging.judge import Judge, Judging
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.options import check_choice
 from groundjudge.scale import DIGITS
-from groundjudge.verdict import Usage, Verdict, Vote, deciding_score
+from groundjudge.verdict import Verdict, Vote, deciding_score, spent_on
 
 Rule: TypeAlias = Literal["mean", "median", "min"]
 """How the scores of the votes become one."""
@@ -111,7 +111,7 @@ class Panel(Judging):
                 most == len(votes) == FIRST_VOTES or most >= needed or most + to_come < needed
             ):
                 break
-        conversation.spent = _with_votes(conversation.spent, votes, most / len(votes), conversation.latency())
+        conversation.note(**_totals(votes), agreement=most / len(votes) or None)
         # A vote with status "error" counts among the votes and says nothing.
         winner = _more_than_half([_outcome(vote) for vote in votes])
         if winner is None:
@@ -244,23 +244,16 @@ def _outcome(vote: Verdict) -> str | None:
     return {"ok": "passed" if vote.passed else "failed", "error": None}.get(vote.status, vote.status)
 
 
-def _with_votes(verdict: Verdict, votes: Sequence[Verdict], agreement: float, latency: float) -> Verdict:
-    """A verdict with what the votes cost, and how far they agree."""
-    usages = [vote.usage for vote in votes if vote.usage]
+def _totals(votes: Sequence[Verdict]) -> dict[str, Any]:
+    """What the votes cost together, and how far their scores are apart."""
     scores = [score for vote in votes if (score := deciding_score(vote)) is not None]
-    return verdict.model_copy(
-        update={
-            "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
-            "spread": pstdev(scores) if scores else None,
-            "agreement": agreement or None,
-            "decided_after": len(votes),
-            "usage": sum(usages, Usage()) if usages else None,
-            "attempts": sum(vote.attempts for vote in votes),
-            "retries": sum(vote.retries for vote in votes),
-            "latency_s": latency,
-            "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
-        }
-    )
+    return {
+        "votes": tuple(Vote.model_validate(vote, from_attributes=True) for vote in votes),
+        "spread": pstdev(scores) if scores else None,
+        "decided_after": len(votes),
+        **spent_on(votes),
+        "model": "+".join(dict.fromkeys(vote.model or "?" for vote in votes)),
+    }
 
 
 def _no_majority(name: str, votes: Sequence[Verdict], errors: Sequence[GroundjudgeError]) -> GroundjudgeError:

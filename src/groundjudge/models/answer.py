@@ -1,20 +1,17 @@
-"""What a client answered: a reply, in any shape of a chat completion, or an error without secrets."""
+"""What a client answered or raised, and the one error that becomes of it, without secrets."""
 
 from __future__ import annotations
 
-import contextlib
 import email.utils
 import json
 import math
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeAlias, cast
 
-from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError, code_of_status
-from groundjudge.replies.reply import Reply, reply_of, tokens_of
-from groundjudge.verdict import Usage
 
 MAX_MESSAGE_LENGTH = 500
 """An endpoint's own error message is cut after this many characters."""
@@ -47,6 +44,11 @@ KINDS = {"Timeout": "timeout", "Connect": "connection", "Transport": "connection
 QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """OpenAI's error codes and types for an account without money, which come with status 429."""
 
+Secrets: TypeAlias = Iterable[object]
+"""The keys and passwords that a model uses, as far as it knows them; what is no text is none."""
+
+NO_REMEDIES: Mapping[str, str] = {}
+
 FIRST_ERROR_STATUS = 400
 FORBIDDEN = 403
 MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IGNORECASE)
@@ -54,52 +56,13 @@ MODERATED = re.compile(r"moderat|flagged|content.?(policy|filter)|safety", re.IG
 
 
 def parsed(answer: object) -> object:
-    """What an endpoint sent or a client returned, as a mapping where that is possible.
-
-    A mock has every attribute: what its `model_dump` returns is not a mapping.
-    """
+    """What an endpoint sent or a client returned, as a mapping where that is possible."""
     if isinstance(answer, bytes):
-        with contextlib.suppress(ValueError, RecursionError):
+        with suppress(ValueError, RecursionError):
             return json.loads(answer)
         return answer.decode(errors="replace")
-    dump: Callable[..., object] | None = getattr(answer, "model_dump", None)
-    if is_mapping(answer) or not callable(dump):
-        return answer
-    try:
-        dumped = dump(warnings=False)  # an endpoint's completion need not have the types of the schema
-    except TypeError:
-        dumped = dump()
-    return dumped if is_mapping(dumped) else answer
-
-
-def reply_in(completion: Any, *, is_foreign: bool = False) -> Reply | None:  # noqa: ANN401  of any client
-    """The reply in a chat completion, a mapping or an object with attributes; None if there is none.
-
-    Args:
-        completion: the completion.
-        is_foreign: whether it comes from a client that is not OpenAI's, which may return a reply in any shape
-            that `reply_of` reads.
-    """
-    choices = _get(completion, "choices")
-    with contextlib.suppress(TypeError, LookupError):
-        choice = choices[0]
-        message = _get(choice, "message")
-        content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
-        if is_mapping(message) or content is not None or refusal is not None:
-            usage = _get(completion, "usage")
-            prompt, written = (_get(usage, f"{kind}_tokens", int) for kind in ("prompt", "completion"))
-            return Reply(
-                reply_of({"content": content or ""}).text,
-                finish_reason=_get(choice, "finish_reason", str),
-                usage=None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=written or 0),
-                model=_get(completion, "model", str),
-                refusal=refusal,
-                tokens=tokens_of(_get(choice, "logprobs")),
-            )
-    is_failure = is_mapping(completion) and ("choices" in completion or "error" in completion)
-    with contextlib.suppress(TypeError):
-        return reply_of(completion) if is_foreign and not is_failure else None
-    return None
+    # The class is asked because a mock has every attribute.
+    return cast("Any", answer).model_dump(warnings=False) if hasattr(type(answer), "model_dump") else answer
 
 
 def no_completion(body: object) -> str:
@@ -120,13 +83,7 @@ def message_of(body: object) -> str:
             return json.dumps(body, ensure_ascii=False, default=str)[:MAX_MESSAGE_LENGTH]
 
 
-def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
-    """A value by its key or attribute; None if there is none of this type, as a mock has every attribute."""
-    value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
-    return value if isinstance(value, kind) else None
-
-
-def model_error(code: str, message: str, model: str, *, secrets: Iterable[object] = ()) -> ModelError:
+def model_error(code: str, message: str, model: str, secrets: Secrets = ()) -> ModelError:
     """The error of a model.
 
     Args:
@@ -138,7 +95,7 @@ def model_error(code: str, message: str, model: str, *, secrets: Iterable[object
     return ModelError(code, redacted(message, secrets), model)
 
 
-def redacted(text: str, secrets: Iterable[object] = ()) -> str:
+def redacted(text: str, secrets: Secrets = ()) -> str:
     """A text without these secrets, and without whatever looks like one."""
     for secret in secrets:
         if isinstance(secret, str) and len(secret) >= SHORTEST_SECRET:
@@ -149,12 +106,7 @@ def redacted(text: str, secrets: Iterable[object] = ()) -> str:
 
 
 def error_of(
-    error: Exception,
-    model: str,
-    who: str,
-    *,
-    remedies: Mapping[str, str] | None = None,
-    secrets: Iterable[object] = (),
+    error: Exception, model: str, who: str, remedies: Mapping[str, str] = NO_REMEDIES, secrets: Secrets = ()
 ) -> ModelError:
     """What a function or any client raised, as a ModelError; a ModelError is returned unchanged.
 
@@ -171,7 +123,7 @@ def error_of(
     if isinstance(error, ModelError):
         return error
     code = code_of(error)
-    remedy = f" ({remedies[code]})" if remedies and code in remedies else ""
+    remedy = f" ({remedies[code]})" if code in remedies else ""
     found = model_error(code, f"{who}{message_in(error)}{remedy}", model, secrets=secrets)
     found.__cause__ = error
     found.retry_after = _retry_after(getattr(getattr(error, "response", None), "headers", None) or {})
@@ -225,7 +177,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         ("retry-after", lambda said: email.utils.parsedate_to_datetime(said).timestamp() - time.time()),
     )
     for header, seconds_in in readings:
-        with contextlib.suppress(KeyError, ValueError, TypeError):
+        with suppress(KeyError, ValueError, TypeError):
             seconds = seconds_in(headers[header])
             return max(seconds, 0.0) if math.isfinite(seconds) else None
     return None

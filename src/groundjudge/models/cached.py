@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 
-from groundjudge.errors import ModelError
+from groundjudge.models.answer import model_error
 from groundjudge.models.lookup import ModelLike, model_of
 from groundjudge.replies.reply import Reply, Token
 from groundjudge.rubric.model import Model, identity_of
@@ -30,11 +30,10 @@ PATIENCE = 5.0
 
 TABLE = "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) WITHOUT ROWID"
 
-Call: TypeAlias = "tuple[SharedModel, asyncio.Task[Reply]]"
-"""A call and the model that made it."""
+Calls: TypeAlias = dict[str, asyncio.Task[Reply]]
 
 KEPT = 256
-"""How many calls two shared models keep for each other; the oldest is dropped first."""
+"""How many calls a shared model keeps for the other one; the oldest is dropped first."""
 
 log = logging.getLogger("groundjudge")
 
@@ -65,7 +64,7 @@ class CachedModel:
 
     def __init__(self, model: ModelLike, path: str | Path, *, repeat: int = 0) -> None:
         self.model = model_of(model)
-        self.path, self.repeat = Path(path), repeat
+        self.name, self.path, self.repeat = self.model.name, Path(path), repeat
         self._lock = threading.Lock()
         self._in_flight: dict[tuple[int, str], asyncio.Event] = {}
         try:
@@ -80,12 +79,7 @@ class CachedModel:
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(TABLE)
         except sqlite3.Error as error:
-            raise ModelError("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
-
-    @property
-    def name(self) -> str:
-        """The name of the underlying model."""
-        return self.model.name
+            raise model_error("bad_cache", f"{path} cannot be used as a cache: {error}", str(path)) from error
 
     @property
     def identity(self) -> str:
@@ -100,9 +94,9 @@ class CachedModel:
         """
         key = self._key(request)
         place = id(asyncio.get_running_loop()), key
-        if first := self._in_flight.get(place):
+        if place in self._in_flight:
             # Once: if the first one's reply could not be read, all others are sent.
-            await first.wait()
+            await self._in_flight[place].wait()
             return await self._found_or_asked(key, request)
         ended = self._in_flight[place] = asyncio.Event()
         try:
@@ -135,13 +129,9 @@ class CachedModel:
         self._execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", key, text)
 
     def _key(self, request: Request) -> str:
-        parts = [
-            2,  # increase it when the meaning of keys changes
-            identity_of(self.model),
-            [dict(message) for message in request.messages],
-            dict(request.parameters),
-            [self.repeat, request.repeat],
-        ]
+        version = 2  # increase it when the meaning of keys changes
+        asked = [[dict(message) for message in request.messages], dict(request.parameters)]
+        parts = [version, self.identity, *asked, [self.repeat, request.repeat]]
         return sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
     def _execute(self, statement: str, *values: str) -> tuple[str | bytes] | None:
@@ -170,21 +160,23 @@ def shared(model: Model) -> tuple[SharedModel, SharedModel]:
     A reply is shared once: repeating a request makes a new call. Tokens and cost are those of the model that
     made the call. An error is shared with a model that is waiting for the call, but not kept.
     """
-    first = SharedModel(model)
-    return first, SharedModel(model, first.calls)
+    by_one, by_other = Calls(), Calls()
+    return SharedModel(model, by_one, by_other), SharedModel(model, by_other, by_one)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharedModel:
     """One of two models that share calls; see `shared`.
 
     Attributes:
         model: the underlying model.
-        calls: those that one has made and the other has not asked for, by the request.
+        calls: those that it has made and the other one has not asked for, by the request.
+        others: those that the other one has made.
     """
 
     model: Model
-    calls: dict[str, Call] = field(default_factory=dict[str, "Call"], repr=False)
+    calls: Calls
+    others: Calls
 
     @property
     def name(self) -> str:
@@ -200,15 +192,21 @@ class SharedModel:
             ModelError: as for the underlying model.
         """
         key = repr((request.messages, request.parameters, request.repeat))
-        maker, call = self.calls.pop(key, (self, None))
-        # A synchronous judge blocks its caller's loop, and with it a call that runs there.
-        is_here = call and (call.done() or call.get_loop() is asyncio.get_running_loop())
-        has_failed = call and call.done() and (call.cancelled() or call.exception())
-        if maker is not self and call and is_here and not has_failed:
+        call = self.others.pop(key, None)
+        if call and _can_serve(call):
             reply = await asyncio.shield(call)
             return replace(reply, usage=reply.usage and Usage(), cost=None if reply.cost is None else 0.0)
-        call = asyncio.create_task(self.model.acomplete(request))
-        self.calls[key] = self, call
+        call = self.calls[key] = asyncio.create_task(self.model.acomplete(request))
         if len(self.calls) > KEPT:
-            self.calls.pop(next(iter(self.calls)), None)
+            del self.calls[next(iter(self.calls))]
         return await asyncio.shield(call)
+
+
+def _can_serve(call: asyncio.Task[Reply]) -> bool:
+    """Whether the call has succeeded, or is made in the running event loop.
+
+    A synchronous judge blocks its caller's loop, and with it a call that runs there.
+    """
+    if call.done():
+        return not (call.cancelled() or call.exception())
+    return call.get_loop() is asyncio.get_running_loop()

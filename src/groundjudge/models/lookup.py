@@ -173,21 +173,25 @@ class LibraryModel:
                 those of a FunctionModel.
         """
         kind = cast("Any", type(self.llm))
-        # A runnable around an llm has fields of another kind.
-        is_llm = hasattr(kind, "bind_tools")
+        is_llm = hasattr(kind, "bind_tools")  # a runnable around an llm has fields of another kind
         possible: set[str] = kind.model_fields.keys() - self.llm.model_fields_set if is_llm else set()
 
         async def send(parameters: dict[str, Any]) -> Reply:
+            settings = {name: parameters[name] for name in possible & parameters.keys()}
             # They are not bound to the call: some llms pass bound parameters on to clients that reject them.
-            llm = self.llm.model_copy(update=parameters) if parameters else self.llm
+            llm = self.llm.model_copy(update=settings) if settings else self.llm
             try:
                 return _reply_of(await _asked(llm, request))
             except Exception as error:
                 raise error_of(error, self.name, f"{self.name}: ") from error
 
-        known = learnt_from(self.identity) if possible else {}
-        return await negotiated(request, known, self.name, send, possible)
+        sent = {name: value for name, value in request.parameters.items() if name in possible}
+        known = learnt_from(self.identity) if sent else {}
+        return await negotiated(replace(request, parameters=sent), known, self.name, send)
 
+
+LIBRARIES = (("invoke", "ainvoke"), ("generate", "a_generate", "get_model_name"))
+"""The methods of LangChain's chat models, and of DeepEval's."""
 
 UNSTREAMED = {"tags": ["nostream"]}
 """The config of LangChain's calls: inside LangGraph, the judge's tokens are no part of the application's."""
@@ -195,9 +199,9 @@ UNSTREAMED = {"tags": ["nostream"]}
 
 async def _asked(llm: Any, request: Request) -> object:  # noqa: ANN401  of either library
     """What the llm's asynchronous method returns, or else its synchronous one, in a thread."""
-    given: tuple[Any, ...] = ([dict(message) for message in request.messages], UNSTREAMED)
     if _has_methods(llm, "ainvoke"):
         ask, ask_in_thread = llm.ainvoke, llm.invoke
+        given: tuple[object, ...] = [dict(message) for message in request.messages], UNSTREAMED
     else:
         ask, ask_in_thread = llm.a_generate, llm.generate
         given = ("\n\n".join(message["content"] for message in request.messages),)
@@ -239,32 +243,31 @@ def call_metadata(model: Model) -> dict[str, str]:
     }
 
 
-def model_of(model: ModelLike | None) -> Model:  # noqa: PLR0911  a table of kinds
+def model_of(model: ModelLike | None) -> Model:
     """The argument as a Model; a Model is returned unchanged. `load` also knows the model "offline".
 
     Raises:
         ModelError: `no_model` if it is None, `unknown_model` if it is not one of `CHOICES`.
     """
-    if isinstance(model, str):
-        return _named(model)
-    if isinstance(model, Model):
-        return model
-    if _has_methods(model, "invoke", "ainvoke"):
-        return LibraryModel(model)
-    if _has_methods(model, "generate", "a_generate", "get_model_name"):
-        return LibraryModel(model)
-    if _has_methods(model, "complete"):
-        return FunctionModel(cast("Any", model).complete, cast("Any", model).name)
-    if callable(model):
-        return FunctionModel(model)
-    match model:
+    given: Any = model
+    if isinstance(given, str):
+        return _named(given)
+    if isinstance(given, Model):
+        return given
+    if any(_has_methods(given, *methods) for methods in LIBRARIES):
+        return LibraryModel(given)
+    if _has_methods(given, "complete"):
+        return FunctionModel(given.complete, given.name)
+    if callable(given):
+        return FunctionModel(given)
+    match given:
         case (client, str(name)):
             return _at_endpoint(name, client=client)
         case None:
             raise model_error("no_model", f"no model given: pass `model`, which can be {CHOICES}", "")
         case _:  # code without a type checker can pass anything
-            message = f"{type(model).__name__} cannot be used as a model: a model is {CHOICES}"
-            raise model_error("unknown_model", message, type(model).__name__)
+            message = f"{type(given).__name__} cannot be used as a model: a model is {CHOICES}"
+            raise model_error("unknown_model", message, type(given).__name__)
 
 
 def _at_endpoint(name: str, client: object = None) -> Model:

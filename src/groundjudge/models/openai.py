@@ -21,12 +21,12 @@ from openai.resources.chat import Completions
 
 from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import ModelError
-from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted, reply_in
+from groundjudge.models.answer import error_of, model_error, no_completion, parsed, redacted
 from groundjudge.models.identity import class_of, not_pickled, same
 from groundjudge.models.loop_thread import called, is_in_loop_thread
-from groundjudge.models.pacing import TRANSIENT, wait_before
+from groundjudge.models.pacing import TRANSIENT, wait_or_raise
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
-from groundjudge.replies.reply import Reply
+from groundjudge.replies.reply import Reply, completion_of, reply_of
 from groundjudge.rubric.rubric import Request
 
 T = TypeVar("T")
@@ -104,23 +104,22 @@ class OpenAIModel:
         max_retries: int = 2,
         timeout: float = 60.0,
     ) -> None:
+        self.name, self._base_url, self._api_key, self._given = name, base_url, api_key, client
+        self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
+        self._per_loop = PerLoop()
+        self._is_openai = client is None or issubclass(type(client), openai.OpenAI | openai.AsyncOpenAI)
         completions: Any = getattr(getattr(client, "chat", None), "completions", None)
         if client is not None and not callable(getattr(completions, "create", None)):
             message = (
                 "client must be an OpenAI client, or have a method chat.completions.create: "
                 f"{type(client).__name__} has none"
             )
-            raise model_error("unknown_model", message, name)
+            raise self._error("unknown_model", message)
         if client is not None and (base_url or api_key):
             message = "a client has its own endpoint and key: pass `client`, or `base_url` and `api_key`"
-            raise model_error("unknown_model", message, name)
-        self.name, self._base_url, self._api_key = name, base_url, api_key
-        self._given: Any = client
-        self._options: dict[str, Any] = {"max_retries": max_retries, "timeout": timeout}
-        self._own_refusals: dict[str, str] = {}
-        self._per_loop = PerLoop()
+            raise self._error("unknown_model", message)
         # A client may serve several models.
-        if _is_async(self._given) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
+        if _is_async(client) and not isinstance(completions._post, PostPerLoop):  # noqa: SLF001
             completions._post = PostPerLoop(self._given)  # noqa: SLF001
 
     def __repr__(self) -> str:
@@ -172,9 +171,7 @@ class OpenAIModel:
         async def send(parameters: dict[str, Any]) -> Reply:
             return await self._retried({**parameters, **sent}, is_paced=request.paced)
 
-        # All models of one endpoint and name share what it refuses.
-        known = learnt_from(self.identity) if "://" in self.endpoint else self._own_refusals
-        return await negotiated(request, known, self._who(), send)
+        return await negotiated(request, learnt_from(self.identity), self._who, send)
 
     def client(self) -> openai.OpenAI:
         """A synchronous client with the endpoint and the key, for the other parts of the API.
@@ -183,92 +180,123 @@ class OpenAIModel:
             ModelError: `no_endpoint` as for a request; `no_batches` if the client that was given is another.
         """
         if self._given is None:
-            return self._build(openai.OpenAI)
+            return self._built(openai.OpenAI)
         if isinstance(self._given, openai.OpenAI):
             return self._given
         message = f"{self.name}: batches need a name, or a client of the class openai.OpenAI or AzureOpenAI"
-        raise model_error("no_batches", message, self.name)
+        raise self._error("no_batches", message)
 
     def error_of(self, error: Exception) -> ModelError:
         """What an exception of the client means, with the codes of an endpoint and what the user can do."""
-        who = f"{self._who()}: "
-        return error_of(error, self.name, who, remedies=REMEDIES, secrets=self._secrets())
+        return error_of(error, self.name, f"{self._who}: ", REMEDIES, self._secrets)
 
+    def _error(self, code: str, message: str) -> ModelError:
+        return model_error(code, message, self.name, self._secrets)
+
+    @property
+    def _key(self) -> str:
+        return (self._api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
+
+    @property
     def _secrets(self) -> tuple[object, ...]:
-        return self._key(), getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
+        return self._key, getattr(self._given, "api_key", None), urlsplit(self.endpoint).password
 
+    @property
     def _who(self) -> str:
         """The model and its host, without the user and the password that a URL may hold."""
         host = urlsplit(self.endpoint).netloc or self.endpoint
         return f"{self.name} at {host.rpartition('@')[2]}"
-
-    def _key(self) -> str | None:
-        return self._api_key or os.environ.get("OPENAI_API_KEY")
 
     async def _retried(self, body: dict[str, Any], *, is_paced: bool) -> Reply:
         """The reply to a body, which is sent again after transient errors."""
         retries = 0
         while True:
             try:
-                return replace(self._reply(parsed(await self._send(body))), retries=retries)
+                reply = self._reply(parsed(await self._send(body)))
+                return replace(reply, retries=retries) if retries else reply
             except Exception as raised:  # noqa: BLE001  clients of any making raise exceptions of their own
                 error = self.error_of(raised)
-            wait = self._wait_after(error, retries, is_paced=is_paced)
-            if wait is None:
-                error.retries += retries
-                raise error
-            await asyncio.sleep(wait)
+            error.retries += retries
+            await wait_or_raise(error, retries, self._most_retries(error, is_paced=is_paced))
             retries += 1
 
-    def _wait_after(self, error: ModelError, retries: int, *, is_paced: bool) -> float | None:
-        """The seconds to wait before the request is sent again; None if it is not."""
+    def _most_retries(self, error: ModelError, *, is_paced: bool) -> int:
+        """How often a request is sent again after such an error."""
         if error.code not in TRANSIENT or (is_paced and error.code == "rate_limited"):
-            return None  # who paces many requests waits after a rate limit
-        most, own = self._options["max_retries"], getattr(self._given, "max_retries", None)
-        if isinstance(own, int):
-            # A client retries by itself, but not after a response of status 200 that is not a completion.
-            is_page = isinstance(error.__cause__, ValueError | RecursionError | None)
-            most = own if is_page and error.code == "server" else 0
-        return wait_before(retries, error.retry_after) if retries < most else None
+            return 0  # who paces many requests waits after a rate limit
+        own = getattr(self._given, "max_retries", None)
+        if not isinstance(own, int):
+            return int(self._options["max_retries"])
+        # A client retries by itself, but not after a response of status 200 that is not a completion.
+        is_page = error.code == "server" and not hasattr(error.__cause__, "status_code")
+        return own if is_page else 0
 
     def _reply(self, answer: object) -> Reply:
-        # OpenAI's clients return a text for what is not JSON, others for a reply.
-        is_openai = issubclass(type(self._given), openai.OpenAI | openai.AsyncOpenAI)
-        is_page = self._given is None or (is_openai and isinstance(answer, str))
-        if reply := reply_in(answer, is_foreign=not is_page):
+        reply = completion_of(answer)
+        # Clients that are not OpenAI's may return a reply in any shape, but not a failure.
+        if not (reply or self._is_openai or (is_mapping(answer) and answer.keys() & {"choices", "error"})):
+            with suppress(TypeError):
+                reply = reply_of(answer)
+        if reply:
             return reply
-        message = f"{self._who()}: {no_completion(answer)} ({REMEDIES['server']})"
-        raise model_error("server", message, self.name, secrets=self._secrets())
+        raise self._error("server", f"{self._who}: {no_completion(answer)} ({REMEDIES['server']})")
 
     async def _send(self, body: dict[str, Any]) -> object:
-        """Send a body, and return the response."""
-        given = self._given
-        if given is None:
-            endpoint: _Endpoint = await self._per_loop.client(partial(self._build, _Endpoint))
-            return await endpoint.post(body)
+        """Send a body, and return the response.
+
+        Raises:
+            APIStatusError: the response has an error status, or whatever a client raises.
+        """
+        if self._given is None:
+            endpoint = await self._per_loop.client(partial(self._built, _endpoint))
+            response = await endpoint.post(endpoint.url, json=body)
+            if response.is_error:
+                said = parsed(response.content)
+                error = said.get("error", said) if is_mapping(said) else said
+                raise openai.APIStatusError("", response=response, body=error)
+            return response.content
         # What the openai client does not know by name is `extra_body`.
         arguments = {name: value for name, value in body.items() if name in KNOWN}
         extra = {name: value for name, value in body.items() if name not in KNOWN}
         arguments |= {"extra_body": extra} if extra else {}
-        create = given.chat.completions.create
-        return await (create(**arguments) if _is_async(given) else called(create, **arguments))
+        create = self._given.chat.completions.create
+        # A wrapped `create` of an AsyncOpenAI need not look asynchronous.
+        return await (create(**arguments) if _is_async(self._given) else called(create, **arguments))
 
-    def _build(self, make: Callable[..., T]) -> T:
-        key = self._key() or (NO_KEY if self.endpoint != OPENAI else None)
-        if not key:
+    def _built(self, make: Callable[..., T]) -> T:
+        if not self._key and self.endpoint == OPENAI:
             message = (
                 f"no endpoint for {self.name}: set OPENAI_API_KEY to use OpenAI, "
                 "set OPENAI_BASE_URL to use another endpoint, or in Python pass a client, a URL or a key"
             )
-            raise model_error("no_endpoint", message, self.name)
+            raise self._error("no_endpoint", message)
         try:
-            return make(base_url=self.endpoint, api_key=key.strip(), **self._options)
+            return make(base_url=self.endpoint, api_key=self._key or NO_KEY, **self._options)
         except Exception as error:
             message = (
                 f"cannot build a client for {self.name} at {self.endpoint} "
                 f"(check the URL: OPENAI_BASE_URL, or as passed): {error}"
             )
-            raise model_error("no_endpoint", message, self.name, secrets=(key,)) from error
+            raise self._error("no_endpoint", message) from error
+
+
+def _endpoint(*, timeout: float, **options: Any) -> Any:  # noqa: ANN401  those of AsyncOpenAI; a client of httpx
+    """An endpoint as the openai client is set up for it: the client's own transport, URL and headers.
+
+    The client itself takes longer over a call than the transport and the judge together.
+    """
+    transport: Any = openai.DefaultAioHttpClient(timeout=timeout)
+    client = openai.AsyncOpenAI(http_client=transport, **options)
+    transport.url = client.base_url.join("chat/completions")  # a quarter of sending is parsing it
+    headers = {**client.default_headers, **client.auth_headers}
+    # What the client leaves out has no string as its value.
+    transport.headers.update({name: value for name, value in headers.items() if isinstance(value, str)})
+    return transport
+
+
+def _is_async(client: object) -> bool:
+    """Whether it is an AsyncOpenAI. A mock has that class, but not the type."""
+    return issubclass(type(client), openai.AsyncOpenAI)
 
 
 class PerLoop:
@@ -281,34 +309,34 @@ class PerLoop:
     def __init__(self) -> None:
         self._kept: dict[asyncio.AbstractEventLoop, AsyncGenerator[Any]] = {}
         # Left to the garbage collector, connections would be torn down before their client could close them.
-        weakref.finalize(self, _close_in_their_loops, self._kept).atexit = False
+        weakref.finalize(self, _close, self._kept)
 
     async def client(self, make: Callable[[], Any]) -> Any:  # noqa: ANN401  what `make` makes
         """The running loop's client; `make` builds it if there is none yet."""
         loop = asyncio.get_running_loop()
-        kept = self._kept.get(loop)
-        client = kept and await anext(kept, None)
-        if client is None:
-            for ended in [each for each in [*self._kept] if each.is_closed()]:
-                self._kept.pop(ended, None)
+        if loop not in self._kept:
+            _close({ended: self._kept.pop(ended) for ended in [*self._kept] if ended.is_closed()})
             self._kept[loop] = _lifetime(make())
-            client = await anext(self._kept[loop])
-        return client
-
-
-def _close_in_their_loops(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
-    for loop, client in kept.items():
-        if not loop.is_closed():  # which has closed its clients
-            asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+        return await anext(self._kept[loop])
 
 
 async def _lifetime(client: Any) -> AsyncGenerator[Any]:  # noqa: ANN401
     """Yields the client each time it is asked; closing the generator closes the client."""
-    try:
+    async with client:
         while True:
             yield client
-    finally:
-        await client.close()
+
+
+def _close(kept: Mapping[asyncio.AbstractEventLoop, AsyncGenerator[Any]]) -> None:
+    """Close clients: each in its loop, or as far as that is possible without one that runs."""
+    for loop, client in kept.items():
+        if loop.is_running():
+            asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+            continue
+        closing = client.aclose()
+        with suppress(Exception):
+            closing.send(None)
+            closing.close()
 
 
 class PostPerLoop:
@@ -324,53 +352,10 @@ class PostPerLoop:
 
     async def __call__(self, *args: Any, **options: Any) -> object:  # noqa: ANN401  those of the client's method
         """Post in the running loop."""
-        loop = asyncio.get_running_loop()
-        if not is_in_loop_thread():
-            self._first = self._first or weakref.ref(loop)
+        if self._first is None and not is_in_loop_thread():
+            self._first = weakref.ref(asyncio.get_running_loop())
         client = self._client
-        if self._first is None or self._first() is not loop:
+        if self._first is None or self._first() is not asyncio.get_running_loop():
             http = openai.DefaultAsyncHttpxClient
             client = await self._copies.client(lambda: self._client.copy(http_client=http()))
         return await client.post(*args, **options)
-
-
-def _is_async(client: object) -> bool:
-    """Whether it is an AsyncOpenAI. A mock has that class, but not the type."""
-    return issubclass(type(client), openai.AsyncOpenAI)
-
-
-class _Endpoint:
-    """An endpoint as the openai client is set up for it, asked through the client's transport.
-
-    The client itself takes longer over a call than the transport and the judge together.
-    """
-
-    def __init__(self, *, timeout: float, **options: Any) -> None:  # noqa: ANN401  those of AsyncOpenAI
-        self._transport = openai.DefaultAioHttpClient(timeout=timeout)
-        client = openai.AsyncOpenAI(http_client=self._transport, **options)
-        self._url = f"{str(client.base_url).rstrip('/')}/chat/completions"
-        headers = {**client.default_headers, **client.auth_headers}
-        # What the client leaves out has no string as its value.
-        self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
-        self.is_closed, self.close = client.is_closed, client.close
-
-    async def post(self, body: Mapping[str, Any]) -> bytes:
-        """The body of the response.
-
-        Raises:
-            APIStatusError: the response has an error status.
-        """
-        response = await self._transport.post(self._url, json=body, headers=self._headers)
-        if response.is_error:
-            said = parsed(response.content)
-            error = said.get("error", said) if is_mapping(said) else said
-            raise openai.APIStatusError("", response=response, body=error)
-        return response.content
-
-    def __del__(self) -> None:
-        """Close what is open, though its event loop is gone: as far as that is possible without it."""
-        with suppress(Exception):
-            if not self.is_closed():
-                closing = self.close()
-                closing.send(None)
-                closing.close()

@@ -83,6 +83,14 @@ def wait_before(retry: int, retry_after: float | None) -> float | None:
     return None if wait > LONGEST_WAIT else random.uniform(wait, 1.25 * wait)  # noqa: S311  not a secret
 
 
+async def wait_or_raise(error: ModelError, retries: int, most: int) -> None:
+    """Wait before a request is sent again, or raise the error if it was sent again that often."""
+    wait = wait_before(retries, error.retry_after) if retries < most else None
+    if wait is None:
+        raise error
+    await asyncio.sleep(wait)
+
+
 class Pace:
     """Limits how many requests of a run are in flight, and sends them again. All judges of a run share it.
 
@@ -139,7 +147,8 @@ class Pace:
                     await endpoint.wait(model.name, error, failures)
                 else:
                     rejections += error.retries - retries
-                    await _wait_or_raise(error, rejections)
+                    most = MAX_REJECTIONS if error.code == "rate_limited" else 0
+                    await wait_or_raise(error, rejections, most)
                     rejections += 1
                 retries = error.retries + 1
 
@@ -163,15 +172,6 @@ class Pace:
         before = ceil(self._removed)
         self._removed = min(max(self._removed - part, 0.0), self._most_removed)
         return before - ceil(self._removed)
-
-
-async def _wait_or_raise(error: ModelError, rejections: int) -> None:
-    """Wait after a rate limit; raise the error if it is another one, or has come too often."""
-    may_retry = error.code == "rate_limited" and rejections < MAX_REJECTIONS
-    wait = wait_before(rejections, error.retry_after) if may_retry else None
-    if wait is None:
-        raise error
-    await asyncio.sleep(wait)
 
 
 @dataclass(eq=False)

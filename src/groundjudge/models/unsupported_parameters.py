@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -60,11 +60,7 @@ def learnt_from(identity: str) -> dict[str, str]:
 
 
 async def negotiated(
-    request: Request,
-    known: dict[str, str],
-    who: str,
-    send: Callable[[dict[str, Any]], Awaitable[Reply]],
-    possible: Collection[str] | None = None,
+    request: Request, known: dict[str, str], who: str, send: Callable[[dict[str, Any]], Awaitable[Reply]]
 ) -> Reply:
     """The reply to a request, sent again without each parameter that the endpoint refuses.
 
@@ -76,7 +72,6 @@ async def negotiated(
         known: what the endpoint is known to refuse; it grows, by this request and by others.
         who: the model and its endpoint, for the log.
         send: from the parameters to the reply.
-        possible: the names of the parameters that can be sent; None for all.
 
     Raises:
         ModelError: whatever `send` raises, unless it refuses a parameter.
@@ -84,19 +79,33 @@ async def negotiated(
     refused: dict[str, str] = {}
     retries = 0
     while True:
-        found = accepted(request.parameters, {**known, **refused})
-        sent = {name: found[name] for name in found if possible is None or name in possible}
+        sent = accepted(request.parameters, {**known, **refused})
         try:
             reply = await send(sent)
         except ModelError as error:
-            if not (news := _refused(error, sent)):
+            news = _refused(error, sent)
+            if not news:
                 raise
             refused |= news
             retries += error.retries
         else:
             _learn(known, refused, f"{who} refuses")
-            _learn(known, _ignored(reply, sent, request), f"{who} ignores")
-            return replace(reply, retries=reply.retries + retries)
+            ignored = {name: new for name, new in _ignored(reply, sent).items() if name in request.added}
+            _learn(known, ignored, f"{who} ignores")
+            return replace(reply, retries=reply.retries + retries) if retries else reply
+
+
+def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
+    """The parameters as the endpoint accepts them: renamed, replaced or left out as `refusals` says."""
+    sent: dict[str, Any] = {}
+    for parameter, value in parameters.items():
+        name = refusals.get(parameter, parameter)
+        name = refusals.get(name, name)  # the new name may be refused too
+        if name == JSON_OBJECT:
+            sent[parameter] = {"type": JSON_OBJECT}
+        elif name != LEFT_OUT:
+            sent.setdefault(name, value)
+    return sent
 
 
 def _learn(known: dict[str, str], changes: Mapping[str, str], who: str) -> None:
@@ -108,15 +117,15 @@ def _learn(known: dict[str, str], changes: Mapping[str, str], who: str) -> None:
         log.warning("%s parameters: from now on %s", who, ", ".join(told))
 
 
-def _ignored(reply: Reply, sent: Mapping[str, Any], request: Request) -> dict[str, str]:
-    """Those of the parameters that the library added to which the reply pays no attention."""
+def _ignored(reply: Reply, sent: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters to which the reply pays no attention, each with what becomes of it."""
     found: dict[str, str] = {}
     if "logprobs" in sent and reply.text and reply.tokens is None:
         found |= dict.fromkeys(LOGPROBS, LEFT_OUT)
     is_finished = reply.finish_reason in {None, "stop"} and reply.refusal is None and reply.text.strip()
     if "response_format" in sent and is_finished and "{" not in reply.text:  # no schema allows that
-        found["response_format"] = looser_format(sent)
-    return {name: new for name, new in found.items() if name in request.added}
+        found["response_format"] = _looser_format(sent)
+    return found
 
 
 def _refused(error: ModelError, sent: Mapping[str, Any]) -> dict[str, str]:
@@ -124,14 +133,14 @@ def _refused(error: ModelError, sent: Mapping[str, Any]) -> dict[str, str]:
     raised = error.__cause__
     if raised is None or error.code not in REFUSING:
         return {}
-    message, param = message_in(raised), getattr(raised, "param", None)
-    mentioned = _mentioned(str(param), sent) or _mentioned(message, sent)
+    message = message_in(raised)
+    mentioned = _mentioned(str(getattr(raised, "param", None)), sent) or _mentioned(message, sent)
     if {*LOGPROBS}.intersection(mentioned):
         return dict.fromkeys(LOGPROBS, LEFT_OUT)
     if error.code == "auth" or not mentioned:  # what else is forbidden is no matter of parameters
         return {}
     if "response_format" in mentioned:
-        return {"response_format": looser_format(sent)}
+        return {"response_format": _looser_format(sent)}
     if not REFUSAL.search(message):
         return {}
     # For "temperature and top_p cannot both be given" it is enough to leave out the last one.
@@ -144,19 +153,7 @@ def _mentioned(text: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if re.search(WORDED.get(name, rf"\b{re.escape(name)}\b"), text)]
 
 
-def looser_format(sent: Mapping[str, Any]) -> str:
+def _looser_format(sent: Mapping[str, Any]) -> str:
     """What becomes of a response format that was refused or ignored: JSON without a schema, then none."""
     asked = sent["response_format"]
     return JSON_OBJECT if is_mapping(asked) and asked.get("type") == "json_schema" else LEFT_OUT
-
-
-def accepted(parameters: Mapping[str, Any], refusals: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters as the endpoint accepts them: renamed, replaced or left out as `refusals` says."""
-    sent: dict[str, Any] = {}
-    for parameter, value in parameters.items():
-        name = parameter
-        while refusals.get(name, JSON_OBJECT) != JSON_OBJECT:
-            name = refusals[name]
-        if name != LEFT_OUT:
-            sent.setdefault(name, {"type": JSON_OBJECT} if name in refusals else value)
-    return sent

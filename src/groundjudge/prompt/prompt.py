@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -63,7 +64,7 @@ class Input(Frozen):
     required: bool = True
     may_be_empty: bool = False
 
-    @property
+    @cached_property
     def field(self) -> str:
         """The name of the case's field, or the key of the metadata."""
         return FIELD_NAMED.get(self.name, self.name)
@@ -189,7 +190,7 @@ class Prompt(Frozen):
         }
         return cls(**settings, path=path)
 
-    @property
+    @cached_property
     def id(self) -> PromptId:
         """The name, version and hash that identify the prompt in a verdict."""
         return PromptId(name=self.name, version=self.version, sha256=self.sha256)

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from groundjudge.errors import PromptError
 from groundjudge.replies.adjacent import Adjacent
-from groundjudge.replies.banded import Banded
 from groundjudge.replies.format import Asked, Format, PartReading, Reading
 from groundjudge.replies.json_object import Json
-from groundjudge.replies.line import Line
-from groundjudge.replies.plain import Plain
+from groundjudge.replies.labelled import Banded, Line
 from groundjudge.replies.scorecard import Scorecard
 from groundjudge.replies.tags import Tags
+from groundjudge.replies.value import Plain
 
-FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = MappingProxyType(
-    {
-        "adjacent": Adjacent,
-        "banded": Banded,
-        "json": Json,
-        "line": Line,
-        "plain": Plain,
-        "scorecard": Scorecard,
-        "tags": Tags,
-    }
-)
+FORMATS: Mapping[str, type[Adjacent | Banded | Json | Line | Plain | Scorecard | Tags]] = {
+    "adjacent": Adjacent,
+    "banded": Banded,
+    "json": Json,
+    "line": Line,
+    "plain": Plain,
+    "scorecard": Scorecard,
+    "tags": Tags,
+}
 """The formats by the names that prompt files use."""
 
 
@@ -53,11 +50,9 @@ def format_of(settings: Mapping[str, Any] | None, path: str) -> Format:
         message = f"{path}: reply.format: unknown format {kind!r}, the formats are {', '.join(FORMATS)}"
         raise PromptError("unknown_reply_format", message, path)
     known = ", ".join(f"{each.name} ({each.type})" for each in fields(FORMATS[kind])) or "(none)"
-    try:
+    with suppress(ValidationError):
         if options.keys() <= {each.name for each in fields(FORMATS[kind])}:
             return TypeAdapter(FORMATS[kind]).validate_python(options)
-    except ValidationError:
-        pass
     message = f"{path}: reply: the format {kind} has the options {known}, not {options}"
     raise PromptError("bad_reply_option", message, path)
 

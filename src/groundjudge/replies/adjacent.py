@@ -11,8 +11,8 @@ from statistics import harmonic_mean
 
 from groundjudge.errors import ReplyError
 from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
-from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import LONGEST, Reader, decimal, written
 from groundjudge.scale import Scale
@@ -61,8 +61,7 @@ class Adjacent:
                 number cannot be read.
         """
         labels = label_pattern(f"{name}_{step}" for name in self.names for step in STEPS)
-        reader = Reader(opened(reply, labels), scale, asked)
-        found = fields(reader.text.text, labels)
+        reader, found = labelled(reply, labels, scale, asked)
         if not found:
             raise reader.error("no_verdict")
         parts, warnings = zip(*(_part(name, found, reader) for name in self.names), strict=True)

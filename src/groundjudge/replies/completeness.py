@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain
 from unicodedata import normalize
 
 from groundjudge.errors import ReplyError
@@ -16,10 +16,12 @@ from groundjudge.replies.reply import Reply
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # In scripts without spaces each character is a word.
-WORD = re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
+WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 # The number of a list ("2. ") may be left out, or added.
 LIST_NUMBER = re.compile(r"\s*[0-9]{1,2}[.):]\s+")
 NUMBER = re.compile(r"[0-9]+")
+# Words that no sentence has taken, in `Words.taken`.
+FREE = re.compile(rb"\x00+")
 # What ends a sentence or a line.
 ENDS = re.compile(r"[.!?…。！？\n]")
 # Percent of its letters that a sentence which was not copied exactly must have in common with the response.
@@ -34,21 +36,24 @@ KEY_WORDS = 3
 MOST_PAIRS = 100_000_000
 
 
+def comparable(text: str) -> str:
+    """A text in one width and one case."""
+    return normalize("NFKC", text).casefold()
+
+
 class Words:
     """The words of a text.
 
     Attributes:
         source: the text, folded.
-        spans: where each word stands in it.
         words: the words.
         taken: for each word, whether a sentence that is rated has it.
         pairs: how many pairs of characters may still be compared.
     """
 
     def __init__(self, text: str) -> None:
-        self.source = normalize("NFKC", text).casefold()
-        self.spans = [match.span() for match in WORD.finditer(self.source)]
-        self.words = [self.source[start:end] for start, end in self.spans]
+        self.source = comparable(text)
+        self.words: list[str] = WORD.findall(self.source)
         self.taken = bytearray(len(self.words))
         self.pairs = MOST_PAIRS
 
@@ -63,20 +68,25 @@ class Words:
 
     def take(self, words: list[str], reached: int) -> int:
         """Take words that are free, at an index or behind it or else anywhere; their end, or -1 for none."""
-        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
-        behind = bisect_left(places, reached)
-        for at in chain((reached,), places[behind : behind + MOST_PLACES], places[:MOST_PLACES]):
+        for at in chain((reached,), self._elsewhere(words, reached)):
             end = at + len(words)
             if self.words[at:end] == words and not any(self.taken[at:end]):
                 self.taken[at:end] = b"\x01" * len(words)
                 return end
         return -1
 
-    def take_similar(self, said: Words) -> bool:
-        """Take the words among those left that are nearly the same; whether there are such words."""
+    def _elsewhere(self, words: list[str], reached: int) -> Iterator[int]:
+        """Where some words begin, first behind an index, of the places that are tried."""
+        places = self.places.get(tuple(words[: KEY_WORDS if len(words) >= KEY_WORDS else 1]), ())
+        behind = bisect_left(places, reached)
+        yield from places[behind : behind + MOST_PLACES]
+        yield from places[:MOST_PLACES]
+
+    def take_similar(self, words: list[str]) -> bool:
+        """Take nearly the same words among those that are left; whether there are such words."""
         from rapidfuzz.fuzz import partial_ratio_alignment  # noqa: PLC0415  needed for inexact copies only
 
-        sentence = " ".join(said.words)
+        sentence = " ".join(words)
         self.pairs -= len(self.source) * len(sentence)
         if self.pairs < 0 or {*NUMBER.findall(sentence)} - {*NUMBER.findall(self.source)}:
             return False
@@ -93,16 +103,18 @@ class Words:
 
     def left_out(self) -> Iterator[str]:
         """The runs of words that are not taken, if they are long enough or a whole sentence or line."""
-        for is_taken, each in groupby(range(len(self.taken)), key=self.taken.__getitem__):
-            run = [*each]
-            (start, _), (_, end) = self.spans[run[0]], self.spans[run[-1]]
-            text = self.source[start:end]
-            before = self.source[self.spans[run[0] - 1][1] if run[0] else 0 : start]
-            rest = self.spans[run[-1] + 1 : run[-1] + 2]
-            after = self.source[end : rest[0][0] if rest else None]
-            is_whole = (not run[0] or ENDS.search(before)) and (not rest or ENDS.search(after))
+        if not FREE.search(self.taken):
+            return
+        spans = [match.span() for match in WORD.finditer(self.source)]
+        starts, ends = (*(start for start, _ in spans), len(self.source)), (0, *(end for _, end in spans))
+        for run in FREE.finditer(self.taken):
+            first, last = run.span()
+            text = self.source[starts[first] : ends[last]]
+            before = self.source[ends[first] : starts[first]] if first else "\n"
+            after = self.source[ends[last] : starts[last]] if last < len(self.words) else "\n"
+            is_whole = ENDS.search(before) and ENDS.search(after)
             is_number = len(text) <= 2 and text.isdecimal()  # noqa: PLR2004  that of a list
-            if not is_taken and not is_number and (is_whole or len(run) >= SHORTEST_RUN):
+            if not is_number and (is_whole or last - first >= SHORTEST_RUN):
                 yield text
 
 
@@ -115,25 +127,28 @@ def completed(parts: Sequence[PartReading], response: str, reply: Reply) -> list
         ReplyError: `unrated_sentences`: something of the response is in no part, or a part is not in the
             response.
     """
-    said, plain, reached = Words(response), " ".join(response.split()), 0
+    said, reached = Words(response), 0
+    spaced = " ".join(said.source.split())
     kept: list[PartReading] = []
-    inexact: list[tuple[PartReading, Words]] = []
+    inexact: list[tuple[str, list[str]]] = []
     known: set[tuple[str, ...]] = set()
     for part in parts:
-        rated = Words(LIST_NUMBER.sub("", part.name, count=1) if LIST_NUMBER.match(part.name) else part.name)
-        end = said.take(rated.words, reached)
-        is_new = end >= 0 or tuple(rated.words) not in known
+        number = LIST_NUMBER.match(part.name)
+        text = comparable(part.name[number.end() :] if number else part.name)
+        words: list[str] = WORD.findall(text)
+        end = said.take(words, reached)
+        is_new = end >= 0 or tuple(words) not in known
         kept += [part] if is_new else []
-        known.add(tuple(rated.words))
-        if (is_new and end < 0) or (not rated.words and " ".join(part.name.split()) not in plain):
-            inexact.append((part, rated))
+        known.add(tuple(words))
+        if (is_new and end < 0) or (not words and " ".join(text.split()) not in spaced):
+            inexact.append((part.name, words))
         reached = end if end >= 0 else reached
-    foreign = [part.name for part, rated in inexact if not (rated.words and said.take_similar(rated))]
+    foreign = [name for name, words in inexact if not (words and said.take_similar(words))]
     left_out = list(said.left_out())
     if foreign or left_out:
         message = (
-            "every sentence of the statement needs one block, in the words of the statement: "
-            f"{len(left_out)} pieces of it have none, and {len(foreign)} of the rated sentences are not in it"
+            "every sentence of the statement needs one block, in the words of the statement (parts of the "
+            f"statement without a block: {len(left_out)}; blocks that are not in it: {len(foreign)})"
         )
         raise ReplyError("unrated_sentences", reply.text, message, (*left_out, *foreign))
     return kept

@@ -29,6 +29,8 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 COMMENT = re.compile(r"//[^\n0-9]*(?:\n|$)|/\*[^0-9*]*\*/")
+# A number as JSON has it, but without an exponent.
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 QUOTES = " \t\r\n\"'“”"
 # What a repair may cost: characters times quotation marks, 230 of them in 20,000 characters. json_repair
 # takes quadratic time: for `{"a": [` and then `"a", a"b` again and again, 0.1 s for 2,500 characters, 2.5 s
@@ -81,7 +83,8 @@ class Json:
             raise reader.error("ambiguous")
         reason = self._reason(text[begin:close], found, reader)
         # A value that is written with escapes is not found there, and cannot be weighed.
-        at = -1 if "\\" in value else value.find(reader.bare(_place(value, reader)))
+        said = _place(value, reader)[slice(*found.span or ())]
+        at = -1 if "\\" in value else value.find(said)
         span = None if at < 0 else (offset + start + at, offset + start + len(value))
         return replace(found, reason=reason, span=span)
 
@@ -174,11 +177,15 @@ def _place(value: str, reader: Reader) -> str:
     """The place of a value: the text of a string, or what stands behind the colon.
 
     Raises:
-        ReplyError: `not_a_number` or `unknown_label` for a list and for an object.
+        ReplyError: `not_a_number` or `unknown_label` for a list and for an object; `ambiguous` for a bare
+            number that JSON does not allow, such as `1.` and `01`: it may be a part of another one.
     """
-    if value.strip()[:1] in ("[", "{"):
-        raise reader.error("unknown_label" if reader.scale.choices else "not_a_number", _text(value))
-    return fold(_text(value)).text
+    text, first = fold(_text(value)).text, value.strip()[:1]
+    is_number = first in "\"'“‘" or not any(map(str.isdigit, text)) or NUMBER.fullmatch(text)
+    if first in ("[", "{") or not is_number:
+        code = "not_a_number" if first in ("[", "{") else "ambiguous"
+        raise reader.error("unknown_label" if reader.scale.choices else code, text)
+    return text
 
 
 def _text(written: str) -> str:

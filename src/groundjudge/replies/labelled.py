@@ -1,15 +1,17 @@
-"""Labels at the beginning of a line, such as `Score: 8`, and the places behind them."""
+"""Verdicts on labelled lines, such as `Score: 8`: the labels, the places behind them, and two formats."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
-from groundjudge.replies.format import Reading
-from groundjudge.replies.opening import LETTER_OR_DIGIT
-from groundjudge.replies.value import Reader, written
+from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
+from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.reply import Reply
+from groundjudge.replies.value import Reader, said, written
 from groundjudge.scale import Scale
 
 # A line below that goes on with the value: it begins with a digit, or is a sign, alone but
@@ -17,6 +19,7 @@ from groundjudge.scale import Scale
 GOES_ON_BELOW = re.compile(
     r"\s*+(?:[0-9]|[-+–,./%][.。]?(?:[^\S\n]|[*_`\"'”’\])}])*(?:[0-9]|$))", re.MULTILINE
 )
+LINE = re.compile("\n")
 BULLETS = r"^[^\S\n]*+(?:(?:[-+•*]|\#{1,6}|[0-9]{1,2}[.)])[^\S\n]++)*+"
 BRACKET = r"(?:[^\S\n]*[(\[](?P<bracket>[^()\[\]\n]{0,20}?[0-9][^()\[\]\n]{0,20})[)\]])?"
 
@@ -54,17 +57,22 @@ def label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
     )
 
 
-def fields(text: str, labels: re.Pattern[str]) -> list[Field]:
-    """The labelled fields of a text in order."""
-    found: list[Field] = []
-    matches = [*labels.finditer(text)]
-    for match, after in zip_longest(matches, matches[1:]):
-        label, end = match["label"].casefold().replace("_", " "), after.start() if after else len(text)
-        rest = text[match.end() : end].lstrip()
-        place, newline, below = rest.partition("\n")
-        start = end - len(rest)
-        found.append(Field(label, match["bracket"] or "", match.start(), start, end, place, newline + below))
-    return found
+def labelled(
+    reply: Reply, labels: re.Pattern[str], scale: Scale, asked: Asked, names: tuple[str, ...] = ()
+) -> tuple[Reader, list[Field]]:
+    """A reply, and its labelled fields in order."""
+    reader = Reader(opened(reply, labels), scale, asked, names)
+    text = reader.text.text
+    begins = (0, *(line.end() for line in LINE.finditer(text)))  # which is faster than to search for a label
+    matches = [match for begin in begins if (match := labels.match(text, begin))]
+    ends = (*(match.start() for match in matches[1:]), len(text))
+    return reader, [_field(text, match, end) for match, end in zip(matches, ends, strict=False)]
+
+
+def _field(text: str, match: re.Match[str], end: int) -> Field:
+    label, rest = match["label"].casefold().replace("_", " "), text[match.end() : end].lstrip()
+    place, newline, below = rest.partition("\n")
+    return Field(label, match["bracket"] or "", match.start(), end - len(rest), end, place, newline + below)
 
 
 def verdict(
@@ -95,3 +103,79 @@ def _states(bracket: str, scale: Scale) -> bool:
 def one_line(text: str) -> str:
     """The text on one line, so that none of its words can be read as a label."""
     return " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class Line:
+    """Reads a verdict on a line of its own, as in `Final verdict: Inconsistent`, and the prose before it.
+
+    Attributes:
+        name: the label of the line, or several of which any may be used. It begins the line, and a colon
+            follows unless it ends in a bracket, as `[RESULT]` does.
+        brackets: whether the verdict stands in double brackets, as in `Rating: [[5]]`.
+    """
+
+    name: str | tuple[str, ...] = "Verdict"
+    brackets: bool = False
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply. Prose may follow the verdict.
+
+        Raises:
+            ReplyError: there is no such line, there are several that differ (`ambiguous`), or it cannot be
+                read.
+        """
+        reader, found = labelled(reply, self._labels, scale, asked, self._names)
+        lines = [each for each in found if not self.brackets or "[[" in each.place]
+        line, read = verdict(reader, lines, prose_may_follow=True)
+        return replace(read, reason=reader.text.slice(reader.text.start, line.begin))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the explanation, with its labels made harmless, and the labelled line below it."""
+        name = self._names[0]
+        place = f"[[{said(reading)}]]" if self.brackets else said(reading)
+        reason = self._labels.sub(lambda match: f"> {match[0]}", reading.reason)
+        return f"{reason}\n{name}{'' if name.endswith(']') else ':'} {place}".lstrip()
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.name,) if isinstance(self.name, str) else self.name
+
+    @cached_property
+    def _labels(self) -> re.Pattern[str]:
+        return label_pattern(self._names)
+
+
+BANDED = label_pattern(("Analysis", "Level", "Score"))
+
+
+@dataclass(frozen=True)
+class Banded:
+    """Reads the number or the label after `Score:`, the texts after `Analysis:` and `Level:`."""
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply.
+
+        Raises:
+            ReplyError: there is no score, there are several that differ or more behind it (`ambiguous`), or
+                it cannot be read.
+        """
+        reader, found = labelled(reply, BANDED, scale, asked)
+        _, score = verdict(reader, [each for each in found if each.label == "score"])
+        texts = {each.label: reader.text.slice(each.start, each.end) for each in found}
+        return replace(score, reason=texts.get("analysis", ""), level=texts.get("level", ""))
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the three labelled parts, one line each."""
+        analysis, level = one_line(reading.reason), one_line(reading.level)
+        return f"Analysis: {analysis}\nLevel: {level}\nScore: {said(reading)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import exp, isnan
 from typing import Any, NamedTuple, TypeGuard, cast
@@ -65,34 +66,49 @@ class Reply:
 def reply_of(answer: object) -> Reply:
     """Read what a function answered: a text, a mapping, an object with `.content`, or a Reply.
 
-    A mapping is a chat completion, a message (`content`), or, if neither, the verdict itself.
+    A mapping is a chat completion, a message (`content`), or, if neither, the verdict itself. A completion
+    may be an object too.
     """
     if isinstance(answer, Reply):
         return answer
     if isinstance(answer, str):
         return Reply(answer)
-    if isinstance(answer, Mapping):
-        return _of_mapping(cast("Mapping[str, Any]", answer))
+    if completion := completion_of(answer):
+        return completion
+    if is_mapping(answer):
+        content = _get(answer, "content", str | list)
+        return Reply(
+            json.dumps(answer, ensure_ascii=False, default=str) if content is None else _text(content)
+        )
     if hasattr(answer, "content"):
         return _of_message(answer)
     message = f"a model's answer must be a text, a mapping or have .content, not {type(answer).__name__}"
     raise TypeError(message)
 
 
-def _of_mapping(answer: Mapping[str, Any]) -> Reply:
-    if answer.get("choices"):
-        choice: Mapping[str, Any] = answer["choices"][0]
-        message: Mapping[str, Any] = choice["message"]
-        return Reply(
-            _text(message.get("content")),
-            finish_reason=choice.get("finish_reason"),
-            refusal=message.get("refusal"),
-            model=answer.get("model"),
-            tokens=tokens_of(choice.get("logprobs")),
-        )
-    if isinstance(answer.get("content"), str | list):
-        return Reply(_text(answer["content"]))
-    return Reply(json.dumps(answer, ensure_ascii=False, default=str))
+def completion_of(answer: object) -> Reply | None:
+    """The reply in a chat completion, a mapping or an object with attributes; None if there is none."""
+    with suppress(TypeError, LookupError):
+        choice = _get(answer, "choices")[0]
+        message, usage = _get(choice, "message"), _get(answer, "usage")
+        content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
+        if is_mapping(message) or content is not None or refusal is not None:
+            prompt, written = (_get(usage, f"{kind}_tokens", int) for kind in ("prompt", "completion"))
+            return Reply(
+                _text(content),
+                finish_reason=_get(choice, "finish_reason", str),
+                usage=None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=written or 0),
+                model=_get(answer, "model", str),
+                refusal=refusal,
+                tokens=tokens_of(_get(choice, "logprobs")),
+            )
+    return None
+
+
+def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
+    """A value by its key or attribute; None if there is none of this type, as a mock has every attribute."""
+    value = holder.get(name) if is_mapping(holder) else getattr(holder, name, None)
+    return value if isinstance(value, kind) else None
 
 
 def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody else's making

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from groundjudge.replies.completeness import completed
 from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, no_schema
-from groundjudge.replies.labelled import Field, fields, label_pattern, one_line, verdict
-from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
+from groundjudge.replies.labelled import Field, label_pattern, labelled, one_line, verdict
+from groundjudge.replies.opening import LETTER_OR_DIGIT
 from groundjudge.replies.reply import Reply
 from groundjudge.replies.value import Reader, said, unwrapped
 from groundjudge.scale import Scale, folded
@@ -31,6 +31,7 @@ NOTHING = re.compile(
 BLOCKS = re.compile(r"^(?:sec)+")
 # The score of a sentence that claims nothing.
 NO_CLAIM = "NO CLAIM"
+NOT_CLAIMED = folded(NO_CLAIM)
 # A sentence, its evidence and its score.
 Block: TypeAlias = tuple[Field, Field, Field]
 
@@ -51,8 +52,8 @@ class Scorecard:
                 in another order or a sentence with two scores, `unrated_sentences` if the blocks are not the
                 sentences of the response, or the code of a score that cannot be read.
         """
-        reader = Reader(opened(reply, LABELS), scale, asked)
-        parts = [_part(block, reader) for block in _blocks(fields(reader.text.text, LABELS), reader)]
+        reader, found = labelled(reply, LABELS, scale, asked)
+        parts = [_part(block, reader) for block in _blocks(found, reader)]
         if not parts:
             raise reader.error("no_verdict")
         scores: dict[str, object] = {}
@@ -108,14 +109,14 @@ def _is_template(block: Block, reader: Reader) -> bool:
     sentence, _, score = block
     has_sentence = LETTER_OR_DIGIT.search(sentence.place + sentence.below)
     is_known = reader.asked.response is not None or LETTER_OR_DIGIT.search(score.place)
-    return reader.is_echo(score.place) and bool(is_known or not has_sentence)
+    return reader.value(score.place) == "no_verdict" and bool(is_known or not has_sentence)
 
 
 def _part(block: Block, reader: Reader) -> PartReading:
     sentence, evidence, score = block
     name, quote = (reader.text.slice(each.start, each.end) for each in (sentence, evidence))
     quotes = () if NOTHING.match(quote) else (quote,)
-    claims_nothing = folded(unwrapped(score.place)) == folded(NO_CLAIM) and not reader.scale.named(NO_CLAIM)
+    claims_nothing = folded(unwrapped(score.place)) == NOT_CLAIMED and not reader.scale.named(NO_CLAIM)
     if claims_nothing and not LETTER_OR_DIGIT.search(score.below):
         return PartReading(name, None, quote, quotes)
     _, found = verdict(reader, [score], name)

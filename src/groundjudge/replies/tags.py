@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from groundjudge.replies.format import NOTHING_ELSE, Asked, Reading, no_schema, score_of_value
 from groundjudge.replies.opening import LETTER_OR_DIGIT, opened
@@ -42,19 +44,17 @@ class Tags:
             ReplyError: there is no verdict, there are several that differ or more behind it (`ambiguous`),
                 or it cannot be read.
         """
-        element = _element((self.value, self.reason, THOUGHTS))
-        text = opened(reply, element)
-        reader = Reader(text, scale, asked, (self.value,))
-        elements = [*element.finditer(text.text)]
-        names = [(each["name"] or "").lower() for each in elements]
-        if "" in names:
-            raise reader.error("ambiguous", elements[names.index("")][0])
-        verdicts = [each for each, name in zip(elements, names, strict=True) if name == self.value.lower()]
+        reader = Reader(opened(reply, self._element), scale, asked, (self.value,))
+        text, elements = reader.text, defaultdict[str, list[re.Match[str]]](list)
+        for each in self._element.finditer(text.text):
+            elements[(each["name"] or "").lower()].append(each)
+        if elements[""]:
+            raise reader.error("ambiguous", elements[""][0][0])
+        verdicts, reasons = elements[self.value.lower()], elements[self.reason.lower()]
         index, found = reader.verdict([each.span("content") for each in verdicts])
         first = verdicts[index]
-        if LETTER_OR_DIGIT.search(element.sub("", text.text[first.end() :])):
+        if LETTER_OR_DIGIT.search(self._element.sub("", text.text[first.end() :])):
             raise reader.error("ambiguous")
-        reasons = [each for each, name in zip(elements, names, strict=True) if name == self.reason.lower()]
         before = [each for each in reasons if each.start() < first.start()]
         reason = "".join(text.slice(*each.span("content")) for each in (before or reasons)[-1:])
         warnings = ("unclosed_tag",) if any(each["unclosed"] is not None for each in verdicts) else ()
@@ -65,15 +65,16 @@ class Tags:
         reason = reading.reason.translate(UNTAGGED)
         return f"<{self.reason}>{reason}</{self.reason}>\n<{self.value}>{said(reading)}</{self.value}>"
 
+    @cached_property
+    def _element(self) -> re.Pattern[str]:
+        """A pattern for outermost elements, and for a closing tag that closes nothing.
 
-def _element(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A pattern for outermost elements, and for a closing tag that closes nothing.
-
-    An element that is not closed holds all that follows.
-    """
-    name = "|".join(map(re.escape, names))
-    return re.compile(
-        rf"<\s*+(?P<name>{name})\s*+>(?P<content>.*?)(?:<\s*+/\s*+(?P=name)\s*+>|(?P<unclosed>\Z))"
-        rf"|<\s*+/\s*+(?:{name})\s*+>",
-        re.IGNORECASE | re.DOTALL,
-    )
+        An element that is not closed holds all that follows.
+        """
+        name = "|".join(map(re.escape, (self.value, self.reason, THOUGHTS)))
+        closing = r"<\s*+/\s*+(?P=name)\s*+>"
+        return re.compile(
+            rf"<\s*+(?P<name>{name})\s*+>(?P<content>(?:[^<]++|(?!{closing})<)*+)(?:{closing}|(?P<unclosed>\Z))"
+            rf"|<\s*+/\s*+(?:{name})\s*+>",
+            re.IGNORECASE,
+        )

@@ -4,18 +4,29 @@
 
 A pair of quotation marks or brackets may stand around it, and a full stop behind it. A value is a number, or
 a label of the scale; x is the label of that very value or the same number again.
+
+The format `Plain` is nothing but a place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 from groundjudge.errors import WHAT_IS_WRONG, ReplyError
-from groundjudge.replies.format import NOTHING_ELSE, Asked, PartReading, Reading, Span
-from groundjudge.replies.opening import Folded
+from groundjudge.replies.format import (
+    NOTHING_ELSE,
+    Asked,
+    PartReading,
+    Reading,
+    Span,
+    no_schema,
+    score_of_value,
+)
+from groundjudge.replies.opening import Folded, opened
+from groundjudge.replies.reply import Reply
 from groundjudge.scale import Scale, folded
 
 # Characters of a place: no verdict is longer, and short texts are quick to match.
@@ -62,71 +73,81 @@ class Reader:
     def verdict(self, places: Sequence[Span], of: str = "") -> tuple[int, Reading]:
         """As `agreed`, for the places at spans of the folded text; the reading has the span of the value."""
         index, found = self.agreed([self.text.text[start:stop] for start, stop in places], of)
-        start, stop = places[index]
-        place = self.text.text[start:stop]
-        bare = self.bare(place)
-        at = start + place.rfind(bare)
-        return index, replace(found, span=(self.text.origins[at], self.text.origins[at + len(bare)]))
+        first, last = (self.text.origins[places[index][0] + at] for at in found.span or ())
+        return index, Reading(found.value, label=found.label, span=(first, last))
 
     def agreed(self, places: Sequence[str], of: str = "") -> tuple[int, Reading]:
         """What all places say: verdicts that agree are one. Echoes of the prompt ahead of them are none.
 
         Returns:
-            The index of the first verdict's place, and what it says.
+            The index of the first verdict's place, and what it says, with the span of the value in it.
 
         Raises:
             ReplyError: `no_verdict`, `ambiguous` if two verdicts differ, or the code of `value`.
         """
-        first = next((index for index, place in enumerate(places) if not self.is_echo(place)), None)
+        said = [*map(self.value, places)]
+        first = next((index for index, each in enumerate(said) if each != "no_verdict"), None)
         if first is None:
             raise self.error("no_verdict", of=of)
-        said = [self.value(place) for place in places[first:]]
-        if len({each if isinstance(each, Reading) else None for each in said}) > 1:
+        found, *others = said[first:]
+        if any(each != found for each in others if isinstance(each, Reading) or isinstance(found, Reading)):
             raise self.error("ambiguous", " ... ".join(places[first:]), of)
-        if isinstance(said[0], str):
-            raise self.error(said[0], places[first], of)
-        return first, said[0]
+        if isinstance(found, str):
+            raise self.error(found, places[first], of)
+        return first, found
 
     def value(self, place: str) -> Reading | str:
-        """What a place says, or the code of what is wrong with it.
+        """What a place says, with the span of the value in it, or the code of what is wrong with it.
 
-        The codes: `unknown_label`; `not_a_number`, `ambiguous`, `out_of_scale` or `not_integer`.
+        The codes: `no_verdict` for an echo of the prompt; `unknown_label`; `not_a_number`, `ambiguous`,
+        `out_of_scale` or `not_integer`.
         """
-        text = self.bare(place)
-        if self.scale.choices:
-            label = self.scale.named(text) if len(text) <= LONGEST else None
-            return "unknown_label" if label is None else Reading(self.scale.choices[label], label=label)
+        text = self._bare(place)
+        at = place.rfind(text)
+        span = (at, at + len(text))
+        label = self.scale.named(text) if self.scale.choices and len(text) <= LONGEST else None
+        if label is not None:
+            return Reading(self.scale.choices[label], label=label, span=span)
+        found = "unknown_label" if self.scale.choices else self._number(text)
+        if not isinstance(found, str):
+            return Reading(found, span=span)
+        is_echo = len(place) <= LONGEST and ECHO.fullmatch(place) and not self.scale.named(place)
+        return "no_verdict" if is_echo else found
+
+    def _bare(self, place: str) -> str:
+        """A place without the value's name and without pairs of quotation marks and brackets around it."""
+        text = unwrapped(place) if len(place.strip()) <= LONGEST else place
+        name = NAME.match(text, 0, LONGEST)
+        is_own = name and folded(name[1]) in {"score", "rating", "grade", *map(folded, self.names)}
+        return unwrapped(text[name.end() :]) if name and is_own else text
+
+    def _number(self, text: str) -> float | str:
+        """The number that a text is, or the code of what is wrong with it."""
         match = VALUE.fullmatch(text) if len(text) <= LONGEST else None
         if match is None or not self._is_consistent(match):
             return "ambiguous" if any(map(str.isdigit, text)) else "not_a_number"
         number = decimal(match["number"])
         if not self.scale.holds(number):
             return "out_of_scale"
-        return "not_integer" if self.scale.integer and number % 1 else Reading(number)
-
-    def bare(self, place: str) -> str:
-        """A place without the value's name and without pairs of quotation marks and brackets around it."""
-        text = unwrapped(place) if len(place.strip()) <= LONGEST else place
-        name = NAME.match(text, 0, LONGEST)
-        own = {"score", "rating", "grade", *map(folded, self.names)}
-        return unwrapped(text[name.end() :]) if name and folded(name[1]) in own else text
-
-    def is_echo(self, place: str) -> bool:
-        """Whether a place only repeats the prompt."""
-        return len(place) <= LONGEST and bool(ECHO.fullmatch(place)) and not self.scale.named(place)
+        return "not_integer" if self.scale.integer and number % 1 else number
 
     def _is_consistent(self, match: re.Match[str]) -> bool:
         """Whether all that stands beside a number only says it again."""
-        number, more = decimal(match["number"]), match["after"] or match["within"] or ""
-        beside, label = unwrapped(more), label_of(number, self.asked.levels) or " "
-        is_same = bool(re.fullmatch(NUMBER, beside)) and decimal(beside) == number
-        ends = {self.scale.worst, self.scale.best}
+        number, percent, best, after, within = match.groups()
+        ends, more = {self.scale.worst, self.scale.best}, after or within
         return (
-            not any(map(THOUSANDS.fullmatch, (match["number"], beside)))
-            and (not match["percent"] or ends == {0, 100})
-            and (not match["best"] or decimal(match["best"]) == max(ends))
-            and (not more or is_same or folded(beside) == folded(label))
+            not THOUSANDS.fullmatch(number)
+            and (not percent or ends == {0, 100})
+            and (not best or decimal(best) == max(ends))
+            and (not more or self._is_again(decimal(number), unwrapped(more)))
         )
+
+    def _is_again(self, number: float, text: str) -> bool:
+        """Whether a text is a number once more, or its label."""
+        if re.fullmatch(NUMBER, text):
+            return decimal(text) == number and not THOUSANDS.fullmatch(text)
+        label = label_of(number, self.asked.levels)
+        return label is not None and folded(text) == folded(label)
 
 
 def said(verdict: Reading | PartReading) -> str:
@@ -156,3 +177,33 @@ def decimal(digits: str) -> float:
 def written(value: float) -> str:
     """A number in digits, never with an exponent; a whole number without a decimal point."""
     return format(Decimal(repr(float(value))), "f").removesuffix(".0")
+
+
+FENCED = re.compile(r"\s*```\w*\n([^`]*)```\s*")
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Reads a reply that is the verdict and nothing else, for example "Yes"; reasoning may precede it.
+
+    It serves models that were trained to answer so: MiniCheck, Granite Guardian and others.
+    """
+
+    part_names = ()
+    parts_are_sentences = False
+    score = score_of_value
+    schema = no_schema
+
+    def read(self, reply: Reply, scale: Scale, asked: Asked = NOTHING_ELSE) -> Reading:
+        """Read a reply.
+
+        Raises:
+            ReplyError: the reply is not a number or a label of the scale, or it says more than that.
+        """
+        text = opened(reply)
+        fenced = FENCED.fullmatch(text.text)
+        return Reader(text, scale, asked).verdict([fenced.span(1) if fenced else (0, len(text.text))])[1]
+
+    def write(self, reading: Reading, scale: Scale) -> str:  # noqa: ARG002  required by the protocol
+        """Write the number or the label."""
+        return said(reading)

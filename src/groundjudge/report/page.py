@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from hashlib import sha256
-from html import escape
-from pathlib import Path
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundjudge import evidence
 from groundjudge.analysis.labels import Labels, by_judge, labels_for, words_of
-from groundjudge.case.case import Case, Document, Message
-from groundjudge.case.shapes import is_list, well_formed
+from groundjudge.case.case import Case, Document
 from groundjudge.errors import explained
 from groundjudge.probe.figures import Card
+from groundjudge.report.template import case_data, filled, without_empty
 from groundjudge.runs.summary import Summary, summarise
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Evidence, Part, PromptId, Usage, Verdict, Vote, deciding_score
@@ -25,14 +20,8 @@ from groundjudge.version import __version__
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.analysis.agreement import Agreement
 
-FOLDER = Path(__file__).parent
-"""The folder of page.html, page.css and page.js."""
-
 HISTOGRAM_BINS = 20
 """The number of bins of equal width of a judge's histogram of scores."""
-
-CASE_FIELDS = ("query", "conversation", "reference", "profile", "agent_name", "answers")
-"""The fields of a case that are copied as they are; response and context are converted."""
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
@@ -78,50 +67,16 @@ def report(  # noqa: PLR0913  independent options
         "judges": _judges(kept, agreements),
         "signatures": list(signatures),
         "warnings": {code: explained("warnings", code)[0] for each in kept for code in each.warnings},
-        "cases": [_case(case) for case in shown.values()],
+        "cases": [case_data(case) for case in shown.values()],
         "probe": probe.model_dump(mode="json") if probe else None,
         "verdicts": _rows(kept, shown, signatures, labels, agreements),
     }
-    return _page(title, data)
+    return filled("page", title, data)
 
 
 def _positions(keys: Iterable[KeyT]) -> dict[KeyT, int]:
     """The position of each distinct key among the distinct keys."""
     return {key: position for position, key in enumerate(dict.fromkeys(keys))}
-
-
-def _page(title: str, data: Mapping[str, Any]) -> str:
-    """Fill in the template, with a policy that allows its own style sheet and script alone."""
-    style, script = (_read(FOLDER / name) for name in ("page.css", "page.js"))
-    policy = (
-        f"default-src 'none'; img-src data:; script-src {_csp_hash(script)}; style-src {_csp_hash(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    values = {
-        "policy": policy,
-        "title": escape(title),
-        "style": style,
-        "data": _embedded(data),
-        "script": script,
-    }
-    # Split once and joined once: a placeholder inside the data is left as it is.
-    pieces = _read(FOLDER / "page.html").split("@@")
-    return well_formed("".join(values[piece] if index % 2 else piece for index, piece in enumerate(pieces)))
-
-
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def _csp_hash(code: str) -> str:
-    """The source expression of an inline style sheet or script in a Content-Security-Policy."""
-    return f"'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'"
-
-
-def _embedded(data: object) -> str:
-    """JSON without `<`, `>` and `&`, which therefore cannot close the script element around it."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
 def _rows(
@@ -137,7 +92,7 @@ def _rows(
     positions = _positions(cases)
     disagreements = {(one.judge, row.case_id) for one in agreements for row in one.worst}
     return [
-        _without_empty(
+        without_empty(
             _verdict(verdict, cases.get(verdict.case_id or ""))
             | {
                 "judge": judges[verdict.judge],
@@ -242,7 +197,7 @@ def _verdict(verdict: Verdict, case: Case | None) -> dict[str, Any]:
 
 def _vote(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
     """A vote; its reply is left out where the votes agree, which keeps the page small."""
-    return _without_empty(
+    return without_empty(
         {
             "judge": vote.judge,
             "model": vote.model,
@@ -259,7 +214,7 @@ def _vote(vote: Vote, *, with_reply: bool) -> dict[str, Any]:
 def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[str, Any]:
     """A part, and where its sentence is in the response: offsets in characters, end exclusive."""
     found, _ = evidence.find([part.name], response) if _is_sentence(part.name) else ((), ())
-    return _without_empty(
+    return without_empty(
         {
             "name": part.name,
             "score": part.score,
@@ -274,7 +229,7 @@ def _part(part: Part, response: evidence.Sources, *, with_quotes: bool) -> dict[
 
 def _quote(found: Evidence, *, with_text: bool) -> dict[str, Any]:
     """A quote as [document, start, end]; its text is needed if it differs or the context is not shown."""
-    return _without_empty(
+    return without_empty(
         {
             "at": [found.document, found.start, found.end],
             "near": not found.exact,
@@ -288,33 +243,6 @@ def _is_sentence(name: str) -> bool:
     return not (name.isascii() and name.isidentifier() and name.islower())
 
 
-def _case(case: Case) -> dict[str, Any]:
-    fields = {
-        "id": case.id,
-        **{name: _displayed(getattr(case, name)) for name in CASE_FIELDS},
-        "response": case.response_text,
-    }
-    if case.context is None:
-        return _without_empty(fields)
-    return {**_without_empty(fields), "context": [_document(document) for document in case.context]}
-
-
-def _document(document: Document) -> dict[str, Any]:
-    return _without_empty(
-        {"title": document.title, "tool": document.kind == "tool", "content": document.content}
-    )
-
-
-def _displayed(value: Any) -> object:  # noqa: ANN401  whatever a field of a case holds
-    """A field as text or a list of texts; a message as [role, text], with its tool calls in the text."""
-    if isinstance(value, Message):
-        calls = [
-            f"→ {call.name}({json.dumps(call.arguments, ensure_ascii=False)})" for call in value.tool_calls
-        ]
-        return [value.role, "\n".join([value.content, *calls]).strip()]
-    return [_displayed(one) for one in value] if is_list(value) else value
-
-
 def _tokens(usage: Usage) -> list[int]:
     return [usage.prompt_tokens, usage.completion_tokens]
 
@@ -325,13 +253,4 @@ def _human_labels(verdicts: Sequence[Verdict], labels: Labels) -> dict[tuple[str
         (judge, case_id): label.word or label.number
         for judge, own in by_judge(verdicts).items()
         for case_id, label in labels_for(judge, labels, labels.words or words_of(own, verdicts)).items()
-    }
-
-
-def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is empty or false, which keeps a page of thousands of rows small."""
-    return {
-        key: value
-        for key, value in fields.items()
-        if value is not None and value is not False and value not in ("", [], ())
     }

@@ -26,7 +26,7 @@ from groundjudge.replies.value import label_of
 from groundjudge.replies.weighted import MOST_VALUES, is_weighable, weigh
 from groundjudge.rubric.options import EmptyResponse, RubricOptions, Structured, check_choice, check_options
 from groundjudge.scale import Scale, folded
-from groundjudge.verdict import Part, Passes, Verdict, decided
+from groundjudge.verdict import Part, Passes, Verdict, decision
 from groundjudge.version import __version__
 
 FROM_THE_APPLICATION: Mapping[str, Any] = {"response": "-", "context": (Document(content="-"),)}
@@ -210,7 +210,7 @@ class Rubric:
         warnings = (*weighed.warnings, *about_quotes, *inconsistencies)
         is_applicable = reading.value not in self.not_applicable
         score = self.format.score(weighed, self.scale) if is_applicable else None
-        verdict = Verdict(
+        return Verdict(
             judge=self.name,
             status="not_applicable" if score is None else "ok",
             score=score,
@@ -227,8 +227,8 @@ class Rubric:
             case_id=case.id if case else None,
             expected=weighed.value if shares and score is not None else None,
             distribution=shares,
+            **decision(score, parts, self.passes, self.threshold),
         )
-        return decided(verdict, self.passes, self.threshold)
 
     def blank_response_verdict(self, case: Case) -> Verdict | None:
         """The verdict on a response that is missing or blank; None where there is something to judge.
@@ -267,18 +267,19 @@ class Rubric:
         choice, names = self.scale.nearest(0.0) or None, self.format.part_names
         worst = self.scale.worst if choice is None else self.scale.choices[choice] or 0.0
         value, score = None if names else worst, self.scale.score(worst)
-        scored = verdict.model_copy(
+        parts = tuple(Part(name=name, value=worst, score=score, label=choice) for name in names)
+        return verdict.model_copy(
             update={
                 "status": "ok",
                 "score": score,
                 "value": value,
                 "label": choice or label_of(value, self.levels),
                 "reason": f"The response is {'missing' if code == 'no_response' else 'blank'}.",
-                "parts": tuple(Part(name=name, value=worst, score=score, label=choice) for name in names),
+                "parts": parts,
                 "warnings": (code,),
+                **decision(score, parts, self.passes, self.threshold),
             }
         )
-        return decided(scored, self.passes, self.threshold)
 
     def _consistency_warnings(self, reading: Reading, label: str | None, case: Case | None) -> Iterable[str]:
         """The warnings that the format alone cannot give."""
@@ -434,7 +435,8 @@ def _evidence_nowhere(parts: Sequence[Part]) -> str:
     numbers = [str(number) for number, part in enumerate(parts, 1) if part.warnings]
     if not numbers:
         return ""
-    return f"evidence_not_found: the evidence for sentence {', '.join(numbers)} is in none of the documents"
+    sentences = f"sentence{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+    return f"evidence_not_found: the evidence for {sentences} is in none of the documents"
 
 
 def _names_another(level: str, label: str | None, levels: Mapping[float, str]) -> bool:

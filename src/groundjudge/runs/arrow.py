@@ -13,13 +13,12 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from groundjudge.case.case import Case
 from groundjudge.case.fields import FIELD_NAMED, RESERVED
@@ -28,7 +27,7 @@ from groundjudge.judging.panel import AnyJudge, with_models
 from groundjudge.models.cached import CachedModel
 from groundjudge.runs.cells import listed
 from groundjudge.runs.replaced import replaced
-from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged
+from groundjudge.runs.run import RunOptions, checked, in_a_thread, judged, raise_if
 from groundjudge.verdict import Verdict
 
 with requires("record batches and Parquet files need PyArrow", "arrow"):
@@ -39,27 +38,25 @@ with requires("record batches and Parquet files need PyArrow", "arrow"):
 RecordBatch: TypeAlias = Any
 """A pyarrow.RecordBatch."""
 
+_Held: TypeAlias = tuple[int, RecordBatch]
+"""A batch whose rows are being judged: the position of its first row among the rows of all batches, from 1,
+and its columns that come before the verdict's."""
+
 ROWS_AT_ONCE = 64
 """How many rows are turned into Python values at a time."""
 
-VERDICT_COLUMNS: Mapping[str, tuple[Any, Callable[[Verdict], object]]] = MappingProxyType(
+TEXT = pa.string()
+
+VERDICT_SCHEMA = pa.schema(
     {
-        "key": (pa.string(), lambda verdict: verdict.key),
-        "judge": (pa.string(), lambda verdict: verdict.judge),
-        "status": (pa.string(), lambda verdict: verdict.status),
-        "score": (pa.float64(), lambda verdict: verdict.score),
-        "label": (pa.string(), lambda verdict: verdict.label),
-        "passed": (pa.bool_(), lambda verdict: verdict.passed),
-        "reason": (
-            pa.string(),
-            lambda verdict: (not verdict.error and verdict.reason) or verdict.explanation,
-        ),
-        "signature": (pa.string(), lambda verdict: verdict.signature),
-        "verdict": (pa.string(), Verdict.model_dump_json),
+        **dict.fromkeys(("key", "judge", "status"), TEXT),
+        "score": pa.float64(),
+        "label": TEXT,
+        "passed": pa.bool_(),
+        **dict.fromkeys(("reason", "signature", "verdict"), TEXT),
     }
 )
-"""The columns of a verdict, each with its type and what it holds."""
-
+"""The columns of a verdict; "verdict" is the whole as JSON."""
 
 WRITTEN_AT_ONCE = 10_000
 """Rows of a row group."""
@@ -139,7 +136,7 @@ def schema_of(batch: RecordBatch, columns: Columns = None) -> Any:  # noqa: ANN4
     """
     schema = batch if isinstance(batch, pa.Schema) else batch.schema
     kept = [schema.field(name) for name in kept_columns(schema.names, columns)]
-    return pa.schema([*kept, *verdict_fields()])
+    return pa.schema([*kept, *VERDICT_SCHEMA])
 
 
 def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
@@ -157,9 +154,26 @@ def kept_columns(names: Sequence[str], columns: Columns = None) -> list[str]:
     elif isinstance(columns, str):
         columns = names if columns == "*" else [columns]
     for name in columns:
-        if fault := _fault(name, names):
-            raise ValueError(fault)
-    return [*dict.fromkeys(columns)]
+        if name not in names:
+            hint = did_you_mean(name, names) or ";"
+            message = f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
+            raise ValueError(message)
+        taken = f"the column {name!r} cannot be kept: a column of the verdicts has that name"
+        remedy = "Rename it, or list the columns to keep without it"
+        raise_if(ValueError, (name in VERDICT_SCHEMA.names, f"{taken}. {remedy}"))
+    return _once(columns, names)
+
+
+def _once(chosen: Collection[str], names: Sequence[str]) -> list[str]:
+    """The chosen ones of the columns with these names, each once.
+
+    Raises:
+        ValueError: the input has two of that name.
+    """
+    for name in chosen:
+        message = f"the column {name!r} appears twice: rename or drop one"
+        raise_if(ValueError, (names.count(name) > 1, message))
+    return [*dict.fromkeys(chosen)]
 
 
 def keyed(batches: Iterable[RecordBatch], judge: AnyJudge) -> Generator[RecordBatch, None, None]:
@@ -187,11 +201,11 @@ def check_keyed(names: Sequence[str]) -> None:
     Raises:
         ValueError: as for `keyed`.
     """
-    if "id" not in names or "key" in names:
-        needs_id = "the key of a verdict contains the row's id: add a column 'id'"
-        raise ValueError(
-            needs_id if "id" not in names else "there is a column 'key' already: rename or drop it"
-        )
+    raise_if(
+        ValueError,
+        ("id" not in names, "the key of a verdict contains the row's id: add a column 'id'"),
+        ("key" in names, "there is a column 'key' already: rename or drop it"),
+    )
 
 
 def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
@@ -201,19 +215,6 @@ def _key(judge: AnyJudge, row: Mapping[str, Any] | CaseError) -> str | None:
     return None
 
 
-def _fault(name: str, names: Sequence[str]) -> str:
-    """Why a column cannot be kept; "" if it can."""
-    if name not in names:
-        hint = did_you_mean(name, names) or ";"
-        return f"there is no column {name!r} to keep{hint} The columns are: {', '.join(names)}"
-    if name in VERDICT_COLUMNS:
-        return (
-            f"the column {name!r} cannot be kept: a column of the verdicts has that name. Rename it, or list "
-            "the columns to keep without it"
-        )
-    return "" if list(names).count(name) == 1 else f"the column {name!r} cannot be kept: it appears twice"
-
-
 def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
     """The columns of a batch that the judges look at.
 
@@ -221,37 +222,11 @@ def _read(batch: RecordBatch, judges: Iterable[AnyJudge]) -> RecordBatch:
         ValueError: one of them appears twice.
         TypeError: it is not a record batch.
     """
-    if not isinstance(batch, pa.RecordBatch):
-        message = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
-        raise TypeError(message)
-    names = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
-    read = [name for name in batch.schema.names if name in names]
-    for name in read:
-        if read.count(name) > 1:
-            message = f"the column {name!r} appears twice: rename or drop one"
-            raise ValueError(message)
-    return batch.select(read)
-
-
-class _Held(NamedTuple):
-    """A batch whose rows are being judged.
-
-    Attributes:
-        kept: its columns that come before the verdict's.
-        first: the position of its first row among the rows of all batches, from 1.
-        last: that of its last row.
-    """
-
-    kept: RecordBatch
-    first: int
-    last: int
-
-    def output(self, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
-        """The output for verdicts on rows of the batch."""
-        rows = pa.array([number - self.first for number, _ in numbered], pa.int64())
-        kept = [column.take(rows) for column in self.kept.columns]
-        arrays = [*kept, *verdict_arrays([verdict for _, verdict in numbered])]
-        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*self.kept.schema, *verdict_fields()]))
+    fault = f"batches must hold record batches, not {type(batch).__name__}: pass table.to_batches()"
+    raise_if(TypeError, (not isinstance(batch, pa.RecordBatch), fault))
+    read = ALWAYS_READ | {given.name for judge in judges for given in judge.inputs}
+    names = batch.schema.names
+    return batch.select(_once([name for name in names if name in read], names))
 
 
 async def _rows(
@@ -261,8 +236,7 @@ async def _rows(
     first = 1
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         read = _read(batch, judges)
-        kept = batch.select(kept_columns(batch.schema.names, columns))
-        held.append(_Held(kept, first, first + batch.num_rows - 1))
+        held.append((first, batch.select(kept_columns(batch.schema.names, columns))))
         for row in rows_of(read, first):
             yield row
         first += batch.num_rows
@@ -272,32 +246,39 @@ def _batches(
     numbered: Generator[tuple[int, Verdict], None, None], held: deque[_Held]
 ) -> Generator[RecordBatch, None, None]:
     """The verdicts, which are in order, as batches."""
-    waiting: list[tuple[int, Verdict]] = []
+    waiting: list[tuple[int, Verdict]] = []  # on rows of the first batch that is held
     with closing(numbered):
         try:
             for number, verdict in numbered:
-                if waiting and (len(waiting) == MOST_ROWS or number > held[0].last):
-                    yield held[0].output(waiting)
+                is_of_next = len(held) > 1 and number >= held[1][0]
+                if waiting and (len(waiting) == MOST_ROWS or is_of_next):
+                    yield _output(held[0], waiting)
                     waiting = []
-                while number > held[0].last:
+                while len(held) > 1 and number >= held[1][0]:
                     held.popleft()
                 waiting.append((number, verdict))
         except Exception:
             if waiting:  # the verdicts that are finished come before the error
-                yield held[0].output(waiting)
+                yield _output(held[0], waiting)
             raise
     if waiting:
-        yield held[0].output(waiting)
+        yield _output(held[0], waiting)
 
 
-def verdict_fields() -> list[Any]:
-    """The columns of a verdict as the fields of a schema."""
-    return [pa.field(name, kind) for name, (kind, _) in VERDICT_COLUMNS.items()]
+def _output(held: _Held, numbered: Sequence[tuple[int, Verdict]]) -> RecordBatch:
+    """The output for verdicts on rows of a batch."""
+    first, kept = held
+    rows = pa.array([number - first for number, _ in numbered], pa.int64())
+    judged = pa.RecordBatch.from_pylist([_cells(verdict) for _, verdict in numbered], VERDICT_SCHEMA)
+    arrays = [*(column.take(rows) for column in kept.columns), *judged.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([*kept.schema, *VERDICT_SCHEMA]))
 
 
-def verdict_arrays(verdicts: Sequence[Verdict]) -> list[Any]:
-    """The columns of verdicts, in the order of `verdict_fields`."""
-    return [pa.array(map(read, verdicts), kind) for kind, read in VERDICT_COLUMNS.values()]
+def _cells(verdict: Verdict) -> Mapping[str, object]:
+    """The cells of a verdict, by column."""
+    own = {name: getattr(verdict, name, None) for name in VERDICT_SCHEMA.names}
+    reason = (not verdict.error and verdict.reason) or verdict.explanation
+    return own | {"reason": reason, "verdict": verdict.model_dump_json()}
 
 
 def rows_of(
@@ -367,52 +348,39 @@ def parquet_rows(path: Path, column: str | None = None) -> Iterator[Mapping[str,
         CaseError: `unreadable_file`, if it is not Parquet or has no such column.
         OSError: it cannot be read.
     """
+    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
+    # Engines hide files, and folders of files, that are not part of the table.
+    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
+    if column:  # names say nothing of age: Spark's are random
+        files.sort(key=lambda file: file.stat().st_mtime_ns)
+    if path.is_dir() and not files:
+        raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
     first = 1
-    for opened in parquet_files(path, oldest_first=column is not None):
-        if column and column not in opened.schema_arrow.names:
-            raise CaseError("unreadable_file", f"{path} has no column `{column}`", str(path))
-        for batch in opened.iter_batches(MOST_ROWS, columns=column and [column]):
-            yield from rows_of(batch, first)
-            first += batch.num_rows
+    for batch in chain.from_iterable(_batches_in(file, column) for file in files or [path]):
+        yield from rows_of(batch, first)
+        first += batch.num_rows
+
+
+def _batches_in(file: Path, column: str | None) -> Iterator[RecordBatch]:
+    try:
+        with pq.ParquetFile(file) as opened:
+            if column and column not in opened.schema_arrow.names:
+                raise CaseError("unreadable_file", f"{file} has no column `{column}`", str(file))
+            yield from opened.iter_batches(MOST_ROWS, columns=column and [column])
+    except pa.ArrowInvalid as error:
+        raise CaseError("unreadable_file", f"{file} is not a Parquet file: {error}", str(file)) from error
 
 
 def write_parquet(verdicts: Iterable[Verdict], path: Path) -> None:
-    """Write verdicts as a table: the case's `id`, and the columns of `VERDICT_COLUMNS`.
+    """Write verdicts as a table: the case's `id`, and the columns of `VERDICT_SCHEMA`.
 
     The file is replaced as a whole or not at all.
 
     Raises:
         OSError: it cannot be written.
     """
-    schema = pa.schema([pa.field("id", pa.string()), *verdict_fields()])
-    left = iter(verdicts)
+    schema = pa.schema([pa.field("id", TEXT), *VERDICT_SCHEMA])
+    rows = ({"id": verdict.case_id, **_cells(verdict)} for verdict in verdicts)
     with replaced(path) as part, pq.ParquetWriter(part, schema, compression="zstd") as writer:
-        while group := list(islice(left, WRITTEN_AT_ONCE)):
-            ids = pa.array((verdict.case_id for verdict in group), pa.string())
-            writer.write_batch(pa.RecordBatch.from_arrays([ids, *verdict_arrays(group)], schema=schema))
-
-
-def parquet_files(path: Path, *, oldest_first: bool = False) -> Iterator[Any]:
-    """The file itself, or the files in a folder, without those that engines hide; each one open.
-
-    Args:
-        path: the file or the folder.
-        oldest_first: in the order in which they were changed last, and then by name. Names alone say nothing
-            of age: Spark's are random.
-
-    Raises:
-        CaseError, OSError: as for `parquet_rows`, at once or when one is read.
-    """
-    found = sorted(file.relative_to(path) for file in path.rglob("*.parquet"))
-    files = [path / file for file in found if not any(part[0] in "._" for part in file.parts)]
-    if oldest_first:
-        files.sort(key=lambda file: file.stat().st_mtime_ns)
-    if path.is_dir() and not files:
-        raise IsADirectoryError(errno.EISDIR, "Is a directory without Parquet files", str(path))
-    for file in files or [path]:
-        try:
-            with pq.ParquetFile(file) as opened:
-                yield opened
-        except pa.ArrowInvalid as error:
-            message = f"{file} is not a Parquet file: {error}"
-            raise CaseError("unreadable_file", message, str(file)) from error
+        while group := [*islice(rows, WRITTEN_AT_ONCE)]:
+            writer.write_batch(pa.RecordBatch.from_pylist(group, schema))

@@ -67,9 +67,9 @@ def estimate(judges: AnyJudge | Rubric | Sequence[AnyJudge | Rubric], cases: Ite
         Exception: whatever reading `cases` raises.
     """
     listed = judges if isinstance(judges, Sequence) else (judges,)
-    counts = {judge.name: Counter[str]() for judge in listed}
+    counts, ids = {judge.name: Counter[str]() for judge in listed}, dict[int, int]()
     for number, row in enumerate(cases, 1):
-        for job in jobs_of(row, number, listed):
+        for job in jobs_of(row, number, listed, ids):
             if not isinstance(job, Verdict):
                 judge, case = job
                 counts[judge.name].update(_counted(judge.rubrics, case))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
+from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from groundjudge.case.case import Case, Document
 from groundjudge.case.fields import ALIASES, RESERVED, FieldPaths, Fields, field_of, until_found
@@ -94,33 +94,7 @@ def read_rows(
             source that can be read only once.
         ImportError: a Parquet file, and PyArrow is not installed.
     """
-    places = Fields.of(fields or {}, None)
-    if encoding is not None:
-        _check_encoding(path, file_format or format_of(path), encoding)
-    if places.paths and is_kept(path):  # a wrong path is reported before anything is judged
-        with closing(_rows(path, file_format, places, encoding)) as first:
-            for _ in until_found(first, places.paths, _name(path)):
-                pass
-    rows = _rows(path, file_format, places, encoding)
-    for row in islice(chain(until_found(rows, places.paths, _name(path)), rows), limit):
-        yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
-
-
-def count_rows(
-    path: str | Path, file_format: FileFormat | None = None, encoding: str | None = None
-) -> int | None:
-    """Count the rows of a file quickly, broken ones included. None for what can be read only once."""
-    if not is_kept(path):
-        return None
-    kind = file_format or format_of(path)
-    if kind == "parquet":
-        from groundjudge.runs.arrow import parquet_files  # noqa: PLC0415  PyArrow is an extra
-
-        return sum(int(opened.metadata.num_rows) for opened in parquet_files(Path(path)))
-    if kind == "jsonl" and _is_utf8(encoding):
-        with Path(path).open("rb") as lines:
-            return sum(not line.isspace() for line in lines)
-    return sum(1 for _ in _rows(path, kind, Fields.of({}, None), encoding))
+    return CaseFile(path, frozenset(), file_format, fields or {}, encoding, limit).rows()
 
 
 def is_kept(path: str | Path) -> bool:
@@ -142,7 +116,7 @@ class CaseFile:
         kept_ids: the ids of the rows to keep.
         file_format: the file's format; None: by its suffix.
         fields: fields that are elsewhere in a row, each with its path.
-        encoding: of its text.
+        encoding: of its text, as for `read_rows`.
         limit: how many rows are read; None: all.
         n_read: how many rows could be read so far.
         n_unreadable: how many could not.
@@ -150,11 +124,11 @@ class CaseFile:
         kept: the rows kept so far, by id.
     """
 
-    path: str
+    path: str | Path
     kept_ids: frozenset[str] = frozenset()
     file_format: FileFormat | None = None
     fields: FieldPaths = field(default_factory=dict[str, str])
-    encoding: str = "utf-8"
+    encoding: str | None = None
     limit: int | None = None
     n_read: int = 0
     n_unreadable: int = 0
@@ -162,8 +136,7 @@ class CaseFile:
     kept: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def __iter__(self) -> Iterator[FileRow]:
-        rows = read_rows(self.path, self.file_format, self.fields, self.encoding, self.limit)
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(self.rows(), 1):
             if isinstance(row, CaseError):
                 self.n_unreadable += 1
             else:
@@ -174,15 +147,27 @@ class CaseFile:
                     self.kept[case_id] = row
             yield row
 
+    def rows(self) -> Generator[FileRow, None, None]:
+        """The rows, which are not counted; see `read_rows`."""
+        places = Fields.of(self.fields, None)
+        if self.encoding is not None:
+            self._check_encoding(self.encoding)
+        if places.paths and is_kept(self.path):  # a wrong path is reported before anything is judged
+            with closing(self._unplaced(places.paths)) as first:
+                for _ in until_found(first, places.paths, self._name):
+                    pass
+        found = self._unplaced(places.paths)
+        for row in islice(chain(until_found(found, places.paths, self._name), found), self.limit):
+            yield row if isinstance(row, CaseError) or not places.paths else places.in_flat_row(row)
+
     @property
     def source(self) -> Rows:
         """The rows for `run`, which judges on while it waits for those of a pipe."""
         return self if is_kept(self.path) else _as_they_come(self)
 
     def count(self) -> int | None:
-        """How many rows are read; None for what can be read only once."""
-        n_rows = count_rows(self.path, self.file_format, self.encoding)
-        return n_rows if n_rows is None or self.limit is None else min(n_rows, self.limit)
+        """How many rows are read, broken ones included; None for what can be read only once."""
+        return sum(1 for _ in islice(self._unplaced(), self.limit)) if is_kept(self.path) else None
 
     def lacks(self, name: str) -> bool:
         """Whether no row has the field, by any of its names, nor anything that may hold it."""
@@ -194,6 +179,77 @@ class CaseFile:
             return Case.from_mapping(self.kept.get(case_id, {})).context or ()
         return ()
 
+    @property
+    def _format(self) -> FileFormat:
+        return self.file_format or format_of(self.path)
+
+    @property
+    def _name(self) -> str:
+        """What error messages call the file."""
+        return "stdin" if str(self.path) == STDIO else str(self.path)
+
+    def _unplaced(self, paths: FieldPaths = MappingProxyType({})) -> Generator[FileRow, None, None]:
+        """The rows as they are in the file; `paths` tell which columns of a table are fields."""
+        if self._format == "parquet":
+            yield from self._parquet_rows()
+            return
+        with self._text("" if self._format in DELIMITERS else "\n") as text:
+            if self._format == "jsonl":
+                yield from _json_rows(text)
+            elif self._format == "json":
+                items = _array(text.read(), self._name)
+                yield from (_object(item, f"item {number}") for number, item in enumerate(items, 1))
+            else:
+                renamed = {column: field for field, column in paths.items()}
+                yield from _table_rows(text, self._format, renamed)
+
+    def _parquet_rows(self) -> Iterator[FileRow]:
+        if not is_kept(self.path) and (str(self.path) == STDIO or Path(self.path).exists()):
+            message = f"{self._name}: Parquet is read from a file, not from a pipe: its index is at the end"
+            raise CaseError("unreadable_file", message, str(self.path))
+        from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
+
+        return parquet_rows(Path(self.path))
+
+    @contextmanager
+    def _text(self, newline: str) -> Generator[TextIO, None, None]:
+        """The text of the file. Bytes that are not UTF-8 become surrogates, to be reported row by row.
+
+        It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
+        """
+        is_utf8 = self.encoding is None or codecs.lookup(self.encoding).name == "utf-8"
+        encoding, errors = ("utf-8-sig", "surrogateescape") if is_utf8 else (self.encoding, "strict")
+        is_stdin = str(self.path) == STDIO
+        with nullcontext(sys.stdin.buffer) if is_stdin else Path(self.path).open("rb") as lines:
+            text = io.TextIOWrapper(lines, encoding, errors, newline)
+            try:
+                yield text
+            except UnicodeError as error:
+                why = getattr(error, "reason", error)
+                remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
+                message = f"{self._name} is not in {self.encoding}: {why}; {remedy}"
+                raise CaseError("unreadable_file", message, "encoding") from error
+            finally:
+                text.detach()  # closing the text would close stdin
+
+    def _check_encoding(self, encoding: str) -> None:
+        """Make sure that an encoding exists, and that the whole of a file of text is in it.
+
+        Raises:
+            CaseError: `unknown_encoding`, `unreadable_file`.
+        """
+        try:
+            " ".encode(encoding)
+        except (LookupError, ValueError) as error:
+            remedy = "give a name such as utf-8, cp1252 or gb18030"
+            message = f"`encoding`: there is no encoding {encoding!r}: {remedy}"
+            raise CaseError("unknown_encoding", message, "encoding") from error
+        if self._format == "parquet" or not is_kept(self.path):
+            return
+        with self._text("\n") as lines:
+            for number, line in enumerate(lines, 1):
+                _check_utf8(line, f" on line {number}")
+
 
 async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
     """The rows of a source that may block, such as a pipe: judging goes on while it does."""
@@ -202,129 +258,47 @@ async def _as_they_come(rows: Iterable[FileRow]) -> AsyncIterator[FileRow]:
         yield row
 
 
-def _is_utf8(encoding: str | None) -> bool:
-    return encoding is None or codecs.lookup(encoding).name == "utf-8"
-
-
-def _check_encoding(path: str | Path, kind: FileFormat, encoding: str) -> None:
-    """Make sure that an encoding exists, and that a file of text is in it.
+def _check_utf8(text: str, place: str = "") -> None:
+    """Make sure that no byte of the text was escaped.
 
     Raises:
-        CaseError: `unknown_encoding`, `unreadable_file`.
+        UnicodeDecodeError: it was not UTF-8; the place is added to the reason.
     """
     try:
-        " ".encode(encoding)
-    except (LookupError, ValueError) as error:
-        message = (
-            f"`encoding`: there is no encoding {encoding!r}: give a name such as utf-8, cp1252 or gb18030"
-        )
-        raise CaseError("unknown_encoding", message, "encoding") from error
-    if kind == "parquet" or not is_kept(path):
-        return
-    number = 0
-    with Path(path).open("rb") as lines:
-        try:
-            for number, line in enumerate(_in_utf8(lines, encoding), 1):  # noqa: B007  counted for the error
-                line.decode()
-        except UnicodeError as error:
-            raise _not_in(
-                path, encoding, error, f" on line {number}" if _is_utf8(encoding) else ""
-            ) from error
+        text.encode(errors="surrogateescape").decode()
+    except UnicodeDecodeError as error:
+        error.reason += place
+        raise
 
 
-def _not_in(path: str | Path, encoding: str, error: UnicodeError, place: str = "") -> CaseError:
-    remedy = "save it as UTF-8, or name its encoding with `encoding`, such as cp1252 or utf-16"
-    message = f"{_name(path)} is not in {encoding}: {getattr(error, 'reason', error)}{place}; {remedy}"
-    return CaseError("unreadable_file", message, "encoding")
-
-
-def _in_utf8(lines: BinaryIO, encoding: str | None) -> Iterator[bytes]:
-    """The lines of a file in UTF-8."""
-    if _is_utf8(encoding):
-        yield from lines
-        return
-    # It is decoded before it is split: in some encodings the byte of a line feed is a part of other signs.
-    with _as_text(lines, encoding, newline="\n") as text:
-        yield from (line.encode() for line in text)
-
-
-@contextmanager
-def _as_text(lines: BinaryIO, encoding: str | None, newline: str = "") -> Generator[TextIO, None, None]:
-    """The text of a file. Bytes that are not UTF-8 become surrogates, to be reported row by row."""
-    is_utf8 = _is_utf8(encoding)
-    errors = "surrogateescape" if is_utf8 else "strict"
-    text = io.TextIOWrapper(
-        lines, encoding="utf-8-sig" if is_utf8 else encoding, errors=errors, newline=newline
-    )
-    try:
-        yield text
-    finally:
-        text.detach()  # closing the text would close stdin
-
-
-def _rows(
-    path: str | Path, file_format: FileFormat | None, fields: Fields, encoding: str | None
-) -> Generator[FileRow, None, None]:
-    """The rows as they are in the file."""
-    kind = file_format or format_of(path)
-    if kind == "parquet":
-        yield from _parquet_rows(path)
-        return
-    with nullcontext(sys.stdin.buffer) if str(path) == STDIO else Path(path).open("rb") as lines:
-        try:
-            if kind == "jsonl":
-                yield from _json_rows(_in_utf8(lines, encoding))
-            elif kind == "json":
-                data = b"".join(_in_utf8(lines, encoding))
-                for number, item in enumerate(_array(data, path), 1):
-                    yield _object(item, f"item {number}")
-            else:
-                renamed = {column: field for field, column in fields.paths.items()}
-                with _as_text(lines, encoding) as text:
-                    yield from _table_rows(text, kind, renamed)
-        except UnicodeError as error:  # of a pipe: a file was checked
-            raise _not_in(path, str(encoding), error) from error
-
-
-def _parquet_rows(path: str | Path) -> Iterator[FileRow]:
-    if not is_kept(path) and (str(path) == STDIO or Path(path).exists()):
-        message = f"{_name(path)}: Parquet is read from a file, not from a pipe: its index is at the end"
-        raise CaseError("unreadable_file", message, str(path))
-    from groundjudge.runs.arrow import parquet_rows  # noqa: PLC0415  PyArrow is an extra
-
-    yield from parquet_rows(Path(path))
-
-
-def _array(text: bytes, path: str | Path) -> Sequence[Any]:
+def _array(text: str, name: str) -> Sequence[Any]:
     """The items of a JSON array.
 
     Raises:
         CaseError: `unreadable_file`, if the file is something else.
     """
     try:
-        data: Any = json.loads(text.decode("utf-8-sig"))
+        _check_utf8(text)
+        data: Any = json.loads(text)
         what = f"it is a single value ({type(data).__name__})"
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, 100,000 brackets
         data, what = None, f"it is not JSON: {error}"
     if is_list(data):
         return data
     message = (
-        f"{_name(path)}: a JSON file must be an array of objects, but {what}. "
+        f"{name}: a JSON file must be an array of objects, but {what}. "
         "If each line is an object, use --format jsonl"
     )
-    raise CaseError("unreadable_file", message, str(path))
+    raise CaseError("unreadable_file", message, name)
 
 
-def _name(path: str | Path) -> str:
-    """What error messages call a file."""
-    return "stdin" if str(path) == STDIO else str(path)
-
-
-def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
+def _json_rows(lines: Iterable[str]) -> Iterator[FileRow]:
     for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
         try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip()
-            row = json.loads(text) if text else None
+            _check_utf8(line)
+            row = json.loads(line.rstrip())
         except UnicodeDecodeError as error:
             yield _unreadable(f"line {number}", f"not UTF-8 ({error.reason} at byte {error.start + 1})")
         except json.JSONDecodeError as error:
@@ -332,8 +306,7 @@ def _json_rows(lines: Iterable[bytes]) -> Iterator[FileRow]:
         except (ValueError, RecursionError) as error:  # a number of 5,000 digits, 100,000 brackets
             yield _unreadable(f"line {number}", f"not readable as JSON ({error})")
         else:
-            if text:
-                yield _object(row, f"line {number}")
+            yield _object(row, f"line {number}")
 
 
 def _table_rows(text: TextIO, kind: FileFormat, renamed: Mapping[str, str]) -> Iterator[FileRow]:

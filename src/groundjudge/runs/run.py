@@ -71,7 +71,13 @@ class RunOptions(TypedDict, total=False):
     on_outage: OnOutage | None
 
 
+CONCURRENCY = 16
+"""How many verdicts are in progress unless the caller says otherwise."""
+
 NO_LIMIT = sys.maxsize
+
+SPENT = {"max_calls": "calls were made", "max_tokens": "tokens were spent"}
+"""What the options for a budget count."""
 
 _END = object()
 
@@ -133,18 +139,16 @@ def judged(
         ValueError, TypeError, ModelError, Exception: as for `arun`.
     """
     check_options(options, RunOptions)
-    concurrency = options.get("concurrency", 16)
+    concurrency = options.get("concurrency", CONCURRENCY)
     listed = checked(judges, concurrency)
-    if hasattr(cases, "to_dict"):  # iterating a data frame would give the names of its columns
-        message = 'cases must be an iterable of cases: of a pandas data frame pass df.to_dict("records")'
-        raise TypeError(message)
-    if isinstance(cases, Case | Mapping | str | bytes):
-        message = "cases must be an iterable of cases: put a single case in a list, read a file with json"
-        raise TypeError(message)
-    pace = Pace(concurrency, options.get("on_outage"))
-    limits = Limits(pace, options.get("deadline"), options.get("max_calls"), options.get("max_tokens"))
-    jobs = partial(jobs_of, judges=listed, previous=options.get("previous"), ids={})
-    at_once = _rows_at_once(concurrency, listed, limits)
+    cannot = "cases must be an iterable of cases"
+    table = f'{cannot}: of a pandas data frame pass df.to_dict("records")'  # iterating it gives column names
+    single = f"{cannot}: put a single case in a list, read a file with json"
+    is_single = isinstance(cases, Case | Mapping | str | bytes)
+    raise_if(TypeError, (hasattr(cases, "to_dict"), table), (is_single, single))
+    limits = Limits(options)
+    jobs = partial(jobs_of, judges=listed, ids={}, previous=options.get("previous"))
+    at_once = _rows_at_once(concurrency, listed, limits.most)
     return _outputs(cases, jobs, limits, at_once, output, ordered=options.get("ordered", False))
 
 
@@ -189,18 +193,24 @@ def checked(judges: AnyJudge | Sequence[AnyJudge], concurrency: int) -> tuple[An
         TypeError: one of them is a name.
     """
     listed = tuple(judges) if isinstance(judges, Sequence) else (judges,)
-    if any(isinstance(judge, str) for judge in listed):  # pyright: ignore[reportUnnecessaryIsInstance]
-        message = "judges must be Judge objects, not names: load() returns the Judge of a name"
-        raise TypeError(message)
+    is_named = any(isinstance(judge, str) for judge in listed)  # pyright: ignore[reportUnnecessaryIsInstance]
+    names_given = "judges must be Judge objects, not names: load() returns the Judge of a name"
+    raise_if(TypeError, (is_named, names_given))
     twice = named_twice(listed)
-    for is_wrong, message in (
+    raise_if(
+        ValueError,
         (not listed, "no judge given"),
-        (twice is not None, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
+        (twice, f"two judges have the name {twice!r}: change `name` in one of the prompt files"),
         (concurrency < 1, f"concurrency must be 1 or more, not {concurrency}"),
-    ):
-        if is_wrong:
-            raise ValueError(message)
+    )
     return listed
+
+
+def raise_if(kind: type[Exception], *rules: tuple[object, str]) -> None:
+    """Raise an error of that kind with the message of the first rule that is broken."""
+    for is_broken, message in rules:
+        if is_broken:
+            raise kind(message)
 
 
 def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
@@ -209,21 +219,19 @@ def named_twice(items: Iterable[Model | AnyJudge]) -> str | None:
     return next((name for name, n in counts.items() if n > 1), None)
 
 
-def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], limits: Limits) -> int:
+def _rows_at_once(concurrency: int, judges: Sequence[AnyJudge], most: Mapping[str, int]) -> int:
     """How many verdicts are in progress: with a budget so few that votes become verdicts before its end."""
     votes = max(len(judge.rubrics) for judge in judges)
-    if votes == 1:
-        return concurrency
-    rows = concurrency if limits.max_tokens == NO_LIMIT else concurrency // votes
-    return max(1, min(rows, limits.max_calls // (2 * votes)))
+    rows = concurrency if most["max_tokens"] == NO_LIMIT else concurrency // votes
+    return concurrency if votes == 1 else max(1, min(rows, most["max_calls"] // (2 * votes)))
 
 
 def jobs_of(
     row: Row,
     number: int,
     judges: Sequence[J],
+    ids: dict[int, int],
     previous: Callable[[J, Case], Verdict | None] | None = None,
-    ids: dict[int, int] | None = None,
 ) -> list[tuple[J, Case] | Verdict]:
     """The jobs of a row. An error in the row becomes a verdict.
 
@@ -231,26 +239,24 @@ def jobs_of(
         row: the row.
         number: its position, from 1.
         judges: the judges.
-        previous: looks up the verdict of a previous run.
         ids: a hash of each id that an earlier row had, with a hash of that row; this row's are added.
+        previous: looks up the verdict of a previous run.
     """
+    if not isinstance(row, Case | Mapping | CaseError):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
+        row = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
     if isinstance(row, CaseError):
         return [_failed("", row, id_of(row, number))]
-    if not isinstance(row, Case | Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  callers may not check
-        error = CaseError("unreadable_row", f"a row must be a Case or a mapping, not {type(row).__name__}")
-        return [_failed("", error, id_of(row, number))]
     case_id, applying, misnamed = f"row {number}", judges, list[Verdict]()
     try:
         case_id = id_of(row, number)
         applying, unknown = _named(row, judges)
         misnamed = [_failed(name, error, case_id) for name, error in unknown.items()]
         case = case_of(row, number)
-        if ids is not None and applying:
+        if applying:
             _check_id(case, number, applying, ids)
-        known = [previous(judge, case) if previous else None for judge in applying]
+        jobs = [(previous and previous(judge, case)) or (judge, case) for judge in applying]
     except Exception as error:  # noqa: BLE001  an error in one row must not affect others
-        return [*(_failed(judge.name, error, case_id) for judge in applying), *misnamed]
-    jobs = (verdict or (judge, case) for judge, verdict in zip(applying, known, strict=True))
+        jobs = [_failed(judge.name, error, case_id) for judge in applying]
     return [*jobs, *misnamed]
 
 
@@ -318,7 +324,7 @@ async def _outputs(  # noqa: PLR0913  what a run is made of
             async with places:
                 verdict = job if isinstance(job, Verdict) else await _judged(limits, *job)
         except (EndsRunError, SystemExit, KeyboardInterrupt) as ends:
-            ended.append(ends.error if isinstance(ends, EndsRunError) else ends)
+            ended.append(ends.args[0] if isinstance(ends, EndsRunError) else ends)
             # After the last call of a budget, requests in flight are completed.
             in_vain = () if getattr(ended[-1], "code", None) == "budget" else running
             _cancel(reading, *in_vain)
@@ -405,10 +411,6 @@ def in_a_thread(outputs: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 class EndsRunError(BaseException):
     """Carries an error that ends the run past all that makes verdicts of the errors of rows and votes."""
 
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(error)
-        self.error = error
-
 
 class Limits:
     """What limits the requests of a run. All its judges share them.
@@ -417,31 +419,25 @@ class Limits:
     rejected by a rate limit do not count. Tokens are known only once the reply has arrived, so the requests
     in flight when the last token is spent can exceed `max_tokens`.
 
-    Args:
-        pace: how many requests are in flight, and when they are sent again.
-        deadline: the time limit of one verdict in seconds, above 0; None for no limit.
-        max_calls: 1 or more; None for no limit.
-        max_tokens: prompt and completion tokens together, 1 or more; None for no limit.
+    Attributes:
+        most: the budget: how many calls and tokens there may be.
 
     Raises:
         ValueError: a limit is below 1, or the deadline not above 0.
     """
 
-    def __init__(
-        self, pace: Pace, deadline: float | None, max_calls: int | None, max_tokens: int | None
-    ) -> None:
-        if deadline is not None and not deadline > 0:
-            message = f"deadline must be more than 0 seconds, not {deadline}"
-            raise ValueError(message)
-        budget = {"max_calls": max_calls, "max_tokens": max_tokens}
+    def __init__(self, options: RunOptions) -> None:
+        self._deadline = deadline = options.get("deadline")
+        is_low = deadline is not None and not deadline > 0
+        raise_if(ValueError, (is_low, f"deadline must be more than 0 seconds, not {deadline}"))
+        budget = {"max_calls": options.get("max_calls"), "max_tokens": options.get("max_tokens")}
         for name, limit in budget.items():
-            if limit is not None and limit < 1:
-                message = f"{name} must be 1 or more, not {limit}"
-                raise ValueError(message)
-        self.max_calls, self.max_tokens = (limit or NO_LIMIT for limit in budget.values())
-        self._pace, self._deadline = pace, deadline
-        self._calls = self._tokens = 0
-        self._left = asyncio.Semaphore(self.max_calls)
+            is_low = limit is not None and limit < 1
+            raise_if(ValueError, (is_low, f"{name} must be 1 or more, not {limit}"))
+        self.most = {name: limit or NO_LIMIT for name, limit in budget.items()}
+        self._spent = dict.fromkeys(budget, 0)
+        self._left = asyncio.Semaphore(self.most["max_calls"])
+        self._pace = Pace(options.get("concurrency", CONCURRENCY), options.get("on_outage"))
 
     async def ask(self, started: float, model: Model, request: Request) -> Reply:
         """The model's reply, if it comes before the deadline of the row that was started then.
@@ -477,20 +473,20 @@ class Limits:
             n_calls = 1  # a call that is cancelled or fails counts too
             reply = await self._pace.ask(model, request)
             n_calls = int(not reply.cached)
-            self._tokens += reply.usage.total_tokens if reply.usage else 0
+            self._spent["max_tokens"] += reply.usage.total_tokens if reply.usage else 0
         except ModelError as error:
             n_calls = 0 if error.code == "rate_limited" else n_calls
             raise
         finally:
-            self._calls += n_calls
-            if not n_calls or self._calls >= self.max_calls or self._tokens >= self.max_tokens:
+            self._spent["max_calls"] += n_calls
+            if not n_calls or self._used_up():
                 self._left.release()  # the next one that waits must find out too
         return reply
 
+    def _used_up(self) -> list[str]:
+        return [name for name, spent in self._spent.items() if spent >= self.most[name]]
+
     def _check_budget(self) -> None:
-        for spent, most, what, name in (
-            (self._calls, self.max_calls, "calls were made", "max_calls"),
-            (self._tokens, self.max_tokens, "tokens were spent", "max_tokens"),
-        ):
-            if spent >= most:
-                raise ModelError("budget", f"{spent} {what}, and `{name}` allows {most}", name)
+        for name in self._used_up():
+            message = f"{self._spent[name]} {SPENT[name]}, and `{name}` allows {self.most[name]}"
+            raise ModelError("budget", message, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -76,17 +76,17 @@ class Tally:
     """
 
     def __init__(self, judges: Iterable[str] = ()) -> None:
-        self._first = tuple(judges)
-        self._counts = {judge: _Count(judge) for judge in self._first}
+        self._first = tuple(dict.fromkeys(judges))
+        self._counts: defaultdict[str, _Count] = defaultdict(_Count)
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
-        self._counts.setdefault(verdict.judge, _Count(verdict.judge)).add(verdict)
+        self._counts[verdict.judge].add(verdict)
 
     def summaries(self) -> list[Summary]:
         """One summary per judge so far: first the judges named at the start, then the others by name."""
         others = sorted(self._counts.keys() - set(self._first))
-        return [self._counts[judge].summary() for judge in (*dict.fromkeys(self._first), *others)]
+        return [self._counts[judge].summary(judge) for judge in (*self._first, *others)]
 
 
 def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
@@ -104,7 +104,6 @@ def summarise(verdicts: Iterable[Verdict]) -> list[Summary]:
 class _Count:
     """The running counts of one judge."""
 
-    judge: str
     total: Fraction = Fraction()  # exact, so the order of the verdicts changes nothing
     agreement: Fraction = Fraction()
     n: Counter[str] = field(default_factory=Counter[str])
@@ -131,12 +130,12 @@ class _Count:
         if verdict.usage is not None:
             self.usage = (self.usage or Usage()) + verdict.usage
 
-    def summary(self) -> Summary:
+    def summary(self, judge: str) -> Summary:
         n = self.n
         n_scorable = n["ok"] + n["error"]
         lowest, highest = _share(self.total, n_scorable), _share(self.total + n["error"], n_scorable)
         return Summary(
-            judge=self.judge,
+            judge=judge,
             mean=_share(self.total, n["ok"]),
             n_ok=n["ok"],
             n_error=n["error"],

@@ -110,10 +110,6 @@ class PreviousVerdicts:
     def __contains__(self, key: str | None) -> bool:
         return key in self._offsets
 
-    def close(self) -> None:
-        """Close the file."""
-        self._lines.close()
-
     @property
     def n_used(self) -> int:
         """How many verdicts were reused."""
@@ -125,8 +121,9 @@ class PreviousVerdicts:
         return len(self._offsets) - len(self._used)
 
 
-def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
-    """Prepare a file of verdicts to be continued by the same judges. The caller closes what is returned.
+@contextmanager
+def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdicts, None, None]:
+    """Prepare a file of verdicts to be continued by the same judges, and open it for them.
 
     Errors are removed, because those rows are judged again, and so is a half-written last line. The
     verdicts of other judges stay. The file is replaced as a whole or not at all.
@@ -145,13 +142,17 @@ def prepare_resume(path: Path, judges: Iterable[AnyJudge]) -> PreviousVerdicts:
         with replaced(path) as part, part.open("wb") as kept, lines:
             for number, line in enumerate(lines, 1):
                 verdict = _parse(line, f"{path}, line {number}")
-                if verdict is None or _is_judged_again(verdict, by_name):
+                if verdict is None:
                     continue
-                if verdict.judge in by_name:
-                    _check_identity(verdict, by_name[verdict.judge], path)
+                judge, error = by_name.get(verdict.judge), verdict.error
+                if error and (judge or not verdict.judge or error.code == "unknown_judge"):
+                    continue  # this run meets it again
+                if judge:
+                    _check_identity(verdict, judge, path)
                     offsets[str(verdict.key)] = kept.tell()  # of two, the newer
                 kept.write(line.rstrip(b"\n") + b"\n")
-    return PreviousVerdicts(path.open("rb"), offsets)
+    with path.open("rb") as lines:
+        yield PreviousVerdicts(lines, offsets)
 
 
 def lock(file: BinaryIO, path: Path) -> None:
@@ -178,12 +179,6 @@ def _parse(line: bytes, place: str) -> Verdict | None:
             return None
         message = f"{place}: not a verdict: choose another --out, or replace the file with --overwrite"
         raise ResumeError("no_verdict", message, place) from error
-
-
-def _is_judged_again(verdict: Verdict, judges: Iterable[str]) -> bool:
-    """Whether it is an error that this run meets again: of one of its judges, or of a row itself."""
-    error = verdict.error
-    return error is not None and (verdict.judge in {*judges, ""} or error.code == "unknown_judge")
 
 
 def _check_identity(verdict: Verdict, judge: AnyJudge, path: Path) -> None:
@@ -253,7 +248,7 @@ def write_verdicts(
     judged: Generator[Verdict, None, None],
     out: str | None,
     totals: RunTotals,
-    progress: AbstractContextManager[Callable[[], object]] | None = None,
+    progress: AbstractContextManager[Callable[[], object]],
 ) -> None:
     """Write each new verdict as it comes, and count all of them.
 
@@ -272,10 +267,7 @@ def write_verdicts(
     """
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
-        with (
-            _lines(out, append=totals.previous is not None) as write,
-            progress or nullcontext(lambda: None) as advance,
-        ):
+        with _lines(out, append=totals.previous is not None) as write, progress as advance:
             try:
                 for verdict in chain(first, verdicts):
                     if totals.add(verdict):

@@ -1,6 +1,6 @@
-"""Writes docs/assets/report.webp and report-row.webp: the report on the examples in headless Chromium.
+"""Writes the pictures in docs/assets: the report and the labelling page, in headless Chromium.
 
-.venv/python3/bin/python tools/report_picture.py     # after make test-browser, which installs selenium
+.venv/python3/bin/python tools/pictures.py     # after make test-browser, which installs selenium
 """
 
 # Selenium has no types for the results of commands:
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import shutil
 from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +19,9 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from groundjudge import Case, CaseError, load
+from groundjudge import Case, CaseError, load, load_rubric
+from groundjudge.analysis.sample import draw
+from groundjudge.report.labelling import labelling_page
 from groundjudge.report.page import report
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import run
@@ -27,6 +31,8 @@ ASSETS = ROOT / "docs/assets"
 SIZE = {"width": 1200, "height": 860, "deviceScaleFactor": 1, "mobile": False}
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-background-networking", "--hide-scrollbars")
 JUDGES = ("groundedness", "statement_groundedness")
+DRAWN = 20
+"""How many rows the labelling page has."""
 ROW = "rag-number-changed"
 """The case that the second picture shows."""
 OPEN = """
@@ -37,17 +43,28 @@ OPEN = """
 
 
 def main() -> None:
-    """Make the report of the examples and take the pictures."""
+    """Make the pages of the examples and take their pictures."""
     rows = [row for row in read_rows(ROOT / "examples/cases.jsonl") if not isinstance(row, CaseError)]
-    verdicts = run([load(name, model="offline") for name in JUDGES], rows)
-    with TemporaryDirectory() as folder:
-        page = Path(folder) / "report.html"
-        text = report(verdicts, title="verdicts.jsonl", cases=map(Case.from_mapping, rows))
-        page.write_text(text, encoding="utf-8")
-        _pictures(page)
+    cases = [*map(Case.from_mapping, rows)]
+    verdicts = [*run([load(name, model="offline") for name in JUDGES], rows)]
+    sample = draw(verdicts, DRAWN, judge=JUDGES[0])
+    pages = {
+        "report": report(verdicts, title="verdicts.jsonl", cases=cases),
+        "label": labelling_page(sample, cases, load_rubric(JUDGES[0])),
+    }
+    with TemporaryDirectory() as folder, _browser() as chrome:
+        for name, text in pages.items():
+            page = Path(folder) / f"{name}.html"
+            page.write_text(text, encoding="utf-8")
+            chrome.get(page.as_uri())
+            _take(chrome, ASSETS / f"{name}.webp")
+            if name == "report":
+                chrome.execute_script(OPEN, ROW, JUDGES[-1])
+                _take(chrome, ASSETS / "report-row.webp")
 
 
-def _pictures(page: Path) -> None:
+@contextmanager
+def _browser() -> Iterator[webdriver.Chrome]:
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
     for flag in FLAGS:
@@ -55,10 +72,7 @@ def _pictures(page: Path) -> None:
     chrome = webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
     try:
         chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", SIZE)
-        chrome.get(page.as_uri())
-        _take(chrome, ASSETS / "report.webp")
-        chrome.execute_script(OPEN, ROW, JUDGES[-1])
-        _take(chrome, ASSETS / "report-row.webp")
+        yield chrome
     finally:
         chrome.quit()
 

@@ -1,0 +1,103 @@
+"""LangSmith: people label a drawn sample in an annotation queue, and their labels come back as feedback.
+
+queue_sample(sample, "grounded in October", load_rubric("groundedness"))
+labels = queue_labels(sample)  # once people have labelled
+rate(verdicts, labels, sample)
+
+The ids of the cases must be those of traced runs. LangSmith shows people what else is on a run: hide the
+judge's feedback there, because people who see a verdict agree with it more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from langsmith import Client
+from langsmith.schemas import AnnotationQueueRubricItem, Feedback
+
+from groundjudge.analysis.labels import LabelError, Labels, read_labels
+from groundjudge.analysis.sample import LabelSample
+from groundjudge.rubric.rubric import Rubric
+
+KEY = "grounded"
+"""The key of the feedback that people give: a score of 1 or 0."""
+
+MACHINES = frozenset({"model", "auto_eval"})
+"""The sources of feedback that no person gave."""
+
+RUNS_PER_REQUEST = 50
+"""Ids of runs that are asked about at once: they stand in a URL."""
+
+
+def queue_sample(
+    sample: LabelSample, name: str, rubric: Rubric, *, key: str = KEY, client: Client | None = None
+) -> str:
+    """Make an annotation queue of the drawn rows.
+
+    Args:
+        sample: what was drawn; its ids are ids of traced runs.
+        name: of the queue.
+        rubric: the judge's, whose question people answer.
+        key: of the feedback that people give.
+        client: None: as the environment says.
+
+    Returns:
+        The id of the queue.
+
+    Raises:
+        LabelError: `bad_option`: an id is not that of a run.
+        LangSmithError: the API refuses.
+    """
+    runs = [str(_run(case_id)) for case_id in sample.ids]
+    client = client or Client()
+    question = rubric.prompt.description or rubric.name
+    item = AnnotationQueueRubricItem(
+        feedback_key=key, description=question, score_descriptions={"1": "grounded", "0": "not grounded"}
+    )
+    queue = client.create_annotation_queue(name=name, description=question, rubric_items=[item])
+    # The client's own method for this is deprecated, and the one that follows it is not in older clients.
+    client.request_with_retries("POST", f"/annotation-queues/{queue.id}/runs", json=runs)
+    return str(queue.id)
+
+
+def queue_labels(sample: LabelSample, *, key: str = KEY, client: Client | None = None) -> Labels:
+    """The labels that people gave to the drawn rows; the last that each of them gave counts.
+
+    Args:
+        sample: what was drawn.
+        key: of the feedback. A score of 1 means grounded and of 0 not; without a score people could not tell.
+        client: None: as the environment says.
+
+    Raises:
+        LabelError: `no_labels`: nobody has labelled a row.
+        LangSmithError: the API refuses.
+    """
+    given: dict[tuple[str, str], float | None] = {}
+    for feedback in sorted(_feedback(client or Client(), sample, key), key=lambda each: each.created_at):
+        source = feedback.feedback_source
+        if source and source.type in MACHINES:
+            continue
+        person = str((source and (source.user_name or source.user_id)) or "")
+        given[str(feedback.run_id), person] = None if feedback.score is None else float(feedback.score)
+    rows = (
+        {"id": run, "label": label, "annotator": person, "sample": sample.id}
+        for (run, person), label in given.items()
+    )
+    return read_labels(f"the feedback {key!r} in LangSmith", rows=rows)
+
+
+def _feedback(client: Client, sample: LabelSample, key: str) -> Iterator[Feedback]:
+    for start in range(0, len(sample.ids), RUNS_PER_REQUEST):
+        runs = [_run(case_id) for case_id in sample.ids[start : start + RUNS_PER_REQUEST]]
+        yield from client.list_feedback(run_ids=runs, feedback_key=[key])
+
+
+def _run(case_id: str) -> UUID:
+    try:
+        return UUID(case_id)
+    except ValueError as error:
+        message = (
+            f"{case_id!r} is not the id of a run in LangSmith: judge traced runs, whose ids the cases keep"
+        )
+        raise LabelError("bad_option", message, case_id) from error

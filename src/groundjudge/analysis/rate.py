@@ -1,0 +1,338 @@
+"""How many answers are grounded: the true rate of thousands of verdicts, from a hundred labels.
+
+sample = draw(verdicts, 100)          # the rows that people label
+found = rate(verdicts, labels, sample)
+print(found.rate, found.own)          # the true rate, and what the judge says
+
+A judge's own pass rate is not the rate of grounded answers: its mistakes do not cancel out. Labels correct
+it, and the judge makes them go further: rows are drawn by what it said, so a stratum is nearly of one kind.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from math import ceil, sqrt
+from statistics import covariance, fmean, pvariance
+from typing import TypeAlias
+
+from groundjudge.analysis.labels import LabelError, Labels, are_grounded, by_judge, words_of
+from groundjudge.analysis.libraries import metrics
+from groundjudge.analysis.sample import LEAST, LabelSample, Stratum, judge_in
+from groundjudge.runs.verdict_file import last_of_each
+from groundjudge.shares import Rate, Z, rate_of, wilson_interval
+from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
+
+HALF_WIDTH = 0.03
+"""Half the width of the interval that `TrueRate.needed` is about."""
+
+Grounded: TypeAlias = Mapping[str, bool]
+"""Whether people call each labelled row grounded, by id."""
+
+Seen: TypeAlias = tuple[int, int, Sequence[tuple[int, int]]]
+"""What is known of a stratum (see `stratified_rate`)."""
+
+
+class OwnRate(Frozen):
+    """The share of rows that passed a judge, of those that it judged."""
+
+    judge: str
+    signature: str
+    passed: Rate
+
+
+class People(Frozen):
+    """How far people agree on rows that two of them labelled, each row weighted by how many it stands for.
+
+    Attributes:
+        n: the rows.
+        same: the share of them with the same label.
+        kappa: Cohen's kappa (1960); None if both gave one label throughout.
+        alpha: Krippendorff's alpha for categories (1970); None likewise.
+        judge_kappa: the kappa of the judge and one of them, on average, on those of the rows that it judged.
+            People's own kappa is about as high as it can be.
+    """
+
+    n: int
+    same: Score
+    kappa: Finite | None
+    alpha: Finite | None
+    judge_kappa: Finite | None
+
+
+class TrueRate(Frozen):
+    """The share of answers that people would call grounded.
+
+    Attributes:
+        judge: the judge by whose verdicts the rows were drawn.
+        rows: how many rows the rate is of: all, also those that the judge could not judge.
+        rate: the rate with its 95 % interval; `n` is the number of labels.
+        own: what each judge and version says by itself, which is no estimate of the rate.
+        alone: the interval of as many labels of a simple random sample, without a judge.
+        worth: how many labels of a simple random sample would give an interval as narrow as `rate`.
+        needed: how many labels would give an interval of ±0.03.
+        cannot_tell: the share of rows of which people could not tell. `rate` takes them to be as the others.
+        bounds: the rate if none of those is grounded, and if all are.
+        n_unlabelled: drawn rows that have no label yet.
+        people: how far people agree; None if no row has two labels.
+    """
+
+    judge: str
+    rows: int
+    rate: Rate
+    own: tuple[OwnRate, ...]
+    alone: Rate
+    worth: int
+    needed: int
+    cannot_tell: Score
+    bounds: tuple[Score, Score]
+    n_unlabelled: int
+    people: People | None
+
+
+def rate(  # noqa: PLR0913  each option changes what is estimated
+    verdicts: Iterable[Verdict],
+    labels: Labels,
+    sample: LabelSample | None = None,
+    *,
+    judge: str | None = None,
+    label_threshold: float | None = None,
+    lam: float | None = None,
+) -> TrueRate:
+    """Estimate how many answers people would call grounded.
+
+    With a sample of `draw`, the share in each stratum is (y + 1/2) / (k + 1), and the interval is Wald's for
+    a finite population. Without one the labels must be a simple random sample of the rows: then they correct
+    the mean of the judge's scores (prediction-powered inference: Angelopoulos, Duchi and Zrnic, 2023).
+
+    Args:
+        verdicts: of the judge that the sample was drawn by; others add their own rates.
+        labels: people's. A label that means "not applicable" counts as grounded, as such verdicts pass.
+        sample: what was drawn; None: the labels are a simple random sample of all rows.
+        judge: without a sample: whose scores correct the mean; None: those of the only judge.
+        label_threshold: the lowest label that means grounded, if labels are grades.
+        lam: without a sample: how much the judge's scores count, 0..1; None: so that the interval is narrow.
+
+    Raises:
+        LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw; `no_sample`:
+            the labels are of a draw, and it is not given; `too_few_labels`; `unreadable_label`; `bad_option`:
+            grades without `label_threshold`, no such judge, or verdicts that the sample was not drawn from.
+    """
+    of_all = {name: found for name, found in by_judge(last_of_each(verdicts)[0]).items() if name}
+    name = judge_in(of_all, sample.judge if sample else judge)
+    own = {verdict.case_id or "": verdict for verdict in of_all[name]}
+    _check_origin(labels, sample, own)
+    words = labels.words or words_of(of_all[name])
+    grounded = partial(are_grounded, name, words=words, threshold=label_threshold)
+    told = dict.fromkeys(labels.samples) | grounded(labels)
+    known = {case_id: label for case_id, label in told.items() if label is not None}
+    if len(known) < LEAST:
+        message = (
+            f"{len(known)} rows have a label that says whether they are grounded: label at least {LEAST}"
+        )
+        raise LabelError("too_few_labels", message, name)
+    weights = {case_id: 1 / sample.probabilities[case_id] if sample else 1.0 for case_id in told}
+    estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
+    value, variance = estimate(known)
+    half, rows = Z * sqrt(variance), sample.rows if sample else len(own)
+    people = [grounded(replace(labels, by_case=given)) for given in labels.annotators.values()]
+    return TrueRate(
+        judge=name,
+        rows=rows,
+        rate=Rate(n=len(known), value=value, low=max(0.0, value - half), high=min(1.0, value + half)),
+        own=tuple(_own_rates(of_all)),
+        alone=_of_random_rows(value, len(known), rows),
+        worth=_worth(value, half, rows),
+        needed=_needed(variance, len(known), rows),
+        cannot_tell=sum(weights[each] for each in told.keys() - known.keys()) / sum(weights.values()),
+        bounds=(
+            estimate(dict.fromkeys(told, False) | known)[0],
+            estimate(dict.fromkeys(told, True) | known)[0],
+        ),
+        n_unlabelled=len(sample.ids) - len(told) if sample else 0,
+        people=_people(people, own, weights),
+    )
+
+
+def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, Verdict]) -> None:
+    """Make sure that labels, sample and verdicts are of the same rows.
+
+    Raises:
+        LabelError: `no_sample`, `outside_sample`, `bad_option`.
+    """
+    labelled = labels.by_case.keys() | labels.samples.keys()
+    if sample is None:
+        if labels.samples:
+            message = (
+                "the labels are of rows that were drawn: give the `sample`, without which figures are wrong"
+            )
+            raise LabelError("no_sample", message, "sample")
+        if lost := sorted(labelled - own.keys()):
+            raise LabelError(
+                "outside_sample", f"there is no verdict on the labelled row {lost[0]!r}", lost[0]
+            )
+        return
+    others = sorted(case_id for case_id, draw in labels.samples.items() if draw != sample.id)
+    if others := others or sorted(labelled - set(sample.ids)):
+        message = f"the label of {others[0]!r} is not of the draw {sample.id}: leave out what was not drawn"
+        raise LabelError("outside_sample", message, others[0])
+    if lost := sorted(set(sample.ids) - own.keys()):
+        message = f"the sample was drawn from other verdicts: there is none on {lost[0]!r}"
+        raise LabelError("bad_option", message, lost[0])
+
+
+def _stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:
+    """The rate and its variance from a stratified sample.
+
+    Raises:
+        LabelError: `too_few_labels`: a stratum has none.
+    """
+    seen: list[Seen] = []
+    for stratum in strata:
+        units = [[known[each] for each in unit if each in known] for unit in stratum.drawn]
+        labelled = [(len(unit), sum(unit)) for unit in units if unit]
+        if not labelled:
+            message = f"no row of the stratum {stratum.name!r} has a label: label the rows that are left"
+            raise LabelError("too_few_labels", message, stratum.name)
+        seen.append((stratum.rows, stratum.units, labelled))
+    return stratified_rate(seen)
+
+
+def stratified_rate(seen: Sequence[Seen]) -> tuple[float, float]:
+    """A rate and its variance from what was seen of each stratum, and half a row of each kind beside that.
+
+    Args:
+        seen: for each stratum how many rows and units it has, and for each labelled unit how many rows of it
+            are labelled, and how many of these are grounded.
+    """
+    value, variance, total = 0.0, 0.0, sum(rows for rows, _, _ in seen)
+    for rows, units, labelled in seen:
+        n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
+        share, left = (grounded + 0.5) / (n + 1), (units - len(labelled)) / max(1, units - 1)
+        value += (grounded + (rows - n) * share) / total
+        of_share = share * (1 - share) / (n + 1) * left * _design_effect(labelled)
+        variance += (rows / total) ** 2 * of_share
+    return value, variance
+
+
+def _design_effect(labelled: Sequence[tuple[int, int]]) -> float:
+    """How much more groups vary than as many rows by themselves (Kish, 1965); 1 for groups of one row.
+
+    Args:
+        labelled: of each group how many rows are labelled, and how many of them are grounded.
+    """
+    n, grounded = sum(size for size, _ in labelled), sum(own for _, own in labelled)
+    if not labelled[1:] or grounded in {0, n}:  # no variation to see: as if each group were of one kind
+        return sum(size * size for size, _ in labelled) / n
+    seen, k = grounded / n, len(labelled)
+    between = k / (k - 1) * sum((own - seen * size) ** 2 for size, own in labelled) / (n * n)
+    return max(1.0, between * (n - 1) / (seen * (1 - seen)))
+
+
+def _corrected(own: Mapping[str, Verdict], lam: float | None, known: Grounded) -> tuple[float, float]:
+    """The rate and its variance from a simple random sample: the mean score, corrected by the labels."""
+    scores = {case_id: _prediction(verdict) for case_id, verdict in own.items()}
+    labels, theirs = [float(label) for label in known.values()], [scores[case_id] for case_id in known]
+    others = [score for case_id, score in scores.items() if case_id not in known] or [fmean(theirs)]
+    n, more = len(labels), len(others)
+    if lam is None:
+        varies = pvariance([*theirs, *others]) * (1 + n / more)
+        lam = min(1.0, max(0.0, covariance(labels, theirs) * (n - 1) / n / varies)) if varies else 0.0
+    errors = [label - lam * score for label, score in zip(labels, theirs, strict=True)]
+    least = 0.5 / (n + 1)  # the variance is at least that of half a row that is not as the others
+    spread = max(pvariance(errors), least * (1 - least))
+    return min(1.0, max(0.0, lam * fmean(others) + fmean(errors))), lam**2 * pvariance(
+        others
+    ) / more + spread / n
+
+
+def _prediction(verdict: Verdict) -> float:
+    """What the judge predicts of a row: its score; 1 where there is nothing to judge, 0 after an error."""
+    score = deciding_score(verdict)
+    return float(bool(verdict.passed)) if score is None else score
+
+
+def _own_rates(of_all: Mapping[str, Iterable[Verdict]]) -> Iterable[OwnRate]:
+    for judge, verdicts in sorted(of_all.items()):
+        by_signature: dict[str, list[bool]] = {}
+        for verdict in verdicts:
+            if verdict.passed is not None:
+                by_signature.setdefault(verdict.signature, []).append(verdict.passed)
+        for signature, passed in sorted(by_signature.items()):
+            yield OwnRate(judge=judge, signature=signature, passed=rate_of(passed))
+
+
+def _of_random_rows(value: float, n: int, rows: int) -> Rate:
+    """A share with the Wilson interval of n rows drawn at random from so many."""
+    left = (rows - n) / max(1, rows - 1)
+    low, high = wilson_interval(value, n / left) if left else (value, value)
+    return Rate(n=n, value=value, low=low, high=high)
+
+
+def _worth(value: float, half: float, rows: int) -> int:
+    """How many rows drawn at random give an interval that is no wider than half on either side."""
+
+    def width(n: int) -> float:
+        found = _of_random_rows(value, n, rows)
+        return (found.high or 0.0) - (found.low or 0.0)
+
+    return 1 + bisect_left(range(1, rows), -2 * half, key=lambda n: -width(n))
+
+
+def _needed(variance: float, n: int, rows: int) -> int:
+    """How many labels give ±`HALF_WIDTH`, if the variance falls as 1/n - 1/rows."""
+    per_label = variance / (1 / n - 1 / rows) if n < rows else 0.0
+    return ceil(1 / ((HALF_WIDTH / Z) ** 2 / per_label + 1 / rows)) if per_label else n
+
+
+def _people(
+    annotators: Sequence[Mapping[str, bool | None]], own: Mapping[str, Verdict], weights: Mapping[str, float]
+) -> People | None:
+    """How far people agree, and how far the judge agrees with them on the same rows."""
+    of_case: dict[str, list[bool]] = {}
+    for given in annotators:
+        for case_id, label in given.items():
+            if label is not None:
+                of_case.setdefault(case_id, []).append(label)
+    twice = {case_id: labels for case_id, labels in of_case.items() if len(labels) > 1}
+    if not twice:
+        return None
+    mean_weight = fmean(weights[each] for each in twice)
+    pairs = [
+        # Of m people there are m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
+        (*pair, weights[each] / mean_weight / (len(labels) - 1))
+        for each, labels in twice.items()
+        for pair in combinations(labels, 2)
+    ]
+    with_judge = [
+        (label, bool(own[each].passed), weights[each])
+        for each, labels in twice.items()
+        for label in labels
+        if own[each].passed is not None
+    ]
+    return People(
+        n=len(twice),
+        same=fmean((one == other for one, other, _ in pairs), [weight for *_, weight in pairs]),
+        kappa=_kappa(pairs),
+        alpha=_alpha(pairs),
+        judge_kappa=_kappa(with_judge),
+    )
+
+
+def _kappa(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
+    one, other, weights = zip(*pairs, strict=True) if pairs else ((), (), ())
+    if not {True, False} <= {*one, *other}:
+        return None
+    return float(metrics.cohen_kappa_score(one, other, sample_weight=weights))
+
+
+def _alpha(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
+    """One minus the disagreement that is there by the one that chance would give."""
+    total = 2 * sum(weight for *_, weight in pairs)
+    grounded = sum((one + other) * weight for one, other, weight in pairs)
+    by_chance = 2 * grounded * (total - grounded) / (total - 1)
+    apart = 2 * sum(weight for one, other, weight in pairs if one != other)
+    return 1 - apart / by_chance if by_chance else None

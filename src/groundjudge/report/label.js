@@ -1,0 +1,206 @@
+"use strict";
+// Text of cases is inserted as text nodes only; nothing here parses a string as HTML.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const KEPT = `groundjudge label ${data.sample} ${data.part}`;
+const LEAST_SHARED = 4; // characters of a word that is worth marking; numbers are marked at any length
+const LONGEST_PAUSE_S = 300; // what is longer was a break, and not time spent on the row
+
+// --- what was labelled ----------------------------------------------------------------------------
+
+const fresh = { annotator: "", at: 0, marks: false, rows: {}, past: [] };
+let kept = fresh;
+try {
+  kept = { ...fresh, ...JSON.parse(localStorage.getItem(KEPT) ?? "{}") };
+} catch { /* what is stored is not ours, or nothing may be stored */ }
+
+let isKept = true;
+function keep() {
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(kept));
+  } catch {
+    isKept = false;
+  }
+}
+
+const rowOf = (at) => (kept.rows[data.rows[at].id] ??= { seconds: 0 });
+const isLabelled = (at) => kept.rows[data.rows[at].id]?.label !== undefined;
+const labelled = () => data.rows.filter((_, at) => isLabelled(at)).length;
+
+function lines() {
+  return data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => {
+    const { label, seconds, note } = kept.rows[id];
+    return JSON.stringify({ id, label, seconds: Math.round(seconds * 10) / 10, annotator: kept.annotator, note: note ?? "", sample: data.sample });
+  }).join("\n") + "\n";
+}
+
+// --- the time spent on a row ----------------------------------------------------------------------
+
+let since = Date.now();
+function clock() {
+  const passed = (Date.now() - since) / 1000;
+  since = Date.now();
+  if (passed < LONGEST_PAUSE_S && !isLabelled(kept.at)) rowOf(kept.at).seconds += passed;
+}
+
+function timeLeft() {
+  const spent = data.rows.filter((_, at) => isLabelled(at)).map(({ id }) => kept.rows[id].seconds).sort((one, other) => one - other);
+  if (!spent.length) return "";
+  const minutes = (spent[Math.floor(spent.length / 2)] * (data.rows.length - spent.length)) / 60;
+  return minutes < 1 ? ", less than a minute left" : `, about ${Math.round(minutes)} minutes left`;
+}
+
+// --- elements -------------------------------------------------------------------------------------
+
+function h(name, attributes, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const plural = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+function header() {
+  const name = h("input", { type: "text", id: "annotator", autocomplete: "off", value: kept.annotator, oninput: ({ target }) => { kept.annotator = target.value.trim(); keep(); } });
+  const marks = h("input", { type: "checkbox", id: "marks", checked: kept.marks, onchange: ({ target }) => { kept.marks = target.checked; keep(); mark(null); } });
+  document.getElementById("top").append(
+    h("h1", null, data.question),
+    h("details", null, h("summary", null, "What the judge is told"), h("p", { class: "text raw" }, data.instructions)),
+    h("div", { class: "line" },
+      h("p", { class: "quiet small", id: "count", role: "status" }),
+      h("label", { class: "switch", title: "It helps to skim, and can lead you: a word that is shared supports nothing by itself." }, marks, "Mark words that a sentence shares with the documents"),
+      h("label", null, "Your name", name),
+      h("button", { class: "tool", id: "download", onclick: download }, "Download labels")),
+    h("div", { class: "progress" }, data.rows.map((_, at) => h("button", { "aria-label": `Row ${at + 1}`, tabindex: -1, onclick: () => go(at) }))),
+    h("p", { class: "quiet small" }, h("kbd", null, "j"), " next ", h("kbd", null, "k"), " previous ", h("kbd", null, "u"), " undo ", h("kbd", null, "n"), " note"));
+}
+
+function choices() {
+  document.getElementById("choices").replaceChildren(
+    ...data.choices.map(({ key, text }, position) => h("button", { class: "tool", "data-position": position, onclick: () => choose(position) }, h("kbd", null, key), ` ${text}`)),
+    h("input", { type: "text", id: "note", placeholder: "Note", "aria-label": "Note", oninput: ({ target }) => { rowOf(kept.at).note = target.value; keep(); } }));
+}
+
+// --- a row ----------------------------------------------------------------------------------------
+
+// Sentences as the eye sees them: their ends decide nothing.
+const sentences = (text) => text.match(/[^.!?。！？\n]+[.!?。！？]*\s*|\s+|[.!?。！？]+/gu) ?? [];
+const words = (text) => text.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.,-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu) ?? [];
+const isTelling = (word) => word.length >= LEAST_SHARED || /\p{N}/u.test(word);
+
+function text(value) {
+  if (value === undefined) return null;
+  if (typeof value === "string") return h("div", { class: "text" }, value);
+  return value.map((one) => (Array.isArray(one) ? [h("h4", null, one[0]), text(one[1])] : text(String(one))));
+}
+
+function show() {
+  const row = data.rows[kept.at], section = document.getElementById("row");
+  const fields = [["Conversation", row.conversation], ["Query", row.query], ["Reference", row.reference], ["Profile", row.profile], ["Agent", row.agent_name], ["Answers", row.answers]];
+  const response = h("div", { class: "text", id: "response" }, sentences(row.response ?? "").map((sentence) =>
+    h("span", { class: "sentence", onmouseenter: () => mark(sentence), onmouseleave: () => mark(null) }, sentence)));
+  const documents = (row.context ?? []).map((each, place) => h("div", { class: "document" },
+    h("p", null, `${place + 1}${each.title ? ` · ${each.title}` : ""}${each.tool ? " · tool result" : ""}`), h("div", { class: "text", "data-place": place }, each.content ?? "")));
+  section.replaceChildren(
+    h("h2", { id: "row-title" }, `Row ${kept.at + 1} of ${data.rows.length}`),
+    h("div", { class: "sides" },
+      h("div", null, fields.map(([name, value]) => value !== undefined && [h("h4", null, name), text(value)]), h("h4", null, "Response"), response),
+      h("div", null, h("h4", null, plural(documents.length, "document")), h("div", { class: "documents", tabindex: 0, "aria-label": "Documents" }, documents))));
+  document.getElementById("note").value = kept.rows[row.id]?.note ?? "";
+  window.scrollTo(0, 0);
+  progress();
+}
+
+function progress() {
+  const done = labelled();
+  document.getElementById("count").textContent =
+    `${done} of ${plural(data.rows.length, "row")} labelled${timeLeft()}.${isKept ? "" : " This browser keeps nothing: download before you leave."}`;
+  document.querySelectorAll(".progress button").forEach((button, at) => {
+    button.classList.toggle("labelled", isLabelled(at));
+    button.toggleAttribute("aria-current", at === kept.at);
+  });
+  const { label } = rowOf(kept.at);
+  document.querySelectorAll("#choices button").forEach((button) => {
+    button.setAttribute("aria-pressed", String(label !== undefined && data.choices[button.dataset.position].label === label));
+  });
+}
+
+function mark(sentence) {
+  const shared = new Set(kept.marks && sentence ? words(sentence.toLowerCase()).filter(isTelling) : []);
+  for (const element of document.querySelectorAll(".documents .text")) {
+    const content = data.rows[kept.at].context[element.dataset.place].content ?? "";
+    if (!shared.size) {
+      if (element.childElementCount) element.replaceChildren(content);
+      continue;
+    }
+    const pieces = [];
+    let end = 0;
+    for (const found of content.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.,-]*[\p{L}\p{N}]|[\p{L}\p{N}]/gu)) {
+      if (!shared.has(found[0].toLowerCase())) continue;
+      pieces.push(content.slice(end, found.index), h("mark", { class: "shared" }, found[0]));
+      end = found.index + found[0].length;
+    }
+    element.replaceChildren(...pieces, content.slice(end));
+  }
+}
+
+// --- what people do -------------------------------------------------------------------------------
+
+function go(at) {
+  clock();
+  kept.at = Math.min(data.rows.length - 1, Math.max(0, at));
+  keep();
+  show();
+}
+
+function choose(position) {
+  clock();
+  const row = rowOf(kept.at);
+  kept.past.push([kept.at, row.label]);
+  row.label = data.choices[position].label;
+  const after = data.rows.findIndex((_, at) => at > kept.at && !isLabelled(at));
+  const open = after < 0 ? data.rows.findIndex((_, at) => !isLabelled(at)) : after;
+  go(open < 0 ? kept.at : open);
+}
+
+function undo() {
+  const last = kept.past.pop();
+  if (!last) return;
+  clock();
+  const [at, before] = last;
+  rowOf(at).label = before;
+  kept.at = at;
+  keep();
+  show();
+}
+
+function download() {
+  const url = URL.createObjectURL(new Blob([lines()], { type: "application/x-ndjson" }));
+  h("a", { href: url, download: data.part > 1 ? `labels.${data.part}.jsonl` : "labels.jsonl" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.matches("input")) {
+    if (event.key === "Escape" || event.key === "Enter") event.target.blur();
+    return;
+  }
+  const position = data.choices.findIndex(({ key }) => key === event.key);
+  const actions = { j: () => go(kept.at + 1), k: () => go(kept.at - 1), u: undo, n: () => document.getElementById("note").focus() };
+  const action = position < 0 ? actions[event.key] : () => choose(position);
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+window.addEventListener("pagehide", () => { clock(); keep(); });
+
+header();
+choices();
+kept.at = Math.min(kept.at, data.rows.length - 1);
+show();

@@ -1,0 +1,80 @@
+"""Annotation queues of LangSmith, with the real package and a local stand-in for its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from make_verdicts import verdict
+from standin_langsmith import NOW, StandIn
+
+from groundjudge import load_rubric
+from groundjudge.adapters.langsmith_queue import queue_labels, queue_sample
+from groundjudge.analysis.labels import LabelError
+from groundjudge.analysis.rate import rate
+from groundjudge.analysis.sample import draw
+
+VERDICTS = [verdict(str(UUID(int=place)), 0.9 if place % 3 else 0.1) for place in range(300)]
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    with StandIn() as standin:
+        yield standin
+
+
+def given(run: str, score: float | None, person: str | None = "Ann", source: str = "app") -> dict[str, Any]:
+    """Feedback as the API returns it."""
+    return {
+        "id": str(uuid4()),
+        "run_id": run,
+        "trace_id": run,
+        "key": "grounded",
+        "score": score,
+        "created_at": NOW,
+        "modified_at": NOW,
+        "feedback_source": {"type": source, "metadata": {}, "user_name": person},
+    }
+
+
+def test_the_drawn_runs_are_in_the_queue_with_the_question_of_the_judge(server: StandIn) -> None:
+    sample, rubric = draw(VERDICTS, 60), load_rubric("groundedness")
+    queue = queue_sample(sample, "October", rubric, client=server.client())
+    made, filled = (seen for seen in server.requests if seen.path.startswith("/annotation-queues"))
+    assert (made.body["name"], made.body["description"]) == ("October", rubric.prompt.description)
+    assert [item["feedback_key"] for item in made.body["rubric_items"]] == ["grounded"]
+    assert filled.path == f"/annotation-queues/{queue}/runs"
+    assert tuple(filled.body) == sample.ids
+
+
+def test_what_people_say_there_becomes_labels_and_a_rate(server: StandIn) -> None:
+    sample = draw(VERDICTS, 120)
+    first, second, third, *others = sample.ids
+    server.given = [
+        given(first, 0.0),
+        given(first, 1.0),  # Ann changed her mind
+        given(second, None),
+        given(third, 1.0),
+        given(third, 1.0, "Bob"),
+        given(third, 0.0, source="auto_eval"),
+        *(given(each, 1.0) for each in others),
+    ]
+    labels = queue_labels(sample, client=server.client())
+    assert (labels.by_case[first], second in labels.by_case, labels.by_case[third]) == (1.0, False, 1.0)
+    assert labels.annotators["Bob"] == {third: 1.0}
+    found = rate(VERDICTS, labels, sample)
+    assert (found.rate.n, found.n_unlabelled, found.people and found.people.n) == (119, 0, 1)
+
+
+def test_a_row_that_is_no_run_is_refused_before_anything_is_made(server: StandIn) -> None:
+    sample = draw([verdict(f"c{place}", 0.9) for place in range(30)], 10)
+    with pytest.raises(LabelError, match="is not the id of a run in LangSmith"):
+        queue_sample(sample, "October", load_rubric("groundedness"), client=server.client())
+    assert not [seen for seen in server.requests if seen.method == "POST"]
+
+
+def test_a_queue_without_labels_says_so(server: StandIn) -> None:
+    with pytest.raises(LabelError, match="the feedback 'grounded' in LangSmith"):
+        queue_labels(draw(VERDICTS, 20), client=server.client())

@@ -1,0 +1,153 @@
+"""The commands `label` and `rate`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import Invoke, words
+from make_verdicts import error, verdict
+from standin_langsmith import StandIn
+from verdict_files import write_rows, write_verdicts
+
+from groundjudge.analysis.sample import read_sample
+
+N_ROWS = 300
+
+
+@pytest.fixture(autouse=True)
+def usual_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cases, and verdicts on them by two judges."""
+    monkeypatch.chdir(tmp_path)
+    case = {"query": "q", "context": ["c"], "response": "r"}
+    write_rows("c.jsonl", ({"id": f"c{place}", "chat": place // 3, **case} for place in range(N_ROWS)))
+    judge, scores = "groundedness", (0.1, 0.9, 0.9)
+    own = [verdict(f"c{place}", scores[place % 3], judge=judge) for place in range(N_ROWS - 9)]
+    failed = [error(f"c{place}", "timeout", judge=judge) for place in range(N_ROWS - 9, N_ROWS)]
+    other = [verdict(f"c{place}", 0.2, judge="two") for place in range(N_ROWS)]
+    write_verdicts("v.jsonl", [*own, *failed, *other])
+
+
+LABEL = ("label", "c.jsonl", "v.jsonl", "--judge", "groundedness", "--n", "60")
+
+
+def labels(path: str = "l.jsonl", **more: str) -> str:
+    """Labels of all drawn rows: every second one is grounded."""
+    sample = read_sample("label.sample.json")
+    rows = ({"id": each, "label": int(each[1:]) % 2, "sample": sample.id, **more} for each in sample.ids)
+    write_rows(path, rows)
+    return path
+
+
+def test_a_draw_writes_its_page_and_what_was_drawn(command: Invoke) -> None:
+    result = command(*LABEL, "--double", "9")
+    assert result.exit_code == 0
+    drawn = [["failed", "97", "23"], ["passed", "194", "32"], ["error", "9", "5"]]
+    assert words(result.stdout)[1:4] == drawn
+    assert len(read_sample("label.sample.json").ids) == 60
+    pages = [Path(name).read_text() for name in ("label.html", "label.2.html")]
+    assert [page.count('"response":"r"') for page in pages] == [60, 9]
+    assert all("timeout" not in page for page in pages)
+
+
+def test_a_rate_stands_beside_what_the_judges_and_the_labels_say_alone(command: Invoke) -> None:
+    command(*LABEL)
+    result = command("rate", "v.jsonl", "--labels", labels(), "--sample", "label.sample.json")
+    assert result.exit_code == 0
+    assert "groundedness: grounded answers among 300" in result.stdout
+    lines = [line for line in words(result.stdout) if line and line[-1].endswith("]") and len(line) > 3]
+    shares = {tuple(line[:-3]): float(line[-3]) for line in lines}
+    assert shares["true", "rate"] == shares["60", "labels", "alone"] == pytest.approx(0.5, abs=0.15)
+    assert shares["groundedness@1.0.0|model:m", "passes"] == 0.667
+    assert shares["two@1.0.0|model:m", "passes"] == 0
+
+
+def test_rows_that_are_left_and_a_second_person_are_told(command: Invoke) -> None:
+    command(*LABEL, "--double", "30")
+    path = labels(annotator="Ann")
+    lines = Path(path).read_text().splitlines()
+    Path(path).write_text("\n".join(lines[:55]))
+    doubles = set(read_sample("label.sample.json").double)
+    other = [json.loads(line) | {"annotator": "Bob"} for line in lines if json.loads(line)["id"] in doubles]
+    write_rows("other.jsonl", other)
+    both = ("--labels", path, "--labels", "other.jsonl")
+    result = command("rate", "v.jsonl", *both, "--sample", "label.sample.json")
+    assert "rows with two labels: the same on 1.000, kappa 1.000, alpha 1.000" in result.stdout
+    assert "drawn rows have no label yet" in result.stdout
+
+
+def test_groups_and_own_labels(command: Invoke) -> None:
+    result = command(*LABEL[:-1], "30", "--group", "chat", "--own-labels")
+    assert result.exit_code == 0
+    sample = read_sample("label.sample.json")
+    assert len(sample.ids) == 90
+    assert '"text":"nothing to ground"' in Path("label.html").read_text()
+    assert command("rate", "v.jsonl", "--labels", labels(), "--sample", "label.sample.json").exit_code == 0
+
+
+DRAWN = "label c.jsonl v.jsonl --judge groundedness"
+RATED = "rate v.jsonl --labels l.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("label c.jsonl v.jsonl", "name the --judge, one of: groundedness, two"),
+        ("label c.jsonl v.jsonl --judge three", "--judge: there is no verdict by 'three'"),
+        ("label c.jsonl v.jsonl --judge two", "two is not a built-in judge: name its prompt file"),
+        (f"{DRAWN} --n 400", "give --n from 15 to 300"),
+        (f"{DRAWN} --group topic", "--group topic: no row of c.jsonl has this field"),
+        (f"{DRAWN} --out v.jsonl", "--out v.jsonl is the file of verdicts"),
+        ("label few.jsonl v.jsonl --judge groundedness", "the file of cases has no row 'c"),
+        (f"{DRAWN} --queue October", "is not the id of a run in LangSmith"),
+        (RATED, "how were the labelled rows chosen? add --sample FILE"),
+        (f"{RATED} --random", "name the --judge, one of: groundedness, two"),
+        (f"{RATED} --random --judge two", "the labels are of rows that were drawn: give the --sample"),
+        (f"{RATED} --random --sample label.sample.json", "--sample and --random contradict each other"),
+        (f"{RATED} --sample v.jsonl", "give its .sample.json"),
+        ("rate v.jsonl --labels all.jsonl --sample label.sample.json", "is not of the draw"),
+        ("rate v.jsonl --sample label.sample.json", "add --labels FILE, or --sample FILE and --feedback"),
+        (f"{RATED} --feedback k --sample label.sample.json", "leave one out"),
+    ],
+)
+def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: str, message: str) -> None:
+    command(*LABEL)
+    labels()
+    write_rows("all.jsonl", ({"id": f"c{place}", "label": 1} for place in range(N_ROWS)))
+    write_rows("few.jsonl", [{"id": "c0", "query": "q", "context": ["c"], "response": "r"}])
+    again = ("--overwrite",) if line.startswith("label") else ()
+    result = command(*line.split(), *again)
+    assert (result.exit_code, message in " ".join(result.stderr.split())) == (2, True), result.stderr
+
+
+def test_an_earlier_draw_is_not_lost_by_accident(command: Invoke) -> None:
+    command(*LABEL)
+    before = read_sample("label.sample.json")
+    result = command(*LABEL, "--seed", "9")
+    assert (result.exit_code, "labels may be under way" in result.stderr) == (2, True)
+    assert read_sample("label.sample.json") == before
+    assert command(*LABEL, "--seed", "9", "--overwrite").exit_code == 0
+    assert read_sample("label.sample.json") != before
+
+
+@pytest.fixture
+def langsmith(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    with StandIn() as server:
+        monkeypatch.setenv("LANGSMITH_ENDPOINT", server.url)
+        monkeypatch.setenv("LANGSMITH_API_KEY", "a-key")
+        yield server
+
+
+def test_a_queue_in_langsmith_takes_the_place_of_the_page(command: Invoke, langsmith: StandIn) -> None:
+    ids = [f"00000000-0000-0000-0000-{place:012}" for place in range(60)]
+    case = {"query": "q", "context": ["c"], "response": "r"}
+    write_rows("c.jsonl", ({"id": each, **case} for each in ids))
+    write_verdicts("v.jsonl", [verdict(each, 0.9, judge="groundedness") for each in ids])
+    assert command("label", "c.jsonl", "v.jsonl", "--n", "20", "--queue", "October").exit_code == 0
+    assert [seen.body["name"] for seen in langsmith.requests if seen.path == "/annotation-queues"] == [
+        "October"
+    ]
+    result = command("rate", "v.jsonl", "--feedback", "grounded", "--sample", "label.sample.json")
+    assert (result.exit_code, "the feedback 'grounded' in LangSmith" in result.stderr) == (2, True)
