@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from make_verdicts import joined, labelled
-from scipy.special import ndtr, ndtri
 
 from groundjudge.analysis.agreement import measure_labels
 from groundjudge.analysis.calibration import calibrate
@@ -29,6 +29,9 @@ from groundjudge.analysis.figures import (
     percentile_figures,
 )
 from groundjudge.analysis.labels import LabelError, Labels, join
+
+special: Any = import_module("scipy.special")
+ndtr, ndtri = special.ndtr, special.ndtri
 
 pytestmark = pytest.mark.soak
 
