@@ -36,9 +36,9 @@ def reference_figures(rows: list[Row]) -> dict[str, Fraction | None]:
         "recall_not_grounded": specificity,
         "precision_not_grounded": ratio(true_negatives, failures),
         "f1_not_grounded": f1_not_grounded,
-        "macro_f1": None
-        if not both_classes or f1 is None or f1_not_grounded is None
-        else (f1 + f1_not_grounded) / 2,
+        "macro_f1": (f1 + f1_not_grounded) / 2
+        if both_classes and f1 is not None and f1_not_grounded is not None
+        else None,
         "kappa": ratio(accuracy - chance, 1 - chance) if both_classes else None,
         "roc_auc": roc_auc(rows),
         **dict.fromkeys(("pearson", "spearman", "kendall")),

@@ -110,8 +110,8 @@ def test_rows_without_a_score_have_bounds_or_count(labels: list[int]) -> None:
     assert (left_out.n, left_out.n_unscored, left_out.figures["accuracy"].value) == (4, 2, 1.0)
     assert left_out.bounds["accuracy"] == pytest.approx((4 / 6, 1))
     assert left_out.bounds["recall_not_grounded"] == pytest.approx((2 / 3, 1))
-    ways: tuple[tuple[Unscored, int], ...] = (("wrong", 4), ("right", 6), ("as-run", 4))
-    for how, n_right in ways:  # "not applicable" passes, and no error
+    cases: list[tuple[Unscored, int]] = [("wrong", 4), ("right", 6), ("as-run", 4)]
+    for how, n_right in cases:  # "not applicable" passes, and no error
         counting: AgreeOptions = {**options, "count_unscored": how}
         (counted,) = agree(verdicts, people, **counting)
         assert counted.n == 6

@@ -31,6 +31,7 @@ from groundjudge.analysis.figures import (
 from groundjudge.analysis.labels import LabelError, Labels, join
 
 special: Any = import_module("scipy.special")
+ndtr, ndtri = special.ndtr, special.ndtri
 
 pytestmark = pytest.mark.soak
 
@@ -58,9 +59,9 @@ def noise(generator: Generator, n: int, group: int) -> Floats:
 
 def judged(positive: Any, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
     """A judge with this sensitivity and specificity."""
-    latent = deviates + np.where(positive, special.ndtri(rates[0]), -special.ndtri(rates[1]))
+    latent = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
     groups = np.arange(positive.size // group).repeat(group)
-    return Sample(special.ndtr(latent).round(2), latent > 0, groups, positive)
+    return Sample(ndtr(latent).round(2), latent > 0, groups, positive)
 
 
 def one_judge(generator: Generator, n: int, share: float, group: int, rates: tuple[float, float]) -> Sample:
@@ -77,7 +78,7 @@ def two_judges(generator: Generator, n: int, share: float, group: int) -> list[S
 def graded(generator: Generator, n: int, _: float, group: int, rho: float) -> Sample:
     """Five grades whose scores correlate with them."""
     grade, own = noise(generator, n, group), noise(generator, n, group)
-    scores = special.ndtr(rho * grade + np.sqrt(1 - rho**2) * own)
+    scores = ndtr(rho * grade + np.sqrt(1 - rho**2) * own)
     groups = np.arange(n // group).repeat(group)
     return Sample(scores, scores > 0.5, groups, None, np.digitize(grade, [-1, -0.3, 0.3, 1]).astype(float))
 
@@ -183,7 +184,7 @@ def test_agreement_of_labels_is_covered(n: int, rho: float) -> None:
 @pytest.mark.parametrize("n", [40, 100, 300])
 @pytest.mark.parametrize("folds", [None, 4])
 def test_the_best_threshold_is_covered(n: int, folds: int | None) -> None:
-    tally = Tally({"threshold": float(special.ndtr((special.ndtri(FAIR[0]) - special.ndtri(FAIR[1])) / 2))})
+    tally = Tally({"threshold": float(ndtr((ndtri(FAIR[0]) - ndtri(FAIR[1])) / 2))})
     for place, generator in enumerate(seeds(n)):
         sample = one_judge(generator, n, 0.5, 1, FAIR)
         assert sample.positive is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -302,41 +302,31 @@ REVERSED = "worse than guessing: are the labels the other way round?"
 SHARED = "40 labelled rows share their context with others"
 
 
-@pytest.mark.parametrize(
-    ("change", "arguments", "notes"),
-    [
-        ({}, AGREE, []),
-        ({}, f"{COMPARE} --labels l.jsonl", []),
-        ({"label": lambda place: (place + 1) % 2}, AGREE, [REVERSED]),
-        (
-            {"label": lambda place: (place + 1) % 2},
-            "calibrate v.jsonl --labels l.jsonl --folds 2",
-            [REVERSED],
-        ),
-        ({"context": lambda place: f"passage {place // 2}"}, AGREE, [SHARED]),
-        ({"documents": lambda place: [f"passage {place // 2}"]}, AGREE, [SHARED]),
-        ({"context": lambda place: f"passage {place // 2}"}, f"{COMPARE} --labels l.jsonl", [SHARED]),
-        ({"context": lambda place: f"passage {place // 2}"}, f"{AGREE} --group context", []),
-        ({"context": lambda place: f"passage {place}"}, AGREE, []),
-        ({"context": lambda place: ""}, AGREE, []),  # noqa: ARG005  nothing was retrieved
-        (
-            {"claim": lambda place: place // 4},
-            f"{AGREE} --group claim",
-            ["only 10 independent rows or groups"],
-        ),
-        ({"label": lambda place: int(place > 3)}, AGREE, ["only 4 independent rows or groups labelled not"]),
-    ],
-)
+NOTES: list[tuple[Callable[[int], Mapping[str, object]], str, list[str]]] = [
+    (lambda _: {}, AGREE, []),
+    (lambda _: {}, f"{COMPARE} --labels l.jsonl", []),
+    (lambda place: {"label": (place + 1) % 2}, AGREE, [REVERSED]),
+    (
+        lambda place: {"label": (place + 1) % 2},
+        *("calibrate v.jsonl --labels l.jsonl --folds 2", [REVERSED, "only 40 independent rows"]),
+    ),
+    (lambda place: {"context": f"passage {place // 2}"}, AGREE, [SHARED]),
+    (lambda place: {"documents": [f"passage {place // 2}"]}, AGREE, [SHARED]),
+    (lambda place: {"context": f"passage {place // 2}"}, f"{COMPARE} --labels l.jsonl", [SHARED]),
+    (lambda place: {"context": f"passage {place // 2}"}, f"{AGREE} --group context", []),
+    (lambda place: {"context": f"passage {place}"}, AGREE, []),
+    (lambda _: {"context": ""}, AGREE, []),  # nothing was retrieved
+    (lambda place: {"claim": place // 4}, f"{AGREE} --group claim", ["only 10 independent rows or groups"]),
+    (lambda place: {"label": int(place > 3)}, AGREE, ["only 4 independent rows or groups labelled not"]),
+]
+"""What is changed in the rows of labels, a command, and the notes that it prints."""
+
+
+@pytest.mark.parametrize(("change", "arguments", "notes"), NOTES)
 def test_notes_on_figures_that_mislead(
-    command: Invoke, change: dict[str, Callable[[int], object]], arguments: str, notes: list[str]
+    command: Invoke, change: Callable[[int], Mapping[str, object]], arguments: str, notes: list[str]
 ) -> None:
-    rows = [
-        {"id": place, "label": place % 2} | {key: value(place) for key, value in change.items()}
-        for place in range(40)
-    ]
-    write_rows("l.jsonl", rows)
-    if arguments.endswith("--group context"):
-        notes = ["only 20"] if len({row["context"] for row in rows}) < 20 else []
+    write_rows("l.jsonl", ({"id": place, "label": place % 2, **change(place)} for place in range(40)))
     result = command(*arguments.split())
     assert result.exit_code == 0, result.stderr
     found = [line for line in result.stdout.splitlines() if line.startswith("note:")]
