@@ -59,8 +59,8 @@ def noise(generator: Generator, n: int, group: int) -> Floats:
 
 def judged(positive: Any, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
     """A judge with this sensitivity and specificity."""
-    latent = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
-    groups = np.arange(positive.size // group).repeat(group)
+    latent: Floats = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
+    groups: Any = np.arange(positive.size // group).repeat(group)
     return Sample(ndtr(latent).round(2), latent > 0, groups, positive)
 
 
