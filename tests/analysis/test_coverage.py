@@ -32,7 +32,7 @@ from groundjudge.analysis.figures import (
 from groundjudge.analysis.labels import LabelError, Labels, join
 
 special: Any = import_module("scipy.special")
-ndtr: Callable[[Floats], Floats] = special.ndtr
+ndtr: Callable[[Any], Any] = special.ndtr
 ndtri: Callable[[float], float] = special.ndtri
 
 pytestmark = pytest.mark.soak
