@@ -122,6 +122,33 @@ def test_what_would_be_wrong_is_refused_with_what_to_do(command: Invoke, line: s
     assert (result.exit_code, message in " ".join(result.stderr.split())) == (2, True), result.stderr
 
 
+def test_other_figures_take_the_sample_too(command: Invoke) -> None:
+    command(*LABEL)
+    labels()
+    for name in ("agree", "calibrate", "compare v.jsonl --judge groundedness --judge two"):
+        line = f"{name} v.jsonl --labels l.jsonl".replace("compare v.jsonl", "compare v.jsonl v.jsonl")
+        line = line.replace(" two v.jsonl", " two")
+        refused = command(*line.split())
+        assert (refused.exit_code, "give the --sample" in refused.stderr) == (2, True), refused.stderr
+        assert command(*line.split(), "--sample", "label.sample.json").exit_code == 0
+    weighted = words(
+        command("agree", "v.jsonl", "--labels", "l.jsonl", "--sample", "label.sample.json").stdout
+    )
+    base_rate = next(float(line[2]) for line in weighted if line[:2] == ["base", "rate"])
+    sample = read_sample("label.sample.json")
+    weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
+    scored = {each: weight for each, weight in weights.items() if int(each[1:]) < N_ROWS - 9}
+    grounded = sum(weight for each, weight in scored.items() if int(each[1:]) % 2)
+    assert base_rate == pytest.approx(grounded / sum(scored.values()), abs=6e-4)
+
+
+def test_the_report_shows_the_true_rate(command: Invoke) -> None:
+    command(*LABEL)
+    line = ("report", "v.jsonl", "--labels", labels(), "--sample", "label.sample.json")
+    assert command(*line).exit_code == 0
+    assert '"rate":{"judge":"groundedness","rows":300,' in Path("report.html").read_text()
+
+
 def test_an_earlier_draw_is_not_lost_by_accident(command: Invoke) -> None:
     command(*LABEL)
     before = read_sample("label.sample.json")

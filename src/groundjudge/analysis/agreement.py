@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis import figures
-from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Figure, Floats, Sample
+from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Drawn, Figure, Floats, Sample
 from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, Unscored, join
 from groundjudge.analysis.libraries import metrics, np
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
@@ -236,8 +236,8 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         n=sample.scores.size,
         n_groups=sample.n_groups,
         counts=joined.counts,
-        base_rate=None if positive is None else float(positive.mean()),
-        guess={} if positive is None else figures.constant_guess(positive),
+        base_rate=None if positive is None else float(np.average(positive, weights=sample.weights)),
+        guess={} if positive is None else figures.constant_guess(positive, sample.weights),
         confusion=None if sample.positive is None else _confusion_matrix(sample.positive, sample.passed),
         figures=found,
         undefined={
@@ -249,7 +249,7 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         # Rows that count as wrong are no sign of labels the other way round.
         notices=notices_on(sample, {} if count_unscored else found, joined.n_same_context),
         worst=tuple(_disagreements(joined.labelled, scored)[:worst]),
-        curves=Curves() if positive is None else curves(positive, sample.scores),
+        curves=Curves() if positive is None else curves(positive, sample.scores, sample.weights),
         labels=measure_labels(joined, bootstrap),
         votes=measure_votes(joined, scored, threshold, bootstrap),
     )
@@ -274,6 +274,7 @@ def sample_of(
         figures.without_labels([row.verdict for row in rows], [row.group for row in rows], threshold),
         positive=None if label_threshold is None else figures.reaches(labels, label_threshold),
         graded=labels if graded else None,
+        drawn=Drawn.of(rows),
     )
 
 
@@ -327,7 +328,7 @@ def measure_labels(joined: Joined, bootstrap: Bootstrap) -> LabelAgreement | Non
         n_scored=int(scored[: len(pairs)].sum()),
         majority=majority,
         majority_share=people[majority] / len(pairs),
-        **figures.figures_of(bootstrap.draws(statistics, groups, prior)),
+        **figures.figures_of(bootstrap.draws(statistics, groups, prior, Drawn.of(joined.paired))),
     )
 
 

@@ -145,7 +145,8 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         raise LabelError("bad_option", f"{joined.judge}: {message}", joined.judge)
     parts = splits(sample, positive, joined.judge, folds, seed)
     thresholds = [
-        fit_threshold(sample.scores[train], positive[train], by, at_least=at_least) for train, _ in parts
+        fit_threshold(sample.scores[train], positive[train], by, sample.weights[train], at_least=at_least)
+        for train, _ in parts
     ]
     all_rows = np.arange(positive.size)
     train, test = (all_rows, all_rows) if folds else parts[0]
@@ -154,13 +155,12 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
     def threshold_of(weights: Floats) -> dict[str, Floats]:
         return {"threshold": fit_thresholds(learnt.scores, positive[train], by, weights, at_least)}
 
-    draws = bootstrap.draws(threshold_of, learnt.groups, np.empty(0))
-    threshold = fit_threshold(learnt.scores, positive[train], by, at_least=at_least)
+    draws = bootstrap.draws(threshold_of, learnt.groups, np.empty(0), learnt.drawn)
+    threshold = fit_threshold(learnt.scores, positive[train], by, learnt.weights, at_least=at_least)
     fitted = replace(learnt, passed=figures.reaches(learnt.scores, threshold))
     as_run, tested = sample.rows(test), _held_out(sample, parts, thresholds).rows(test)
     before, after, gain = figures.paired(as_run, tested, Sample.agreement, bootstrap)
-    passed, right = int(tested.passed.sum()), int((tested.passed & positive[test]).sum())
-    guess = figures.constant_guess(positive[test])
+    guess = figures.constant_guess(positive[test], tested.weights)
     as_run_figures = figures.figures_of(before)
     return Calibration(
         judge=joined.judge,
@@ -175,19 +175,32 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         tested=figures.figures_of(after),
         as_run=as_run_figures,
         gain=figures.percentile_figures(gain),
-        guess=guess if at_least is None else {**guess, "precision": float(positive[test].mean())},
+        guess=guess if at_least is None else {**guess, "precision": _share(tested)},
         signatures=_signatures(row.verdict for row in joined.labelled),
         interval=figures.percentile_figures(draws)["threshold"],
         fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
         n_unscored=len(joined.unscored),
         notices=notices_on(learnt, as_run_figures, joined.n_same_context, scores_matter=True),
         at_least=at_least,
-        n_passed=passed,
-        bound=None if at_least is None else lower_bound(right, passed),
+        n_passed=int(tested.passed.sum()),
+        bound=None if at_least is None else _bound(tested.rows(tested.passed)),
     )
 
 
-def lower_bound(events: int, n: int) -> float:
+def _share(sample: Sample) -> float:
+    """The share of grounded rows."""
+    return float(np.average(np.asarray(sample.positive), weights=sample.weights))
+
+
+def _bound(sample: Sample) -> float:
+    """The lower bound of the share of grounded rows, from as many as their weights are worth (Kish, 1965)."""
+    if not sample.weights.size:
+        return 0.0
+    n = float(sample.weights.sum() ** 2 / (sample.weights**2).sum())
+    return lower_bound(_share(sample) * n, n)
+
+
+def lower_bound(events: float, n: float) -> float:
     """The one-sided exact 95 % lower bound of a share; 0 without observations."""
     return float(distributions.beta.ppf(ONE_SIDED, events, n - events + 1)) if events else 0.0
 

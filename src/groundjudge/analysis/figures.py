@@ -15,14 +15,14 @@ pseudo-rows in which every kind of mistake occurs, and `Bootstrap` gives all of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, product
 from math import isnan, nan
 from typing import Any, TypeAlias
 
-from groundjudge.analysis.labels import Unscored
+from groundjudge.analysis.labels import LabelledVerdict, Unscored
 from groundjudge.analysis.libraries import NDArray, np
 from groundjudge.shares import wilson_interval
 from groundjudge.verdict import Finite, Frozen, Verdict, Vote, deciding_score, passes
@@ -91,6 +91,37 @@ class Figure(Frozen):
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """How rows of a drawn sample count (see `analysis.sample`).
+
+    Attributes:
+        weights: how much each row counts: one over its probability, scaled to 1 on average; shape (rows,).
+        strata: the stratum of each row, within which it is resampled; shape (rows,).
+    """
+
+    weights: Floats
+    strata: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: Iterable[LabelledVerdict]) -> Drawn | None:
+        """The rows of a drawn sample; None if they are of none."""
+        drawn = [row.drawn for row in rows if row.drawn]
+        weights = np.array([weight for _, weight in drawn], dtype=np.float64)
+        return cls(weights / weights.mean(), np.array([name for name, _ in drawn])) if drawn else None
+
+    def __getitem__(self, chosen: NDArray[Any]) -> Drawn:
+        weights = self.weights[chosen]
+        return Drawn(weights / (weights.mean() if weights.size else 1.0), self.strata[chosen])
+
+    def resampled(self, weights: Floats) -> Floats:
+        """Random weights of the rows, among which each stratum keeps its part; shape (copies, rows)."""
+        stratum_of_row = np.unique(self.strata, return_inverse=True)[1]
+        members = np.eye(stratum_of_row.max() + 1)[stratum_of_row]
+        weights = weights * self.weights
+        return np.asarray(weights * ((self.weights @ members) / (weights @ members))[:, stratum_of_row])
+
+
+@dataclass(frozen=True)
 class Sample:
     """Labelled verdicts as columns; all arrays have the shape (rows,).
 
@@ -105,6 +136,7 @@ class Sample:
         positive: whether the label does; None without labels, and for graded labels without a label
             threshold.
         graded: the labels if they are graded, otherwise None.
+        drawn: how rows of a drawn sample count; None: all the same.
         prior: how much each pseudo-row weighs, shape (pseudo-rows,).
     """
 
@@ -113,7 +145,13 @@ class Sample:
     groups: NDArray[Any]
     positive: Bools | None = None
     graded: Floats | None = None
+    drawn: Drawn | None = None
     prior: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def weights(self) -> Floats:
+        """How much each row counts, 1 on average; shape (rows,)."""
+        return np.ones(self.groups.size) if self.drawn is None else self.drawn.weights
 
     @property
     def n_groups(self) -> int:
@@ -187,7 +225,7 @@ class Sample:
 
     def values(self, statistics: SampleStatistics) -> dict[str, float]:
         """Compute figures in which every row counts once; NaN where one is undefined."""
-        found = statistics(self, np.ones((1, self.groups.size)))
+        found = statistics(self, self.weights[None, :])
         return {name: float(value[0]) for name, value in found.items()}
 
 
@@ -257,24 +295,27 @@ class Bootstrap:
     resamples: int = RESAMPLES
     seed: int = 0
 
-    def draws(self, statistics: Statistics, groups: NDArray[Any], prior: Floats) -> Draws:
+    def draws(
+        self, statistics: Statistics, groups: NDArray[Any], prior: Floats, drawn: Drawn | None = None
+    ) -> Draws:
         """Compute figures, and resample them; a single group is not resampled.
 
         Args:
             statistics: computes the figures from the weights of rows and pseudo-rows.
             groups: the group of each row, shape (rows,).
             prior: how much each pseudo-row weighs, shape (pseudo-rows,).
+            drawn: how the rows of a drawn sample count; None: all the same.
         """
-        once = np.concatenate([np.ones(groups.size), np.zeros(prior.size)])
-        batches = [*map(statistics, chain([once[None, :]], self._weights(groups, prior)))]
+        once = np.concatenate([drawn.weights if drawn else np.ones(groups.size), np.zeros(prior.size)])
+        batches = [*map(statistics, chain([once[None, :]], self._weights(groups, prior, drawn)))]
         return {name: np.concatenate([batch[name] for batch in batches]) for name in batches[0]}
 
     def figures(self, sample: Sample, statistics: SampleStatistics) -> dict[str, Figure]:
         """Compute the figures of a sample, with their intervals."""
         (sample,) = smoothed(sample)
-        return figures_of(self.draws(partial(statistics, sample), sample.groups, sample.prior))
+        return figures_of(self.draws(partial(statistics, sample), sample.groups, sample.prior, sample.drawn))
 
-    def _weights(self, groups: NDArray[Any], prior: Floats) -> Iterator[Floats]:
+    def _weights(self, groups: NDArray[Any], prior: Floats, drawn: Drawn | None) -> Iterator[Floats]:
         """How much rows and pseudo-rows weigh, in batches of the shape (resamples, rows + pseudo-rows)."""
         names, group_of_row = np.unique(groups, return_inverse=True)
         n_groups = names.size
@@ -285,6 +326,7 @@ class Bootstrap:
         for start in range(0, self.resamples, batch):
             size = min(batch, self.resamples - start)
             weights = generator.exponential(size=(size, n_groups))[:, group_of_row]
+            weights = drawn.resampled(weights) if drawn else weights
             # Gamma-distributed weights of shape 1 (which is the exponential) and 1/2 make shares beta-
             # distributed: those of either class as in Jeffreys' interval.
             pseudo = generator.gamma(PSEUDO_ROWS / max(1, prior.size), size=(size, prior.size))
@@ -340,7 +382,7 @@ def paired(
         The first judge's figures, the second's, and the second's minus the first's.
     """
     before, after = (
-        bootstrap.draws(partial(statistics, side), side.groups, side.prior)
+        bootstrap.draws(partial(statistics, side), side.groups, side.prior, side.drawn)
         for side in smoothed(first, second)
     )
     return before, after, {name: after[name] - before[name] for name in before}

@@ -83,6 +83,7 @@ class Labels:
         n_same_context: the labelled rows with a context that another one has too; 0 if there are groups.
         samples: the draw that each case was labelled for, by case; also cases of which people could not tell.
         annotators: what each person said, by case; empty if labels do not say whose they are.
+        drawn: the stratum and the weight of each case of a drawn sample (see `sample.weighted`).
     """
 
     by_case: Mapping[str, Any]
@@ -91,6 +92,7 @@ class Labels:
     n_same_context: int = 0
     samples: Mapping[str, str] = field(default_factory=dict[str, str])
     annotators: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    drawn: Mapping[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
 
     def group_of(self, case_id: str | None) -> str:
         """The group of a case, which may be its own."""
@@ -110,6 +112,8 @@ class HumanLabel:
     word: str | None = None
 
 
+NO_SAMPLE = "the labels are of rows that were drawn: give the `sample`, without which figures are wrong"
+
 # The label of a case that has none.
 NO_LABEL = HumanLabel(None)
 
@@ -123,12 +127,14 @@ class LabelledVerdict:
             0..1.
         said: the judge's label, if it is a known one; None for a panel whose votes have no common one.
         group: rows with the same group are not independent.
+        drawn: the stratum and the weight of a case of a drawn sample; None for any other.
     """
 
     verdict: Verdict
     people: HumanLabel
     said: str | None
     group: str
+    drawn: tuple[str, float] | None = None
 
     @property
     def case_id(self) -> str:
@@ -357,8 +363,11 @@ def join(verdicts: Iterable[Verdict], labels: Labels, others: Iterable[Verdict] 
         others: verdicts of further judges, to learn labels from that these judges did not give.
 
     Raises:
-        LabelError: `unreadable_label` (see `labels_for`).
+        LabelError: `unreadable_label` (see `labels_for`); `no_sample`: the labels are of a drawn sample, and
+            do not say how each row counts (see `sample.weighted`).
     """
+    if labels.samples and not labels.drawn:
+        raise LabelError("no_sample", NO_SAMPLE, "sample")
     last = {judge: last_of_each(own) for judge, own in by_judge(verdicts).items() if judge}
     everything = [*chain.from_iterable(own for own, _ in last.values()), *others]
     return [
@@ -383,6 +392,7 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
             people=people.get(verdict.case_id or "", NO_LABEL),
             said=words.named(verdict.label or ""),
             group=labels.group_of(verdict.case_id),
+            drawn=labels.drawn.get(verdict.case_id or ""),
         )
         for verdict in last
     ]

@@ -19,9 +19,9 @@ from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
 from typing import TypeAlias
 
-from groundjudge.analysis.labels import LabelError, Labels, are_grounded, by_judge, words_of
+from groundjudge.analysis.labels import NO_SAMPLE, LabelError, Labels, are_grounded, by_judge, words_of
 from groundjudge.analysis.libraries import metrics
-from groundjudge.analysis.sample import LEAST, LabelSample, Stratum, judge_in
+from groundjudge.analysis.sample import LEAST, LabelSample, Stratum, judge_in, weighted
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.shares import Rate, Z, rate_of, wilson_interval
 from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
@@ -124,7 +124,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     of_all = {name: found for name, found in by_judge(last_of_each(verdicts)[0]).items() if name}
     name = judge_in(of_all, sample.judge if sample else judge)
     own = {verdict.case_id or "": verdict for verdict in of_all[name]}
-    _check_origin(labels, sample, own)
+    labels = _check_origin(labels, sample, own)
     words = labels.words or words_of(of_all[name])
     grounded = partial(are_grounded, name, words=words, threshold=label_threshold)
     told = dict.fromkeys(labels.samples) | grounded(labels)
@@ -134,7 +134,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             f"{len(known)} rows have a label that says whether they are grounded: label at least {LEAST}"
         )
         raise LabelError("too_few_labels", message, name)
-    weights = {case_id: 1 / sample.probabilities[case_id] if sample else 1.0 for case_id in told}
+    weights = {case_id: labels.drawn[case_id][1] if sample else 1.0 for case_id in told}
     estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
     value, variance = estimate(known)
     half, rows = Z * sqrt(variance), sample.rows if sample else len(own)
@@ -157,31 +157,24 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     )
 
 
-def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, Verdict]) -> None:
-    """Make sure that labels, sample and verdicts are of the same rows.
+def _check_origin(labels: Labels, sample: LabelSample | None, own: Mapping[str, Verdict]) -> Labels:
+    """The labels, once it is certain that they, the sample and the verdicts are of the same rows.
 
     Raises:
         LabelError: `no_sample`, `outside_sample`, `bad_option`.
     """
-    labelled = labels.by_case.keys() | labels.samples.keys()
     if sample is None:
         if labels.samples:
-            message = (
-                "the labels are of rows that were drawn: give the `sample`, without which figures are wrong"
-            )
-            raise LabelError("no_sample", message, "sample")
-        if lost := sorted(labelled - own.keys()):
+            raise LabelError("no_sample", NO_SAMPLE, "sample")
+        if lost := sorted(labels.by_case.keys() - own.keys()):
             raise LabelError(
                 "outside_sample", f"there is no verdict on the labelled row {lost[0]!r}", lost[0]
             )
-        return
-    others = sorted(case_id for case_id, draw in labels.samples.items() if draw != sample.id)
-    if others := others or sorted(labelled - set(sample.ids)):
-        message = f"the label of {others[0]!r} is not of the draw {sample.id}: leave out what was not drawn"
-        raise LabelError("outside_sample", message, others[0])
+        return labels
     if lost := sorted(set(sample.ids) - own.keys()):
         message = f"the sample was drawn from other verdicts: there is none on {lost[0]!r}"
         raise LabelError("bad_option", message, lost[0])
+    return weighted(labels, sample)
 
 
 def _stratified(strata: Sequence[Stratum], known: Grounded) -> tuple[float, float]:

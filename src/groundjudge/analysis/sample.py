@@ -8,6 +8,7 @@ not be judged is an answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from statistics import median
 
 from pydantic import ValidationError
 
-from groundjudge.analysis.labels import LabelError, by_judge
+from groundjudge.analysis.labels import LabelError, Labels, by_judge
 from groundjudge.runs.replaced import replaced
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.verdict import Frozen, Verdict, deciding_score
@@ -164,6 +165,28 @@ def draw(  # noqa: PLR0913  each option changes what is drawn
         strata=tuple(drawn),
         double=tuple(sorted(random.sample(ids, double))),
     )
+
+
+def weighted(labels: Labels, sample: LabelSample) -> Labels:
+    """Labels of a drawn sample that count by one over the probability of their row.
+
+    With them `agree`, `calibrate` and `compare` give figures of all rows that the sample was drawn from, and
+    resample within strata.
+
+    Raises:
+        LabelError: `outside_sample`: a label of a row that was not drawn, or of another draw.
+    """
+    others = sorted(case_id for case_id, name in labels.samples.items() if name != sample.id)
+    if others := others or sorted(labels.by_case.keys() - set(sample.ids)):
+        message = f"the label of {others[0]!r} is not of the draw {sample.id}: leave out what was not drawn"
+        raise LabelError("outside_sample", message, others[0])
+    drawn = {
+        case_id: (stratum.name, 1 / stratum.probability)
+        for stratum in sample.strata
+        for unit in stratum.drawn
+        for case_id in unit
+    }
+    return replace(labels, drawn=drawn)
 
 
 def allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # the statistics libraries are loaded when a command runs
     from groundjudge.analysis.sample import LabelSample
 
 JUDGE = options.option("Whose verdicts decide what is drawn. Default: the only judge.", **options.NAMED)
-SAMPLED = "A file of `groundjudge label`: what was drawn."
 
 
 def label(  # noqa: PLR0913  one per option
@@ -109,7 +108,6 @@ def rate(  # noqa: PLR0913  one per option
     feedback: str | None = options.option(
         "With --sample: the labels are the feedback of this key on the runs in LangSmith.", metavar="KEY"
     ),
-    sample: str | None = options.option(SAMPLED, metavar="FILE"),
     random: bool = options.option("The labels are a simple random sample of the rows.", default=False),
     label_options: options.LabelOptions,
     encoding: str = options.LABELS_ENCODING,
@@ -124,6 +122,7 @@ def rate(  # noqa: PLR0913  one per option
     with report_errors():
         from groundjudge.analysis.rate import rate as estimate  # noqa: PLC0415
 
+        sample = label_options.sample
         choice = (
             "add --sample FILE, which `groundjudge label` wrote, or --random if the rows were drawn at random"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
+from groundjudge.analysis.sample import read_sample, weighted
 from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, LabelOptions
 from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, fail, refuse
 from groundjudge.errors import CaseError
@@ -77,10 +78,12 @@ def load_labels(
         rows: the rows of the file, if they were read already.
 
     Raises:
-        LabelError, OSError: as for `read_labels`.
+        LabelError, OSError: as for `read_labels`, `read_sample` and `weighted`.
     """
     given = read_rows(path, encoding=encoding) if rows is None else rows
     labels = read_labels(path, options.label, options.group, given)
+    if options.sample:
+        labels = weighted(labels, read_sample(options.sample))
     if options.judge_file is None:
         return labels
     rubric = load_rubric(options.judge_file)

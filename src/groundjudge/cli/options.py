@@ -331,6 +331,10 @@ class LabelOptions:
     judge_file: str | None = option(
         "The judge's prompt file, where people use labels that no verdict has.", metavar="FILE"
     )
+    sample: str | None = option(
+        "What `groundjudge label` drew: each label then counts for all rows that it stands for.",
+        metavar="FILE",
+    )
 
 
 CASES = argument(

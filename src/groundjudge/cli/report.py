@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundjudge.analysis.labels import LabelError, Labels, join, labels_for, words_of
+from groundjudge.analysis.sample import read_sample
 from groundjudge.case.case import Case
 from groundjudge.case.fields import ALIASES
 from groundjudge.cli import options
@@ -22,6 +23,7 @@ from groundjudge.runs.run import case_of
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when the command needs them
     from groundjudge.analysis.agreement import Agreement
+    from groundjudge.analysis.rate import TrueRate
 
 CASES = options.option("The file of cases, to show them beside their verdicts.", metavar="FILE")
 CARD = options.option("Show the figures of a card written by `probe --card`.", metavar="CARD")
@@ -72,7 +74,15 @@ def report(  # noqa: PLR0913  one per option
             notes = [*notes, *warnings]
         shown, unreadable = _cases(rows)
         title, card = Path(verdicts).name, read_card(probe) if probe else None
-        html = page(file.verdicts, title=title, cases=shown, labels=people, agreements=agreements, probe=card)
+        html = page(
+            file.verdicts,
+            title=title,
+            cases=shown,
+            labels=people,
+            agreements=agreements,
+            rate=_rate(file, people, label_options) if people else None,
+            probe=card,
+        )
         with named(out):
             n_bytes = Path(out).write_bytes(html.encode())
     screen = Screen()
@@ -105,6 +115,15 @@ def _agreements(
         measure_agreement(one, threshold=thresholds, label_threshold=limit, worst=len(one.labelled))
         for one in join(file.verdicts, labels)
     ], warnings
+
+
+def _rate(file: VerdictFile, labels: Labels, given: options.LabelOptions) -> TrueRate | None:
+    """The true rate of grounded answers; None if the labels are not of a drawn sample."""
+    if not given.sample:
+        return None
+    from groundjudge.analysis.rate import rate  # noqa: PLC0415
+
+    return rate(file.verdicts, labels, read_sample(given.sample), label_threshold=given.label_threshold)
 
 
 def _cases(rows: Iterable[FileRow]) -> tuple[list[Case], list[str]]:

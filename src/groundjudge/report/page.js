@@ -94,7 +94,16 @@ function overview(judge) {
     h("p", { class: "small" },
       judge.n_ok + judge.n_error ? `Coverage ${percent(Math.floor(judge.coverage * 1000) / 1000)}, ` : "No rows to score, ",
       errors.length ? h("span", { class: "is-bad" }, `${plural(judge.n_error, "error")}: ${errors.join(", ")}`) : "no errors",
-      judge.n_not_applicable ? `; ${whole(judge.n_not_applicable)} not applicable` : ""));
+      judge.n_not_applicable ? `; ${whole(judge.n_not_applicable)} not applicable` : ""),
+    judge.rate ? trueRate(judge.rate) : null);
+}
+
+function trueRate({ rate, rows, worth, cannot_tell, bounds }) {
+  const gain = worth > rate.n ? `; the judge makes them as good as ${whole(worth)}` : "";
+  const unsure = cannot_tell ? ` People could not tell of ${percent(cannot_tell)}: from ${decimals(bounds[0])} to ${decimals(bounds[1])} if none or all of these are.` : "";
+  return h("p", { class: "small", "data-rate": true },
+    h("b", null, `${decimals(rate.value)} [${decimals(rate.low)}, ${decimals(rate.high)}]`),
+    ` of ${plural(rows, "answer")} are grounded, estimated from ${plural(rate.n, "label")}${gain}.${unsure}`);
 }
 
 function distribution(judge) {

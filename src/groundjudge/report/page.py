@@ -19,6 +19,7 @@ from groundjudge.version import __version__
 
 if TYPE_CHECKING:  # a report without labels must not need the statistics libraries
     from groundjudge.analysis.agreement import Agreement
+    from groundjudge.analysis.rate import TrueRate
 
 HISTOGRAM_BINS = 20
 """The number of bins of equal width of a judge's histogram of scores."""
@@ -33,6 +34,7 @@ def report(  # noqa: PLR0913  independent options
     cases: Iterable[Case] = (),
     labels: Labels | None = None,
     agreements: Sequence[Agreement] = (),
+    rate: TrueRate | None = None,
     probe: Card | None = None,
 ) -> str:
     """Make a report of verdicts.
@@ -48,6 +50,7 @@ def report(  # noqa: PLR0913  independent options
         labels: human labels to show with the verdicts.
         agreements: what `analysis.agreement.agree` returns for these labels, with all disagreements
             in `worst`, because rows are marked by them.
+        rate: the true rate of grounded answers, to show beside the pass rate of its judge.
         probe: the card of a probe, to show its figures.
 
     Returns:
@@ -64,7 +67,7 @@ def report(  # noqa: PLR0913  independent options
         "title": title,
         "library": __version__,
         "n_repeated": n_repeated,
-        "judges": _judges(kept, agreements),
+        "judges": _judges(kept, agreements, rate),
         "signatures": list(signatures),
         "warnings": {code: explained("warnings", code)[0] for each in kept for code in each.warnings},
         "cases": [case_data(case) for case in shown.values()],
@@ -106,7 +109,9 @@ def _rows(
     ]
 
 
-def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> list[dict[str, Any]]:
+def _judges(
+    verdicts: Sequence[Verdict], agreements: Sequence[Agreement], rate: TrueRate | None
+) -> list[dict[str, Any]]:
     """The data of each judge, sorted by name."""
     by_judge = {agreement.judge: agreement for agreement in agreements}
     return [
@@ -115,6 +120,7 @@ def _judges(verdicts: Sequence[Verdict], agreements: Sequence[Agreement]) -> lis
             [verdict for verdict in verdicts if verdict.judge == summary.judge],
             by_judge.get(summary.judge),
         )
+        | {"rate": rate.model_dump() if rate and rate.judge == summary.judge else None}
         for summary in summarise(verdicts)
     ]
 

@@ -1,0 +1,115 @@
+"""Figures from labels of a drawn sample are figures of all rows that it was drawn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from make_verdicts import labelled as in_words
+from make_verdicts import verdict
+
+from groundjudge import Verdict
+from groundjudge.analysis.agreement import agree
+from groundjudge.analysis.calibration import calibrate
+from groundjudge.analysis.comparison import compare
+from groundjudge.analysis.labels import LabelError, Labels, join
+from groundjudge.analysis.sample import draw, weighted
+
+NAMES = ("accuracy", "recall", "recall_not_grounded", "kappa", "roc_auc")
+
+
+def population(n: int, seed: int = 0) -> tuple[list[Verdict], Labels]:
+    """Verdicts on n cases, four in five of them grounded, and a label for each."""
+    generator = np.random.default_rng(seed)
+    truth = {f"c{place:05}": int(generator.random() < 0.8) for place in range(n)}
+    verdicts = [
+        verdict(each, float(generator.beta(5, 2) if label else generator.beta(2, 4)))
+        for each, label in truth.items()
+    ]
+    return verdicts, Labels(truth)
+
+
+def sampled(verdicts: list[Verdict], labels: Labels, n: int, seed: int) -> Labels:
+    """The labels of n drawn rows, weighted."""
+    sample = draw(verdicts, n, seed=seed)
+    return weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
+
+
+def test_a_sample_of_all_rows_gives_the_figures_of_all_rows() -> None:
+    verdicts, labels = population(200)
+    drawn = sampled(verdicts, labels, 200, 0)
+    (whole,), (found,) = agree(verdicts, labels), agree(verdicts, drawn)
+    assert {name: each.value for name, each in found.figures.items()} == pytest.approx(
+        {name: each.value for name, each in whole.figures.items()}
+    )
+    assert (found.base_rate, found.guess) == pytest.approx((whole.base_rate, dict(whole.guess)))
+
+
+def test_rows_count_by_one_over_their_probability_everywhere() -> None:
+    verdicts, labels = population(400)
+    sample = draw(verdicts, 100)
+    drawn = weighted(Labels({each: labels.by_case[each] for each in sample.ids}), sample)
+    weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
+    # The same figures from rows that are repeated as often as they count, in tenths.
+    times = {each: round(10 * weight) for each, weight in weights.items()}
+    by_id = {one.case_id: one for one in verdicts}
+    copies = [(f"{each} {copy}", each) for each, n in times.items() for copy in range(n)]
+    repeated = [by_id[each].model_copy(update={"case_id": name}) for name, each in copies]
+    same = Labels({name: labels.by_case[each] for name, each in copies})
+    (found,), (expected,) = agree(verdicts, drawn), agree(repeated, same)
+    for name in NAMES:
+        assert found.figures[name].value == pytest.approx(expected.figures[name].value, abs=0.01)
+    (joined,) = join([one for one in verdicts if one.case_id in weights], drawn)
+    (whole,) = join(repeated, same)
+    threshold, other = calibrate(joined, folds=2).threshold, calibrate(whole, folds=2).threshold
+    assert threshold == pytest.approx(other, abs=0.05)
+    worse = [one.model_copy(update={"score": 0.2, "passed": False}) for one in verdicts]
+    change = compare(worse, verdicts, drawn).differences["accuracy"].value
+    assert change == pytest.approx(
+        compare([*worse_of(repeated)], repeated, same).differences["accuracy"].value, abs=0.01
+    )
+
+
+def worse_of(verdicts: list[Verdict]) -> list[Verdict]:
+    return [one.model_copy(update={"score": 0.2, "passed": False}) for one in verdicts]
+
+
+def test_labels_in_words_are_weighted_too() -> None:
+    words = ["good"] * 160 + ["bad"] * 40
+    verdicts = [in_words(f"c{place}", word, float(word == "good")) for place, word in enumerate(words)]
+    people = {f"c{place}": "bad" if place % 8 == 0 else word for place, word in enumerate(words)}
+    sample = draw(verdicts, 60)
+    drawn = weighted(Labels({each: people[each] for each in sample.ids}), sample)
+    (found,) = agree(verdicts, drawn)
+    assert found.labels is not None
+    right = {each: people[each] == words[int(each[1:])] for each in sample.ids}
+    weights = {each: 1 / probability for each, probability in sample.probabilities.items()}
+    share = sum(weights[each] for each in right if right[each]) / sum(weights.values())
+    assert found.labels.same.value == pytest.approx(share)
+
+
+def test_labels_of_a_drawn_sample_are_refused_without_it() -> None:
+    verdicts, labels = population(60)
+    sample = draw(verdicts, 20)
+    people = Labels(
+        {each: labels.by_case[each] for each in sample.ids}, samples=dict.fromkeys(sample.ids, sample.id)
+    )
+    with pytest.raises(LabelError, match="give the `sample`") as caught:
+        agree(verdicts, people)
+    assert caught.value.code == "no_sample"
+    assert agree(verdicts, weighted(people, sample))[0].n == 20
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("n", [100, 300])
+def test_intervals_hold_the_figures_of_all_rows(n: int) -> None:
+    held = dict.fromkeys(NAMES, 0)
+    for seed in range(300):
+        verdicts, labels = population(1000, seed)
+        (whole,), (found,) = (
+            agree(verdicts, labels, resamples=2),
+            agree(verdicts, sampled(verdicts, labels, n, seed), resamples=400),
+        )
+        for name in NAMES:
+            figure, true = found.figures[name], whole.figures[name].value or 0.0
+            held[name] += (figure.low or 0.0) <= true <= (figure.high or 0.0)
+    assert min(held.values()) >= 0.93 * 300, held
