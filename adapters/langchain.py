@@ -9,7 +9,6 @@ the output is a verdict.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +23,7 @@ from groundjudge.judging.conversation import Ask, Step, call, call_and_block, wi
 from groundjudge.judging.judge import Judge, error_verdict
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import UNSTREAMED, ModelLike, call_metadata, may_trace_itself
+from groundjudge.models.loop_thread import entered
 from groundjudge.prompt.prompt import Input
 from groundjudge.replies.reply import Reply, reply_of
 from groundjudge.rubric.rubric import Request, Rubric
@@ -202,25 +202,13 @@ def _traced(step: Step) -> Generator[Callable[[Any], object]]:
         child = configs.patch_config(config, callbacks=run.get_child())
         failed, end = run.on_chain_error, cast("Any", run.on_chain_end)
     try:
-        with configs.set_config_context(child) as context, _entered(context):
+        with configs.set_config_context(child) as context, entered(context):
             yield results.append
     except BaseException as error:
         failed(error)
         raise
     else:
         end(_traceable(results[0]))
-
-
-@contextmanager
-def _entered(context: contextvars.Context) -> Generator[None]:
-    """Set the variables of a context in the present one. `Context.run` would run a whole function in it."""
-    changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
-    tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
-    try:
-        yield
-    finally:
-        for variable, token in reversed(tokens):
-            variable.reset(token)
 
 
 def _end_call(run: CallbackManagerForLLMRun, reply: AIMessage) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,9 +18,9 @@ QUIET = """--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-r
     --disable-background-networking --disable-component-update --disable-dev-shm-usage""".split()
 
 
-@contextmanager
-def browsing() -> Iterator[webdriver.Chrome]:
-    """Open a browser, and close it at the end."""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    """One for the tests of a file."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if not chromium or not driver:

@@ -213,7 +213,8 @@ def measure_replies() -> None:
         blocks = "".join(f"Statement: {each}\nSupporting Evidence: {each}\nScore: 9\n" for each in sentences)
         reply = blocks.encode()[:LONGEST_QUOTE].decode(errors="ignore").rpartition("Statement:")[0]
         source = content.encode()[:LONGEST_QUOTE].decode(errors="ignore")
-        case = {"query": "q", "context": source, "response": source}
+        response = " ".join(sentences[: reply.count("Statement:")])  # all of it is rated
+        case = {"query": "q", "context": source, "response": response}
         taken = seconds(lambda reply=reply, case=case: rubric.read(reply, case))  # type: ignore[misc]
         show(f"a scorecard of 200 kB, sentences {name}", f"{taken:.3f} s", taken / HIGHEST_SECONDS, 1.0)
     for start in ('{"a": ["a", a"b', "{}", '{"a": {', '{"score": "'):

@@ -24,6 +24,8 @@ from groundjudge.analysis.rate import rate
 from groundjudge.analysis.sample import LabelSample, draw
 from groundjudge.report.labelling import labelling_page
 
+pytest_plugins = ["a_browser"]
+
 HOSTILE = '</script><script>window.hurt=1</script><img src="x" onerror="window.hurt=1">'
 VERDICTS = [verdict(f"c{place}", 0.9 if place % 3 else 0.1) for place in range(300)]
 LABELS: dict[str, int | None] = {"1": 1, "0": 0, "2": None}
@@ -101,7 +103,10 @@ def test_rows_can_be_gone_back_to_undone_and_noted(
     browser: webdriver.Chrome, open_page: Open, tmp_path: Path
 ) -> None:
     find = open_page(page_of(draw(VERDICTS, 40, seed=1)))
-    title = lambda: find("#row-title")[0].text  # noqa: E731  short
+
+    def title() -> str:
+        return find("#row-title")[0].text
+
     press(browser, "11")
     assert title() == "Row 3 of 40"
     press(browser, "kk0")  # the first row again; the next without a label is the third

@@ -30,6 +30,8 @@ from groundjudge.probe import probe
 from groundjudge.report.page import report
 from groundjudge.types import Evidence, Part
 
+pytest_plugins = ["a_browser"]
+
 N_CASES = 1000
 CONTEXT = (
     "Die Fähre 🚢👩‍👩‍👧 fährt um neun. The ferry 🇩🇪 sails at nine; it costs five crowns — 价格五元. 𝔈nd."

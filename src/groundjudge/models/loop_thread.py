@@ -10,10 +10,10 @@ import asyncio
 import atexit
 import inspect
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from contextvars import copy_context
+from contextlib import contextmanager, suppress
+from contextvars import Context, copy_context
 from threading import Lock, Thread, current_thread
 from typing import Any, ParamSpec, TypeVar
 
@@ -145,3 +145,15 @@ class ThreadPerCall(ThreadPoolExecutor):
 
         Thread(target=copy_context().run, args=(work,), daemon=True).start()
         return future
+
+
+@contextmanager
+def entered(context: Context) -> Generator[None]:
+    """Set the variables of a context in the present one. `Context.run` would run a whole function in it."""
+    changed = {variable: value for variable, value in context.items() if variable.get(None) is not value}
+    tokens = [(variable, variable.set(value)) for variable, value in changed.items()]
+    try:
+        yield
+    finally:
+        for variable, token in reversed(tokens):
+            variable.reset(token)
