@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from itertools import product
 from typing import Any
@@ -18,6 +18,7 @@ from make_verdicts import joined, labelled
 from groundjudge.analysis.agreement import measure_labels
 from groundjudge.analysis.calibration import calibrate
 from groundjudge.analysis.figures import (
+    Bools,
     Bootstrap,
     Draws,
     Figure,
@@ -31,7 +32,8 @@ from groundjudge.analysis.figures import (
 from groundjudge.analysis.labels import LabelError, Labels, join
 
 special: Any = import_module("scipy.special")
-ndtr, ndtri = special.ndtr, special.ndtri
+ndtr: Callable[..., Any] = special.ndtr
+ndtri: Callable[..., float] = special.ndtri
 
 pytestmark = pytest.mark.soak
 
@@ -57,10 +59,10 @@ def noise(generator: Generator, n: int, group: int) -> Floats:
     return own if group == 1 else np.sqrt(SAME) * shared + np.sqrt(1 - SAME) * own
 
 
-def judged(positive: Any, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
+def judged(positive: Bools, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
     """A judge with this sensitivity and specificity."""
-    latent = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
-    groups = np.arange(positive.size // group).repeat(group)
+    latent: Floats = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
+    groups = np.arange(latent.size // group).repeat(group)
     return Sample(ndtr(latent).round(2), latent > 0, groups, positive)
 
 
