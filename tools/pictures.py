@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 @contextmanager
-def _browser() -> Iterator[webdriver.Chrome]:
+def _browser() -> Generator[webdriver.Chrome]:
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
     for flag in FLAGS:

@@ -32,8 +32,8 @@ from groundjudge.analysis.figures import (
 from groundjudge.analysis.labels import LabelError, Labels, join
 
 special: Any = import_module("scipy.special")
-ndtr: Callable[..., Any] = special.ndtr
-ndtri: Callable[..., float] = special.ndtri
+ndtr: Callable[[Any], Any] = special.ndtr
+ndtri: Callable[[float], float] = special.ndtri
 
 pytestmark = pytest.mark.soak
 
@@ -62,7 +62,7 @@ def noise(generator: Generator, n: int, group: int) -> Floats:
 def judged(positive: Bools, deviates: Floats, group: int, rates: tuple[float, float]) -> Sample:
     """A judge with this sensitivity and specificity."""
     latent: Floats = deviates + np.where(positive, ndtri(rates[0]), -ndtri(rates[1]))
-    groups = np.arange(latent.size // group).repeat(group)
+    groups = np.arange(positive.size // group).repeat(group)
     return Sample(ndtr(latent).round(2), latent > 0, groups, positive)
 
 

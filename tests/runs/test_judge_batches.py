@@ -308,7 +308,7 @@ def test_all_batches_share_one_loop_and_the_concurrency() -> None:
 
     def wait(_: int) -> float:
         loops.add(asyncio.get_running_loop())
-        return 0.001
+        return 0.01
 
     echo = Echo(wait)
     found = judge_batches([batch_of(*rows(20))] * 5, judge_named("echo", echo), concurrency=8)

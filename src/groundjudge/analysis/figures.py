@@ -175,7 +175,7 @@ class Sample:
         if self.positive is not None:
             cells = (weights @ confusion_cells(self.positive, self.passed)).T
             roc_auc = _roc_auc(weights, self.positive, self.scores)
-        correlations = dict.fromkeys(("pearson", "spearman", "kendall"), undefined)
+        correlations: Mapping[str, Floats] = dict.fromkeys(("pearson", "spearman", "kendall"), undefined)
         n = self.groups.size
         if self.graded is not None and n:
             correlations = _correlations(weights[:, :n], self.scores[:n], self.graded)
