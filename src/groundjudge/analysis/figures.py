@@ -179,7 +179,7 @@ class Sample:
         n = self.groups.size
         if self.graded is not None and n:
             correlations = _correlations(weights[:, :n], self.scores[:n], self.graded)
-        return confusion_figures(*cells) | {"roc_auc": roc_auc} | correlations
+        return {**confusion_figures(*cells), "roc_auc": roc_auc, **correlations}
 
     def accuracy(self, weights: Floats) -> dict[str, Floats]:
         """Compute the share of rows that passed or not as their label says; undefined without rows."""
