@@ -34,7 +34,7 @@ def test_threshold_is_fitted_on_one_half_and_tested_on_the_other_with_a_bound(co
     assert 0.3 < found["threshold"] <= 0.4
     assert (found["at_least"], found["by"]) == (0.95, "precision")
     assert 0.9 < found["bound"] < found["tested"]["precision"]["value"] <= 1
-    assert "the lowest with a precision of grounded of 0.95" in result.stdout
+    assert "the lowest with a precision of 0.95" in result.stdout
     assert f"is {found['bound']:.3f} or more" in " ".join(result.stdout.split())
 
 

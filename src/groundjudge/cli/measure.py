@@ -401,7 +401,7 @@ def _without_choice(joined: Iterable[Joined]) -> list[str]:
 
 def _show_calibration(screen: Screen, one: Calibration) -> None:
     """Print the threshold, how well it does where it was fitted and elsewhere, and the code that sets it."""
-    name, rows, elsewhere = _named(one.by), "one half of the rows", "the other half"
+    name, rows, elsewhere = _short(one.by), "one half of the rows", "the other half"
     held_out = "On rows it was not fitted on"
     if one.folds:
         rows, elsewhere = f"all rows, tested in {one.folds} folds", "held-out folds"
@@ -507,11 +507,15 @@ def _outcomes(one: Comparison) -> list[str]:
     return [same, *([right] if one.n_labelled else []), *([bounds] if one.bounds else []), ""]
 
 
+def _short(figure: str) -> str:
+    """What a figure is called inside its section."""
+    return next(names[figure] for names in SECTIONS.values() if figure in names)
+
+
 def _named(figure: str) -> str:
     """What a figure is called outside its section."""
     section = next(heading for heading, names in SECTIONS.items() if figure in names)
-    name = SECTIONS[section][figure]
-    return f"{name} of {section}" if section.endswith("grounded") else name
+    return f"{_short(figure)} of {section}" if section.endswith("grounded") else _short(figure)
 
 
 def _difference(one: Comparison, name: str) -> list[str]:
