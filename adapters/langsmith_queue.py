@@ -11,6 +11,7 @@ judge's feedback there, because people who see a verdict agree with it more ofte
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 from langsmith import Client
@@ -57,7 +58,8 @@ def queue_sample(
     )
     queue = client.create_annotation_queue(name=name, description=question, rubric_items=[item])
     # The client's own method for this is deprecated, and the one that follows it is not in older clients.
-    client.request_with_retries("POST", f"/annotation-queues/{queue.id}/runs", json=runs)
+    untyped: Any = client
+    untyped.request_with_retries("POST", f"/annotation-queues/{queue.id}/runs", json=runs)
     return str(queue.id)
 
 
