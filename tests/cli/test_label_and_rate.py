@@ -76,6 +76,10 @@ def test_rows_that_are_left_and_a_second_person_are_told(command: Invoke) -> Non
     result = command("rate", "v.jsonl", *both, "--sample", "label.sample.json")
     assert "rows with two labels: the same on 1.000, kappa 1.000, alpha 1.000" in result.stdout
     assert "drawn rows have no label yet" in result.stdout
+    write_rows("both.jsonl", [*(json.loads(line) for line in Path(path).read_text().splitlines()), *other])
+    result = command("agree", "v.jsonl", "--labels", "both.jsonl", "--sample", "label.sample.json")
+    assert "groundedness: 2" in result.stdout
+    assert "rows with two labels: the same on 1.000" in result.stdout
 
 
 def test_groups_and_own_labels(command: Invoke) -> None:

@@ -10,12 +10,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypedDict, Unpack
 
 from groundjudge.analysis import figures
-from groundjudge.analysis.figures import RESAMPLES, Bools, Bootstrap, Drawn, Figure, Floats, Sample
-from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, Unscored, join
+from groundjudge.analysis.figures import (
+    RESAMPLES,
+    Bools,
+    Bootstrap,
+    Drawn,
+    Figure,
+    Floats,
+    Sample,
+    passes_at,
+)
+from groundjudge.analysis.labels import Joined, LabelledVerdict, Labels, Unscored, are_grounded, join
 from groundjudge.analysis.libraries import metrics, np
+from groundjudge.analysis.people import People, measure_people
 from groundjudge.analysis.votes import VoteAgreement, measure_votes
 from groundjudge.verdict import Finite, Frozen, Score, Verdict
 
@@ -152,6 +163,7 @@ class Agreement(Frozen):
         worst: the disagreements, the widest gap between score and label first.
         curves: what a report draws.
         labels: agreement label by label; None if people's labels are not in words.
+        people: how far people agree with each other; None if no row has two labels, or they are not compared.
         votes: the votes of a panel; None if there are none, or `confusion` is None.
     """
 
@@ -172,6 +184,7 @@ class Agreement(Frozen):
     worst: tuple[Disagreement, ...]
     curves: Curves
     labels: LabelAgreement | None = None
+    people: People | None = None
     votes: VoteAgreement | None = None
 
 
@@ -247,10 +260,11 @@ def measure_agreement(  # noqa: PLR0913  each option changes the figures
         count_unscored=count_unscored,
         bounds=_bounds(everything) if joined.unscored else {},
         # Rows that count as wrong are no sign of labels the other way round.
-        notices=notices_on(sample, {} if count_unscored else found, joined.n_same_context),
+        notices=notices_on(sample, {} if count_unscored else found, joined.labels.n_same_context),
         worst=tuple(_disagreements(joined.labelled, scored)[:worst]),
         curves=Curves() if positive is None else curves(positive, sample.scores, sample.weights),
         labels=measure_labels(joined, bootstrap),
+        people=_people(joined, sample, threshold, label_threshold),
         votes=measure_votes(joined, scored, threshold, bootstrap),
     )
 
@@ -276,6 +290,16 @@ def sample_of(
         graded=labels if graded else None,
         drawn=Drawn.of(rows),
     )
+
+
+def _people(
+    joined: Joined, sample: Sample, threshold: float | None, label_threshold: float | None
+) -> People | None:
+    if sample.positive is None:
+        return None
+    grounded = partial(are_grounded, joined.judge, words=joined.words, threshold=label_threshold)
+    passed = {row.case_id: passes_at(threshold, row.verdict) for row in joined.labelled}
+    return measure_people(joined.labels, grounded, passed)
 
 
 def notices_on(

@@ -180,7 +180,7 @@ def calibrate(  # noqa: PLR0913  each option changes the threshold or the figure
         interval=figures.percentile_figures(draws)["threshold"],
         fitted_rows=tuple(_row_hash(joined.labelled[place].verdict) for place in train.tolist()),
         n_unscored=len(joined.unscored),
-        notices=notices_on(learnt, as_run_figures, joined.n_same_context, scores_matter=True),
+        notices=notices_on(learnt, as_run_figures, joined.labels.n_same_context, scores_matter=True),
         at_least=at_least,
         n_passed=int(tested.passed.sum()),
         bound=None if at_least is None else _bound(tested.rows(tested.passed)),

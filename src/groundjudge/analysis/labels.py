@@ -167,7 +167,7 @@ class Joined:
         paired: the rows where people and judge gave a label in words, "not applicable" included; () if
             people's labels are numbers or booleans.
         words: what these labels mean.
-        n_same_context: as in `Labels`.
+        labels: what was joined.
     """
 
     judge: str
@@ -177,7 +177,7 @@ class Joined:
     unscored: tuple[LabelledVerdict, ...] = ()
     paired: tuple[LabelledVerdict, ...] = ()
     words: Words = field(default_factory=Words)
-    n_same_context: int = 0
+    labels: Labels = field(default_factory=lambda: Labels({}))
 
 
 def read_labels(
@@ -411,7 +411,7 @@ def _joined(judge: str, last: Sequence[Verdict], n_repeated: int, labels: Labels
         unscored=tuple(row for row in rows if row.verdict.score is None and row.people.number is not None),
         paired=paired if any(row.said for row in paired) else (),
         words=words,
-        n_same_context=labels.n_same_context,
+        labels=labels,
     )
 
 

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from math import ceil, sqrt
 from statistics import covariance, fmean, pvariance
 from typing import TypeAlias
 
 from groundjudge.analysis.labels import NO_SAMPLE, LabelError, Labels, are_grounded, by_judge, words_of
-from groundjudge.analysis.libraries import metrics
+from groundjudge.analysis.people import People, measure_people
 from groundjudge.analysis.sample import LEAST, LabelSample, Stratum, judge_in, weighted
 from groundjudge.runs.verdict_file import last_of_each
 from groundjudge.shares import Rate, Z, rate_of, wilson_interval
-from groundjudge.verdict import Finite, Frozen, Score, Verdict, deciding_score
+from groundjudge.verdict import Frozen, Score, Verdict, deciding_score
 
 HALF_WIDTH = 0.03
 """Half the width of the interval that `TrueRate.needed` is about."""
@@ -42,25 +40,6 @@ class OwnRate(Frozen):
     judge: str
     signature: str
     passed: Rate
-
-
-class People(Frozen):
-    """How far people agree on rows that two of them labelled, each row weighted by how many it stands for.
-
-    Attributes:
-        n: the rows.
-        same: the share of them with the same label.
-        kappa: Cohen's kappa (1960); None if both gave one label throughout.
-        alpha: Krippendorff's alpha for categories (1970); None likewise.
-        judge_kappa: the kappa of the judge and one of them, on average, on those of the rows that it judged.
-            People's own kappa is about as high as it can be.
-    """
-
-    n: int
-    same: Score
-    kappa: Finite | None
-    alpha: Finite | None
-    judge_kappa: Finite | None
 
 
 class TrueRate(Frozen):
@@ -138,7 +117,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
     estimate = partial(_stratified, sample.strata) if sample else partial(_corrected, own, lam)
     value, variance = estimate(known)
     half, rows = Z * sqrt(variance), sample.rows if sample else len(own)
-    people = [grounded(replace(labels, by_case=given)) for given in labels.annotators.values()]
+    passed = {case_id: verdict.passed for case_id, verdict in own.items()}
     return TrueRate(
         judge=name,
         rows=rows,
@@ -153,7 +132,7 @@ def rate(  # noqa: PLR0913  each option changes what is estimated
             estimate(dict.fromkeys(told, True) | known)[0],
         ),
         n_unlabelled=len(sample.ids) - len(told) if sample else 0,
-        people=_people(people, own, weights),
+        people=measure_people(labels, grounded, passed),
     )
 
 
@@ -237,9 +216,8 @@ def _corrected(own: Mapping[str, Verdict], lam: float | None, known: Grounded) -
     errors = [label - lam * score for label, score in zip(labels, theirs, strict=True)]
     least = 0.5 / (n + 1)  # the variance is at least that of half a row that is not as the others
     spread = max(pvariance(errors), least * (1 - least))
-    return min(1.0, max(0.0, lam * fmean(others) + fmean(errors))), lam**2 * pvariance(
-        others
-    ) / more + spread / n
+    value = min(1.0, max(0.0, lam * fmean(others) + fmean(errors)))
+    return value, lam**2 * pvariance(others) / more + spread / n
 
 
 def _prediction(verdict: Verdict) -> float:
@@ -279,53 +257,3 @@ def _needed(variance: float, n: int, rows: int) -> int:
     """How many labels give ±`HALF_WIDTH`, if the variance falls as 1/n - 1/rows."""
     per_label = variance / (1 / n - 1 / rows) if n < rows else 0.0
     return ceil(1 / ((HALF_WIDTH / Z) ** 2 / per_label + 1 / rows)) if per_label else n
-
-
-def _people(
-    annotators: Sequence[Mapping[str, bool | None]], own: Mapping[str, Verdict], weights: Mapping[str, float]
-) -> People | None:
-    """How far people agree, and how far the judge agrees with them on the same rows."""
-    of_case: dict[str, list[bool]] = {}
-    for given in annotators:
-        for case_id, label in given.items():
-            if label is not None:
-                of_case.setdefault(case_id, []).append(label)
-    twice = {case_id: labels for case_id, labels in of_case.items() if len(labels) > 1}
-    if not twice:
-        return None
-    mean_weight = fmean(weights[each] for each in twice)
-    pairs = [
-        # Of m people there are m (m - 1) / 2 pairs, which count as m / 2 (Krippendorff, 1970).
-        (*pair, weights[each] / mean_weight / (len(labels) - 1))
-        for each, labels in twice.items()
-        for pair in combinations(labels, 2)
-    ]
-    with_judge = [
-        (label, bool(own[each].passed), weights[each])
-        for each, labels in twice.items()
-        for label in labels
-        if own[each].passed is not None
-    ]
-    return People(
-        n=len(twice),
-        same=fmean((one == other for one, other, _ in pairs), [weight for *_, weight in pairs]),
-        kappa=_kappa(pairs),
-        alpha=_alpha(pairs),
-        judge_kappa=_kappa(with_judge),
-    )
-
-
-def _kappa(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
-    one, other, weights = zip(*pairs, strict=True) if pairs else ((), (), ())
-    if not {True, False} <= {*one, *other}:
-        return None
-    return float(metrics.cohen_kappa_score(one, other, sample_weight=weights))
-
-
-def _alpha(pairs: Sequence[tuple[bool, bool, float]]) -> float | None:
-    """One minus the disagreement that is there by the one that chance would give."""
-    total = 2 * sum(weight for *_, weight in pairs)
-    grounded = sum((one + other) * weight for one, other, weight in pairs)
-    by_chance = 2 * grounded * (total - grounded) / (total - 1)
-    apart = 2 * sum(weight for one, other, weight in pairs if one != other)
-    return 1 - apart / by_chance if by_chance else None

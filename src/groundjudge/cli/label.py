@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from groundjudge.analysis.sample import draw, read_sample, save_sample
 from groundjudge.cli import options
-from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures
+from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
 from groundjudge.cli.outputs import check_files, holds_something
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
@@ -192,11 +192,7 @@ def _show(screen: Screen, found: TrueRate) -> None:
             f"people could not tell: {found.cannot_tell:.3f} of the rows; "
             f"the rate if none or all of these are grounded: {low} to {high}"
         )
-    if people := found.people:
-        screen.text(
-            f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}, "
-            f"alpha {as_text(people.alpha)}; the judge's kappa with one of them {as_text(people.judge_kappa)}"
-        )
+    screen.text(*people_lines(found.people))
 
 
 def _version(signature: str) -> str:

@@ -123,6 +123,7 @@ def agree(  # noqa: PLR0913  one per option
     notes = [note for one in found for note in (*_undefined(one), *_notices(one.judge, one))]
     screen.text(*as_notes([*notes, *measured.mixed_signatures(file.verdicts), *warnings]))
     for one in found:
+        screen.text(*(f"{one.judge}: {line}" for line in measured.people_lines(one.people)))
         if one.labels:
             _show_labels(screen, one.judge, one.labels)
         if one.votes:

@@ -13,7 +13,7 @@ import typer
 from groundjudge.analysis.labels import Joined, Labels, by_judge, join, read_labels, words_in
 from groundjudge.analysis.sample import read_sample, weighted
 from groundjudge.cli.options import JUDGES, LABELS, LABELS_ENCODING, SEED, LabelOptions
-from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, fail, refuse
+from groundjudge.cli.screen import INCOMPLETE, Screen, as_notes, as_text, fail, refuse
 from groundjudge.errors import CaseError
 from groundjudge.rubric.rubric import load_rubric
 from groundjudge.runs.rows import FileRow, read_rows
@@ -22,6 +22,7 @@ from groundjudge.verdict import Verdict
 
 if TYPE_CHECKING:  # the statistics libraries are loaded when a command needs them
     from groundjudge.analysis.agreement import Thresholds
+    from groundjudge.analysis.people import People
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,17 @@ def signatures_of(verdicts: Sequence[Verdict]) -> list[str]:
     scored = [verdict for verdict in verdicts if verdict.score is not None]
     most = max((len(verdict.votes) for verdict in scored), default=0)
     return sorted({verdict.signature for verdict in scored if len(verdict.votes) == most})
+
+
+def people_lines(people: People | None) -> list[str]:
+    """How far people agree, as a line; none if no row has two labels."""
+    if not people:
+        return []
+    line = (
+        f"{people.n} rows with two labels: the same on {people.same:.3f}, kappa {as_text(people.kappa)}, "
+        f"alpha {as_text(people.alpha)}; the judge's kappa with one of them {as_text(people.judge_kappa)}"
+    )
+    return [line]
 
 
 def exit_after(screen: Screen, notes: Iterable[str], *files: VerdictFile) -> NoReturn:
