@@ -23,9 +23,8 @@ from groundjudge.errors import requires
 from groundjudge.judging.judge import Judging
 from groundjudge.judging.load import JudgeLike, PanelOptions, as_judge
 from groundjudge.models.lookup import FunctionModel, ModelLike
-from groundjudge.replies.reply import Reply, tokens_of
+from groundjudge.replies.reply import Reply, tokens_of, usage_of
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage
 
 with requires("groundjudge.adapters.inspect needs Inspect AI", "inspect"):
     from inspect_ai.model import ChatMessage, GenerateConfig, Model, get_model
@@ -208,7 +207,7 @@ async def _ask(llm: Model, down: set[str], request: Request) -> Reply:
     return Reply(
         output.completion,
         finish_reason=first.stop_reason if first else None,
-        usage=Usage(prompt_tokens=n_prompt, completion_tokens=used.output_tokens) if used else None,
+        usage=usage_of(n_prompt, used.output_tokens) if used else None,
         model=output.model or None,
         refusal=output.error,
         tokens=tokens_of(first.logprobs.model_dump()) if first and first.logprobs else None,

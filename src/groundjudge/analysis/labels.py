@@ -450,7 +450,7 @@ def _number(value: object) -> float | None:
         value = BOOLEAN_WORDS.get(value.strip().casefold(), value)
     try:
         number = float(value) if isinstance(value, bool | int | float | str) else nan
-    except ValueError:
+    except (ValueError, OverflowError):  # an integer of hundreds of digits
         return None
     return number if isfinite(number) else None
 

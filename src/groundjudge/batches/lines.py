@@ -25,7 +25,7 @@ from groundjudge.case.shapes import is_mapping
 from groundjudge.errors import CaseError, ModelError, code_of_status
 from groundjudge.judging.panel import AnyJudge, Panel
 from groundjudge.models.answer import FIRST_ERROR_STATUS, message_of, no_completion
-from groundjudge.replies.reply import Reply, completion_of
+from groundjudge.replies.reply import Reply, completion_of, usage_of
 from groundjudge.runs.run import Previous, Row, checked
 from groundjudge.verdict import Usage, Verdict
 
@@ -124,7 +124,7 @@ def _anthropic_answer(result: Mapping[str, Any]) -> Answer:
             text = "".join(block["text"] for block in message["content"] if block["type"] == "text")
             used = message["usage"]
             n_prompt = sum(used.get(kind) or 0 for kind in PROMPT_TOKENS)
-            usage = Usage(prompt_tokens=n_prompt, completion_tokens=used["output_tokens"])
+            usage = usage_of(n_prompt, used["output_tokens"])
             return Reply(text, message.get("stop_reason"), usage, message.get("model"))
         case {"type": "errored", "error": {"error": {"type": kind, "message": message}}}:
             return ModelError(ANTHROPIC_CODES.get(kind, "server"), f"{kind}: {message}")

@@ -17,10 +17,9 @@ from groundjudge.models.answer import error_of, model_error
 from groundjudge.models.identity import identity_by_code, identity_by_settings, not_pickled, same
 from groundjudge.models.loop_thread import called
 from groundjudge.models.unsupported_parameters import learnt_from, negotiated
-from groundjudge.replies.reply import Reply, reply_of
+from groundjudge.replies.reply import Reply, reply_of, usage_of
 from groundjudge.rubric.model import Model
 from groundjudge.rubric.rubric import Request
-from groundjudge.verdict import Usage
 
 CHOICES = (
     'a model\'s name ("gpt-4o-mini" or "openai:gpt-4o-mini": any OpenAI-compatible endpoint; '
@@ -219,8 +218,7 @@ def _reply_of(answer: object) -> Reply:
     if not isinstance(answer, tuple):
         return reply_of(answer)
     text, cost = cast("tuple[str, Any]", answer)
-    prompt, completion = getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None)
-    usage = Usage(prompt_tokens=prompt, completion_tokens=completion or 0) if prompt else None
+    usage = usage_of(getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
     return Reply(text, usage=usage, cost=cost if isinstance(cost, int | float) else None)
 
 

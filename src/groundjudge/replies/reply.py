@@ -17,6 +17,8 @@ FINISH_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 # Candidates below this are not kept, unless they are numbers: that "10" is a token of its own says that
 # "1" is not its beginning.
 LEAST_PROBABILITY = 1e-4
+# A larger number is no count of tokens: sums of it and readers of JSON would lose digits.
+MOST_TOKENS = 2**53
 
 
 class Token(NamedTuple):
@@ -60,7 +62,10 @@ class Reply:
     keep: Callable[[], object] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", well_formed(self.text))
+        # Whatever an endpoint sends: what stands in a verdict must have a place in JSON.
+        for name in ("text", "finish_reason", "model", "refusal"):
+            if value := getattr(self, name):
+                object.__setattr__(self, name, well_formed(str(value)))
 
 
 def reply_of(answer: object) -> Reply:
@@ -93,16 +98,23 @@ def completion_of(answer: object) -> Reply | None:
         message, usage = _get(choice, "message"), _get(answer, "usage")
         content, refusal = _get(message, "content", str | list), _get(message, "refusal", str)
         if is_mapping(message) or content is not None or refusal is not None:
-            prompt, written = (_get(usage, f"{kind}_tokens", int) for kind in ("prompt", "completion"))
             return Reply(
                 _text(content),
                 finish_reason=_get(choice, "finish_reason", str),
-                usage=None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=written or 0),
+                usage=usage_of(_get(usage, "prompt_tokens"), _get(usage, "completion_tokens")),
                 model=_get(answer, "model", str),
                 refusal=refusal,
                 tokens=tokens_of(_get(choice, "logprobs")),
             )
     return None
+
+
+def usage_of(prompt: object, completion: object) -> Usage | None:
+    """The tokens that an endpoint counted; None if it did not, or what it says is no count."""
+    prompt, completion = (
+        each if isinstance(each, int) and 0 <= each <= MOST_TOKENS else None for each in (prompt, completion)
+    )
+    return None if prompt is None else Usage(prompt_tokens=prompt, completion_tokens=completion or 0)
 
 
 def _get(holder: object, name: str, kind: Any = object) -> Any:  # noqa: ANN401
@@ -116,13 +128,11 @@ def _of_message(answer: Any) -> Reply:  # noqa: ANN401  an object of somebody el
     told: Mapping[str, Any] = getattr(answer, "response_metadata", None) or {}
     unfinished: Mapping[str, Any] = told.get("incomplete_details") or {}
     more: Mapping[str, Any] = getattr(answer, "additional_kwargs", None) or {}
-    counted: Mapping[str, int] | None = getattr(answer, "usage_metadata", None)
+    counted: Mapping[str, int] = getattr(answer, "usage_metadata", None) or {}
     return Reply(
         _text(answer.content),
         finish_reason=next(filter(None, map(told.get, FINISH_REASONS)), unfinished.get("reason")),
-        usage=Usage(prompt_tokens=counted["input_tokens"], completion_tokens=counted["output_tokens"])
-        if counted
-        else None,
+        usage=usage_of(counted.get("input_tokens"), counted.get("output_tokens")),
         model=told.get("model_name") or told.get("model"),
         refusal=more.get("refusal"),
         tokens=tokens_of(told.get("logprobs")),

@@ -1,0 +1,59 @@
+"""Whatever stands in a chat completion, its verdict can be written, and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundjudge import Verdict, load
+
+CASE = {"id": "a", "query": "q", "context": ["c"], "response": "r"}
+GOOD = "<S0>t</S0><S1>all of it</S1><S2>5</S2>"
+SURROGATES = st.text(st.one_of(st.characters(), st.sampled_from("\ud83d\udfff\x00\x85")), max_size=6)
+ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), SURROGATES, st.just(10**5000))
+
+
+def judged(completion: Mapping[str, Any]) -> Verdict:
+    """The verdict on a case, after it was written and read."""
+    verdict = load("groundedness", model=lambda _: completion).evaluate(CASE)
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+    return verdict
+
+
+def completion(usage: Any = None, **choice: Any) -> dict[str, Any]:
+    message = {"content": choice.pop("content", GOOD), "refusal": choice.pop("refusal", None)}
+    model = choice.pop("model", "m")
+    return {
+        "choices": [{"message": message, "finish_reason": "stop", **choice}],
+        "model": model,
+        "usage": usage,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"model": "a\ud83d"}, {"model": "a\ufffd", "status": "ok"}),
+        ({"finish_reason": "\ud83d"}, {"status": "error"}),
+        ({"content": None, "refusal": "no\udfff"}, {"status": "error"}),
+        ({"content": GOOD.replace("all", "\ud83d")}, {"status": "ok", "reason": "\ufffd of it"}),
+        ({"usage": {"prompt_tokens": 10**5000, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
+        ({"usage": {"prompt_tokens": 2**53 + 1, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
+        ({"usage": {"prompt_tokens": -1, "completion_tokens": 1}}, {"status": "ok", "usage": None}),
+        ({"usage": {"prompt_tokens": float("nan")}}, {"status": "ok", "usage": None}),
+    ],
+)
+def test_what_an_endpoint_must_not_send_harms_no_row(fields: Any, expected: Mapping[str, Any]) -> None:
+    verdict = judged(completion(**fields))
+    assert {name: getattr(verdict, name) for name in expected} == expected
+
+
+@given(
+    st.fixed_dictionaries(dict.fromkeys(("model", "finish_reason", "refusal", "content"), ANYTHING)), ANYTHING
+)
+def test_any_value_in_any_field_gives_a_verdict_that_can_be_written(fields: Any, tokens: Any) -> None:
+    judged(completion({"prompt_tokens": tokens, "completion_tokens": tokens}, **fields))
