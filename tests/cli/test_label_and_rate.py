@@ -102,7 +102,7 @@ RATED = "rate v.jsonl --labels l.jsonl"
         ("label c.jsonl v.jsonl --judge three", "--judge: there is no verdict by 'three'"),
         ("label c.jsonl v.jsonl --judge two", "two is not a built-in judge: name its prompt file"),
         (f"{DRAWN} --n 400", "give --n from 15 to 300"),
-        (f"{DRAWN} --group topic", "--group topic: no row of c.jsonl has this field"),
+        (f"{DRAWN} --group topic", "--group topic: no row has this field"),
         (f"{DRAWN} --out v.jsonl", "--out v.jsonl is the file of verdicts"),
         ("label few.jsonl v.jsonl --judge groundedness", "the file of cases has no row 'c"),
         (f"{DRAWN} --queue October", "is not the id of a run in LangSmith"),

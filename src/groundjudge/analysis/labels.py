@@ -209,7 +209,7 @@ def read_labels(
     for number, row in enumerate(read_rows(path) if rows is None else rows, 1):
         if isinstance(row, CaseError):
             raise LabelError("unreadable_label", f"{path}: {row.message}", str(path))
-        case_id, label, annotator = id_of(row, number), _field(row, key), str(row.get("annotator") or "")
+        case_id, label, annotator = id_of(row, number), value_in(row, key), str(row.get("annotator") or "")
         before = given.setdefault(annotator, {}).setdefault(case_id, label)
         if before != label:
             message = (
@@ -222,7 +222,7 @@ def read_labels(
                 hash(str(text)) for name, text in row.items() if text and field_of(name) == "context"
             )
         for name, where in (("sample", "sample"), ("group", group)):
-            if where and (value := _field(row, where)) is not None:
+            if where and (value := value_in(row, where)) is not None:
                 found[name][case_id] = str(value)
     by_case = _by_majority(given.values())
     for option, wanted, of_rows in (("--label", key, by_case), ("--group", group, found["group"])):
@@ -488,7 +488,8 @@ def _built_in(name: str) -> Rubric | None:
     return load_rubric(name) if name in names() else None
 
 
-def _field(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
+def value_in(row: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  whatever the file holds
+    """The value of a key of a row, or of its metadata; None if neither has it."""
     value = row.get(key)
     if value is None and is_mapping(metadata := row.get("metadata")):
         return metadata.get(key)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from groundjudge.analysis.labels import value_in
 from groundjudge.analysis.sample import draw, read_sample, save_sample
 from groundjudge.cli import options
 from groundjudge.cli.measured import exit_after, load_labels, load_verdicts, mixed_signatures, people_lines
 from groundjudge.cli.outputs import check_files, holds_something
 from groundjudge.cli.screen import Screen, as_text, refuse, report_errors, with_interval
 from groundjudge.errors import CaseError
-from groundjudge.rubric.rubric import load_rubric, names
+from groundjudge.rubric.rubric import Rubric, load_rubric, names
 from groundjudge.runs.replaced import named
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of, id_of
@@ -62,30 +65,24 @@ def label(  # noqa: PLR0913  one per option
         from groundjudge.report.labelling import labelling_page  # noqa: PLC0415
 
         page, sampled, second = _files(out)
-        outputs = [("--out", page), ("--out", sampled), *([("--out", second)] if double else [])]
+        written = [page, sampled, *([second] if double else [])]
         inputs = (("the file of cases", cases), ("the file of verdicts", verdicts))
-        check_files(outputs, inputs)
-        found = [path for _, path in outputs if holds_something(path) and not overwrite]
-        refuse(
-            (found, f"{found[:1]} exists: labels may be under way: name another --out, or add --overwrite")
-        )
-        rows = [row for row in row_options.rows(cases) if not isinstance(row, CaseError)]
-        groups = {
-            id_of(row, number): str(row[group])
-            for number, row in enumerate(rows, 1)
-            if group and row.get(group) is not None
+        check_files([("--out", path) for path in written], inputs)
+        taken = next((path for path in written if holds_something(path)), None)
+        remedy = "labels may be under way: name another --out, or add --overwrite"
+        refuse((taken and not overwrite, f"{taken} exists: {remedy}"))
+        rows = {
+            id_of(row, number): (row, number)
+            for number, row in enumerate(row_options.rows(cases), 1)
+            if not isinstance(row, CaseError)
         }
-        refuse((group and not groups, f"--group {group}: no row of {cases} has this field"))
         file = load_verdicts(verdicts)
+        groups = _groups(rows, group)
         sample = draw(file.verdicts, n, judge=judge, double=double, seed=seed, groups=groups)
-        known = judge_file or sample.judge
-        remedy = "name its prompt file with --judge-file"
-        refuse((known not in names() and not judge_file, f"{sample.judge} is not a built-in judge: {remedy}"))
-        rubric, drawn = load_rubric(known), set(sample.ids)
-        shown = [case_of(row, number) for number, row in enumerate(rows, 1) if id_of(row, number) in drawn]
-        pages = {page: labelling_page(sample, shown, rubric, own_labels=own_labels)}
-        if double:
-            pages[second] = labelling_page(sample, shown, rubric, second=True, own_labels=own_labels)
+        rubric = _rubric(sample.judge, judge_file)
+        shown = [case_of(*rows[case_id]) for case_id in sample.ids if case_id in rows]
+        make = partial(labelling_page, sample, shown, rubric, own_labels=own_labels)
+        pages = {page: make(), second: make(second=True)} if double else {page: make()}
         for path, html in pages.items():
             with named(path):
                 Path(path).write_bytes(html.encode())
@@ -166,6 +163,21 @@ def _files(out: str) -> tuple[str, str, str]:
     """The page, what was drawn, and the second person's page."""
     path = Path(out)
     return out, str(path.with_suffix(".sample.json")), str(path.with_suffix(f".2{path.suffix}"))
+
+
+def _groups(rows: Mapping[str, tuple[Any, int]], key: str | None) -> dict[str, str]:
+    """The group of each row that has one."""
+    found = {case_id: value_in(row, key) for case_id, (row, _) in rows.items() if key}
+    groups = {case_id: str(value) for case_id, value in found.items() if value is not None}
+    refuse((key and not groups, f"--group {key}: no row has this field"))
+    return groups
+
+
+def _rubric(judge: str, file: str | None) -> Rubric:
+    """The judge's, from its prompt file if it is not a built-in one."""
+    remedy = "name its prompt file with --judge-file"
+    refuse((not file and judge not in names(), f"{judge} is not a built-in judge: {remedy}"))
+    return load_rubric(file or judge)
 
 
 def _drawn(sample: LabelSample) -> list[tuple[str, str, str]]:
