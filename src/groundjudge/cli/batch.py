@@ -149,7 +149,7 @@ def status(out: str = options.SUBMITTED) -> None:
             found = part
             if part.step == "created":
                 found = state.change(part, batch=described(part, run.providers[part.model]))
-            typer.echo(line_of(found))
+            typer.echo(printable(line_of(found)))
         if any(part.step in {"planned", "creating"} for part in state.parts):
             fail("not all batches are sent: `groundjudge batch collect --wait` sends them", status=INCOMPLETE)
         raise typer.Exit(0 if all(part.batch.is_ended for part in state.parts) else INCOMPLETE)
@@ -258,7 +258,7 @@ def cancel(out: str = options.SUBMITTED) -> None:
                 provider = run.providers[part.model]
                 found = described(part, provider)
                 found = found if found.is_ended else provider.batch(part.batch.id, cancel=True)
-                typer.echo(line_of(state.change(part, batch=found)))
+                typer.echo(printable(line_of(state.change(part, batch=found))))
             elif part.step == "planned":
                 typer.echo(line_of(state.change(part, step="collected", batch=NEVER_SENT)))
 

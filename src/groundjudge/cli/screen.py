@@ -32,6 +32,10 @@ USUAL_WIDTH = 80
 """Columns of a terminal into which tables should fit."""
 
 
+# Controls of the terminal (C0 but for tabs and ends of lines, C1), of the direction of text, and separators.
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
 class Screen:
     """What a command prints to: text is printed as it is, and in wide lines where no terminal limits them.
 
@@ -77,7 +81,8 @@ class Screen:
         """
         from rich.table import Table  # noqa: PLC0415
 
-        console, rows = self.console, [*rows]
+        console = self.console
+        columns, *rows = ([_cell(each) for each in row] for row in (columns, *rows))
         gap = 2 if console.width > USUAL_WIDTH else 1
         table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False)
         for place, name in enumerate(columns):
@@ -94,7 +99,12 @@ class Screen:
 
 def printable(text: str) -> str:
     """The text with control characters escaped: cases and replies must not steer the terminal."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda found: repr(found[0])[1:-1], text)
+    return STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def _cell(text: str) -> str:
+    """The text as a cell of a table, which is one line."""
+    return printable(text).replace("\n", "\\n")
 
 
 def as_notes(notes: Iterable[str]) -> list[str]:
