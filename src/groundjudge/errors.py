@@ -174,6 +174,7 @@ CODES: Mapping[str, Mapping[str, str]] = {
         "Correct it; if people use a label that no verdict has, name the prompt file with `--judge-file`.",
     },
     "ResumeError": {
+        "exists": "The file holds something. Continue it with `--resume`, or replace it with `--overwrite`.",
         "in_use": "Another run is writing to the file. Wait for it, or choose another `--out`.",
         "no_verdict": "A line is not a verdict. Choose another `--out`, or replace it with `--overwrite`.",
         "other_model": "The verdicts come from another model, other settings or another library version. "

@@ -16,10 +16,11 @@ from command_line import COMMAND, GOOD, ROW, Invoke, verdicts_in
 from scripted_model import ScriptedModel
 from standin_openai import StandIn, Text
 
-from groundjudge import CaseError, ModelError, Verdict, load
+from groundjudge import CaseError, ModelError, Reply, Verdict, load
 from groundjudge.runs.rows import read_rows
 from groundjudge.runs.run import case_of
-from groundjudge.runs.verdict_file import ResumeError, last_of_each, read_verdicts, resumed
+from groundjudge.runs.verdict_file import ResumeError, last_of_each, open_output, read_verdicts, resumed
+from groundjudge.types import Request
 from groundjudge.verdict import Failure
 
 JUDGE = ["--judge", "groundedness", "--model", "m", "--concurrency", "1"]
@@ -194,19 +195,32 @@ def test_resume_without_out_is_refused(invoke: Invoke, cases: Callable[..., Path
     )
 
 
-def test_second_run_on_the_same_file_is_refused(
+@pytest.mark.parametrize("options", [{}, {"overwrite": True}, {"resume": True}])
+def test_second_run_on_the_same_file_is_refused_before_it_asks(
+    out: Path, cases: Callable[..., Path], invoke: Invoke, options: dict[str, bool]
+) -> None:
+    """Also if the file was empty when the second run began, and finished when it has its first verdict."""
+    pytest.importorskip("fcntl")
+    judge = load("groundedness", model="offline")
+    refused: list[str] = []
+
+    class Meanwhile(ScriptedModel):
+        async def acomplete(self, request: Request) -> Reply:
+            with pytest.raises(ResumeError) as error, open_output(str(out), [judge], **options):
+                pass
+            refused.append(error.value.code)
+            return await super().acomplete(request)
+
+    assert invoke("run", cases(1, 2), *JUDGE, "--out", out, model=Meanwhile(GOOD)).exit_code == 0
+    assert refused == ["in_use", "in_use"]
+    assert statuses(out) == [("1", "ok"), ("2", "ok")]
+
+
+def test_a_run_without_a_verdict_leaves_no_file(
     out: Path, cases: Callable[..., Path], invoke: Invoke
 ) -> None:
-    invoke("run", cases(1), *JUDGE, "--out", out, model=ScriptedModel(GOOD))
-    fcntl = pytest.importorskip("fcntl")
-    with out.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        second = resumed(out, [load("groundedness", model="offline")])
-        with pytest.raises(ResumeError, match="another run is writing to it"), second:
-            pass
-        result = invoke("run", cases(1), *JUDGE, "--out", out, "--overwrite", model=ScriptedModel(GOOD))
-    assert result.exit_code == 2
-    assert statuses(out) == [("1", "ok")]
+    result = invoke("run", cases(1), *JUDGE, "--out", out, model=ScriptedModel(ModelError("auth", "no")))
+    assert (result.exit_code, out.exists() and out.stat().st_size > 0) == (2, False)
 
 
 def test_full_shows_previous_verdicts(invoke: Invoke, cases: Callable[..., Path], out: Path) -> None:

@@ -22,7 +22,7 @@ from groundjudge.batches.state import PartOfRun, State, StateError, open_state
 from groundjudge.batches.submit import LISTED_WITHIN, Plan, answers_of, described, download, plan
 from groundjudge.batches.submit import submit as create_batches
 from groundjudge.cli import options
-from groundjudge.cli.outputs import check_cases, check_files, holds_something, previous_verdicts, refuse_table
+from groundjudge.cli.outputs import check_cases, check_files, holds_something, opened, refuse_table
 from groundjudge.cli.running import exit_after_run, fail_without_rows, judge_rows, show_run, usage_lines
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, printable, refuse, report_errors
 from groundjudge.errors import CaseError, ModelError
@@ -235,12 +235,12 @@ def _planned(run: Submitted, out: str, *, resume: bool) -> Plan:
     """Plan batches of what must be asked, or asked again."""
     with (
         closing(answers_of(run.state)) as answers,
-        previous_verdicts(out, run.judges, options.OutputOptions(resume=resume)) as previous,
+        opened(out, run.judges, options.OutputOptions(resume=resume)) as written,
     ):
         return plan(
             *(run.state, run.judges, run.rows, run.providers),
             answers=answers,
-            previous=previous,
+            previous=written.previous,
             settings=run.settings,
         )
 

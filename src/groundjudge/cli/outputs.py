@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -14,7 +14,7 @@ from groundjudge.cli.options import OutputOptions
 from groundjudge.cli.screen import refuse
 from groundjudge.judging.panel import AnyJudge
 from groundjudge.runs.rows import STDIO
-from groundjudge.runs.verdict_file import PreviousVerdicts, resumed
+from groundjudge.runs.verdict_file import Output, open_output
 
 
 def check_files(outputs: Iterable[tuple[str, str | None]], inputs: Iterable[tuple[str, str | None]]) -> None:
@@ -48,21 +48,19 @@ def check_cases(path: str) -> None:
         Path(path).open("rb").close()
 
 
-def previous_verdicts(
-    out: str, judges: Iterable[AnyJudge], options: OutputOptions
-) -> AbstractContextManager[PreviousVerdicts | None]:
-    """The verdicts that the file --out holds, if the run is to continue it; a file in the way is an error."""
-    resume, overwrite, is_there = options.resume, options.overwrite, holds_something(out)
-    choice = "continue it with --resume, or replace it with --overwrite"
+def opened(
+    out: str | None, judges: Iterable[AnyJudge], options: OutputOptions
+) -> AbstractContextManager[Output]:
+    """Open the file --out for a run, and the verdicts that it holds if the run is to continue it."""
+    resume, overwrite = options.resume, options.overwrite
     refuse(
         (
             resume and overwrite,
             "--resume continues the file --out and --overwrite replaces it: use one of them",
         ),
-        (resume and out == STDIO, "--resume needs --out PATH, the file to continue"),
-        (is_there and not resume and not overwrite, f"--out {out} already exists: {choice}"),
+        (resume and out in {None, STDIO}, "--resume needs --out PATH, the file to continue"),
     )
-    return resumed(Path(out), judges) if is_there and resume else nullcontext()
+    return open_output(out, judges, resume=resume, overwrite=overwrite)
 
 
 def holds_something(out: str) -> bool:

@@ -14,7 +14,7 @@ import typer
 
 from groundjudge.case.case import Document
 from groundjudge.cli.options import OutputOptions
-from groundjudge.cli.outputs import previous_verdicts
+from groundjudge.cli.outputs import opened
 from groundjudge.cli.screen import INCOMPLETE, Screen, fail, in_options, printable, refuse
 from groundjudge.errors import ModelError
 from groundjudge.judging.panel import AnyJudge
@@ -54,12 +54,12 @@ def judge_rows(  # noqa: PLR0913  independent of each other
         count: counts the rows that are to be judged; None if that is not known.
         kept_ids: the ids of the cases whose verdicts are kept.
     """
-    with previous_verdicts(out or STDIO, judges, output) as previous:
-        totals = RunTotals(Tally(judge.name for judge in judges), kept_ids, previous)
+    with opened(out, judges, output) as written:
+        totals = RunTotals(Tally(judge.name for judge in judges), kept_ids, written.previous)
         progress = ProgressLine(count, totals, prices, out)
-        judged = judged_by(previous=previous, on_outage=progress.show_message)
+        judged = judged_by(previous=written.previous, on_outage=progress.show_message)
         try:
-            write_verdicts(judged, out, totals, progress.shown())
+            write_verdicts(judged, written, totals, progress.shown())
         except ModelError as error:
             if error.code != "connection":
                 raise

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
+import stat
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from pydantic import ValidationError
 
@@ -85,7 +87,7 @@ class ResumeError(GroundjudgeError):
     """A run cannot be resumed; the file is left unchanged.
 
     Codes: no_verdict (a line is not a verdict), other_prompt and other_model (the file was written with
-    another one), in_use.
+    another one), in_use, exists.
     """
 
 
@@ -121,25 +123,93 @@ class PreviousVerdicts:
         return len(self._offsets) - len(self._used)
 
 
+class Output(NamedTuple):
+    """What a run writes to.
+
+    Attributes:
+        file: the file of verdicts, or stdout; None: verdicts are not written.
+        previous: the verdicts that it holds and that the run continues; None for a run from the start.
+        is_replaced: whether what it holds is replaced at the first verdict.
+    """
+
+    file: BinaryIO | None
+    previous: PreviousVerdicts | None = None
+    is_replaced: bool = False
+
+
 @contextmanager
-def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdicts, None, None]:
+def open_output(
+    out: str | None, judges: Iterable[AnyJudge], *, resume: bool = False, overwrite: bool = False
+) -> Generator[Output, None, None]:
+    """Open what a run writes to before anything is judged, and keep other runs from it until the end.
+
+    What a file holds stays until there is a first verdict. A file that is new and stays empty is removed.
+
+    Args:
+        out: a path; "-" is stdout; None: nothing is written.
+        judges: who judges.
+        resume: continue a file that holds verdicts.
+        overwrite: replace a file that holds something.
+
+    Raises:
+        ResumeError: `in_use`: another run is writing to the file; `exists`: it holds something, and neither
+            `resume` nor `overwrite` says what becomes of it; the others as for `resumed`.
+        OSError: it cannot be opened.
+    """
+    if out is None or out == STDIO:
+        yield Output(None if out is None else sys.stdout.buffer)
+        return
+    path, is_new = Path(out), not Path(out).exists()
+    # Without a buffer, which would be written once more when the file is closed.
+    with path.open("ab", buffering=0) as file:
+        lock(file, path)
+        if not _holds_something(file):
+            try:
+                yield Output(file)
+            finally:
+                if is_new and not os.fstat(file.fileno()).st_size:
+                    path.unlink(missing_ok=True)
+        elif resume:
+            with resumed(path, judges, file) as previous, path.open("ab", buffering=0) as replaced_file:
+                lock(replaced_file, path)
+                yield Output(replaced_file, previous)
+        elif overwrite:
+            yield Output(file, is_replaced=True)
+        else:
+            choice = "continue it with --resume, or replace it with --overwrite"
+            raise ResumeError("exists", f"--out {out} already exists: {choice}", out)
+
+
+def _holds_something(file: BinaryIO) -> bool:
+    """Whether it is a regular file that is not empty."""
+    found = os.fstat(file.fileno())
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
+
+
+@contextmanager
+def resumed(
+    path: Path, judges: Iterable[AnyJudge], held: BinaryIO | None = None
+) -> Generator[PreviousVerdicts, None, None]:
     """Prepare a file of verdicts to be continued by the same judges, and open it for them.
 
     Errors are removed, because those rows are judged again, and so is a half-written last line. The
     verdicts of other judges stay. The file is replaced as a whole or not at all.
 
+    Args:
+        path: the file.
+        judges: who judges.
+        held: the file, locked, which is closed first where an open file cannot be replaced.
+
     Raises:
-        ResumeError: another run is writing to the file, a line is not a verdict, or a verdict is by one of
-            these judges, but with another prompt, model or parameters.
+        ResumeError: a line is not a verdict, or a verdict is by one of these judges, but with another prompt,
+            model or parameters.
         OSError: the file cannot be read, or its folder cannot be written to.
     """
     path = path.resolve()
     by_name = {judge.name: judge for judge in judges}
     offsets: dict[str, int] = {}
-    with path.open("rb") as lines:
-        lock(lines, path)
-        # Closed before the file is replaced, as Windows demands.
-        with replaced(path) as part, part.open("wb") as kept, lines:
+    with replaced(path) as part:
+        with path.open("rb") as lines, part.open("wb") as kept:
             for number, line in enumerate(lines, 1):
                 verdict = _parse(line, f"{path}, line {number}")
                 if verdict is None:
@@ -151,6 +221,8 @@ def resumed(path: Path, judges: Iterable[AnyJudge]) -> Generator[PreviousVerdict
                     _check_identity(verdict, judge, path)
                     offsets[str(verdict.key)] = kept.tell()  # of two, the newer
                 kept.write(line.rstrip(b"\n") + b"\n")
+        if held and os.name == "nt":
+            held.close()
     with path.open("rb") as lines:
         yield PreviousVerdicts(lines, offsets)
 
@@ -246,7 +318,7 @@ class RunTotals:
 
 def write_verdicts(
     judged: Generator[Verdict, None, None],
-    out: str | None,
+    output: Output,
     totals: RunTotals,
     progress: AbstractContextManager[Callable[[], object]],
 ) -> None:
@@ -254,8 +326,7 @@ def write_verdicts(
 
     Args:
         judged: the verdicts, those of `totals.previous` among them; they are closed at the end.
-        out: the file to write to, "-" for stdout, or None to write nothing. A file is emptied first, unless
-            it holds the previous verdicts.
+        output: what they are written to (see `open_output`).
         totals: counts the verdicts, and says why the run ended early if it did.
         progress: shows how far the run is: entered when there is a first verdict; the function that it gives
             is called after each verdict.
@@ -263,15 +334,18 @@ def write_verdicts(
     Raises:
         ModelError: the model cannot be reached, and there is no verdict at all. After a first verdict the
             error ends the run and is in `totals.stopped`; so does `unwritable`: a verdict cannot be written.
-        OSError: the rows cannot be read, or the file of verdicts cannot be opened.
+        OSError: the rows cannot be read.
     """
+    file = output.file
     with closing(judged) as verdicts:
         first = list(islice(verdicts, 1))  # may raise, and must do so before an existing file is emptied
-        with _lines(out, append=totals.previous is not None) as write, progress as advance:
+        if file and output.is_replaced:
+            file.truncate(0)
+        with progress as advance:
             try:
                 for verdict in chain(first, verdicts):
-                    if totals.add(verdict):
-                        write(verdict)
+                    if totals.add(verdict) and file:
+                        _write(verdict, file)
                     advance()
             except (GroundjudgeError, KeyboardInterrupt) as error:
                 if not isinstance(error, KeyboardInterrupt | ModelError) and error.code != "unwritable":
@@ -280,29 +354,15 @@ def write_verdicts(
                 totals.stopped = error if isinstance(error, GroundjudgeError) else interrupted
 
 
-@contextmanager
-def _lines(out: str | None, *, append: bool) -> Generator[Callable[[Verdict], object], None, None]:
-    """Open the output; yields what writes a verdict at once and as a whole line."""
-    if out is None:
-        yield lambda _: None
-        return
-
-    def write(verdict: Verdict) -> None:
-        line = memoryview(verdict.model_dump_json().encode() + b"\n")
-        try:
-            while line:  # a disk that is nearly full takes a part of it
-                line = line[file.write(line) :]
-            file.flush()
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
-                raise
-            message = f"{'stdout' if out == STDIO else out}: {error.strerror}"
-            raise GroundjudgeError("unwritable", message, out) from error
-
-    # Without a buffer, which would be written once more when the file is closed.
-    with nullcontext(sys.stdout.buffer) if out == STDIO else Path(out).open("ab", buffering=0) as file:
-        if out != STDIO:
-            lock(file, Path(out))
-            if not append and Path(out).is_file():
-                file.truncate(0)
-        yield write
+def _write(verdict: Verdict, file: BinaryIO) -> None:
+    """Write a verdict at once and as a whole line."""
+    line = memoryview(verdict.model_dump_json().encode() + b"\n")
+    try:
+        while line:  # a disk that is nearly full takes a part of it
+            line = line[file.write(line) :]
+        file.flush()
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader has gone, as after `| head`
+            raise
+        name = "stdout" if file is sys.stdout.buffer else str(file.name)
+        raise GroundjudgeError("unwritable", f"{name}: {error.strerror}", name) from error
