@@ -277,6 +277,8 @@ def _collected(state: State, part: PartOfRun, provider: Provider) -> PartOfRun:
     """A part whose batch has ended, once the results that are there are kept."""
     batch = part.batch
     if batch.status == UNKNOWN:
+        if part.step != "lost":
+            provider.delete_uploads(batch, _tag(state, part))
         return state.change(part, step="lost")
     n_kept = _keep_results(state, part, provider)
     if n_kept >= batch.n_done and (n_kept or batch.status != "completed"):
