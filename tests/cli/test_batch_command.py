@@ -55,6 +55,11 @@ def test_commands_that_are_repeated_send_and_write_nothing_more(batches: Any) ->
     assert {*run.server.paid().values()} == {1}
 
 
+def test_requests_above_the_limit_of_a_batch_are_noted(batches: Any) -> None:
+    submitted = batches(2).submit("--max-tokens-per-batch", "1")
+    assert "requests above --max-tokens-per-batch, each a batch: 2" in submitted.stderr
+
+
 def test_rows_that_wait_for_a_batch_are_counted_as_unknown(batches: Any) -> None:
     run: BatchCommands = batches(4, at_most=2)
     run.submit()

@@ -133,6 +133,9 @@ def submit(  # noqa: PLR0913  one per option
                 shared = f"shared by equal rows {planned.n_shared:,}"
                 free = f"verdicts without a request {planned.n_free:,}"
                 typer.echo(f"groundjudge: {counts}, {shared}, {free}", err=True)
+                if planned.n_large:
+                    large = f"requests above --max-tokens-per-batch, each a batch: {planned.n_large:,}"
+                    typer.echo(f"groundjudge: {large}; the provider may refuse them", err=True)
             create_batches(state, run.providers, listed_within=listed_within, show=_show_part)
             n_left = sum(part.step == "planned" for part in state.parts)
     more = f", and sends {n_left:,} more batches, each when one has ended" if n_left else ""
