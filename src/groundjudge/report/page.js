@@ -44,6 +44,8 @@ const whole = (number) => number.toLocaleString("en");
 const notAll = (number, digits) => (number < 1 ? Math.min(number, 1 - 10 ** -digits) : number);
 const percent = (share) => `${(100 * notAll(share, 3)).toFixed((share > 0 && share < 0.0995) || (share > 0.995 && share < 1) ? 1 : 0)} %`;
 const decimals = (number, digits = 3) => (number === null || number === undefined ? "–" : notAll(number, digits).toFixed(digits).replace("-", "−"));
+const outwards = (round, number) => decimals(round(Number((1000 * number).toFixed(6))) / 1000 + 0);
+const between = (figure) => `${outwards(Math.floor, figure.low)} to ${outwards(Math.ceil, figure.high)}`;
 const short = (number, digits) => String(Number(number.toFixed(digits)));
 const seconds = (time) => (time < 1 ? `${Math.round(time * 1000)} ms` : `${time.toFixed(time < 10 ? 1 : 0)} s`);
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
@@ -251,7 +253,7 @@ function probeRow(edit) {
 function figureRow(name, figure, guess, reason, bounds = null) {
   const heading = h("th", { scope: "row" }, name);
   if (figure.value === null) return h("tr", null, heading, h("td", { colspan: bounds ? 5 : 4, class: "quiet small" }, `undefined: ${reason}`));
-  const interval = figure.low === null ? "no interval" : `${decimals(figure.low)} to ${decimals(figure.high)}`;
+  const interval = figure.low === null ? "no interval" : between(figure);
   return h("tr", null, heading, h("td", { class: "number" }, decimals(figure.value)), h("td", { class: "number quiet" }, interval),
     bounds ? h("td", { class: "number quiet" }, bounds.map((end) => decimals(end)).join(", ")) : null,
     h("td", { class: "number quiet" }, guess === undefined ? "" : decimals(guess)), h("td", { class: "plot" }, whisker(figure, guess)));
